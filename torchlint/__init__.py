@@ -1,0 +1,28 @@
+"""torchlint: a linter for PyTorch performance anti-patterns.
+
+The public API is what this package exports. Everything is imported on first use, so that
+``torchlint --version`` and a run in which no file needs parsing stay cheap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Finding", "__version__", "lint_paths", "lint_source"]
+
+if TYPE_CHECKING:
+    from torchlint.api import lint_paths, lint_source
+    from torchlint.model import Finding
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Finding":
+        from torchlint.model import Finding
+
+        return Finding
+    if name in ("lint_paths", "lint_source"):
+        from torchlint import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'torchlint' has no attribute {name!r}")

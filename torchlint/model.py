@@ -1,0 +1,171 @@
+"""The records that travel between the parts of torchlint. Standard library only.
+
+Lines and columns count from 1; columns count characters, not bytes. Every record is frozen and
+picklable, so that it can cross a process boundary or be kept in the cache.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+SYNTAX_ERROR = "TL000"
+UNUSED_SUPPRESSION = "TL001"
+
+
+class Severity(str, enum.Enum):
+    """How serious a finding is: ``error`` (wrong or dead code), ``warning``, ``info`` (advice)."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """0 for info, 1 for warning, 2 for error."""
+        return ("info", "warning", "error").index(self.value)
+
+
+class Safety(str, enum.Enum):
+    """Whether a fix keeps values, aliasing, exceptions, random stream and comments."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+class Heat(str, enum.Enum):
+    """How often a line runs."""
+
+    ONCE = "once"
+    EPOCH = "epoch"
+    STEP = "step"
+    ELEMENT = "element"
+
+    @property
+    def rank(self) -> int:
+        """0 for once up to 3 for every element of a step."""
+        return ("once", "epoch", "step", "element").index(self.value)
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """A stretch of source text; the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One fact a finding rests on, and where it stands."""
+
+    line: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the text of a span."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Text edits under a verb phrase. ``caveat`` says what an unsafe fix may change."""
+
+    title: str
+    safety: Safety
+    edits: tuple[Edit, ...]
+    caveat: str | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a run confirms a finding: data for the runtime companion.
+
+    ``probe`` names the instrument, ``span`` the code it watches (``finding``, ``loop``,
+    ``function`` or ``run``), ``seen`` says in words what counts as confirmed.
+    """
+
+    probe: str
+    span: str
+    seen: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place where a rule fired."""
+
+    rule: str
+    name: str
+    topic: str
+    severity: Severity
+    path: str
+    span: Span
+    message: str
+    heat: Heat | None = None
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    cell: int | None = None
+    fingerprint: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, Span, str, str]:
+        """The order in which findings are reported."""
+        return (self.path, self.span, self.rule, self.message)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something torchlint could not do: an unreadable file, an internal error of a rule."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+    @property
+    def sort_key(self) -> tuple[str, int, str]:
+        """The order in which problems are reported."""
+        return (self.path, self.line or 0, self.message)
+
+
+@dataclass(frozen=True)
+class RuleInfo:
+    """What reporters and documents need to know of a rule, without its code."""
+
+    id: str
+    name: str
+    topic: str
+    severity: Severity
+    summary: str
+    default: bool
+    fix: str
+    since: str
+    documentation: str
+    url: str
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """What linting one file gave. ``source`` lines are read again by the reporters that show them."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a whole run gave, in path order."""
+
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    files: int = 0
+    from_cache: int = 0
+    suppressed: int = 0
+    rules: tuple[RuleInfo, ...] = field(default=(), repr=False)

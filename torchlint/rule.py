@@ -1,0 +1,159 @@
+"""The base class of every rule, and what makes a rule malformed.
+
+A rule is a class with a few facts and ``visit_<LibCST node>`` methods. One instance serves one
+file. Rules ask questions of ``self.module`` and call :meth:`Rule.report`; they never print, read
+files or see the configuration beyond their own options.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.module import SourceModule
+
+DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
+HEADINGS = ("What it finds", "Why it costs", "Instead", "When to leave it", "Fix safety", "Confirmed by", "Sources")
+TOPICS = {
+    "0": "lint",
+    "1": "copies",
+    "2": "transfers",
+    "3": "synchronisation",
+    "4": "loading",
+    "5": "backends",
+    "6": "training",
+    "7": "portability",
+    "8": "precision",
+    "9": "compile",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class NoOptions:
+    """The options of a rule that has none."""
+
+
+class Rule:
+    """Derive from this, set the facts, write ``visit_*`` methods.
+
+    ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
+    every group, it contains one of the group's byte strings. Screening relies on it.
+    """
+
+    id: ClassVar[str]
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    severity: ClassVar[Severity]
+    default: ClassVar[bool] = True
+    fix: ClassVar[str] = "never"
+    since: ClassVar[str] = "0.1.0"
+    triggers: ClassVar[tuple[tuple[bytes, ...], ...]]
+    recipe: ClassVar[Recipe]
+    Options: ClassVar[type[Any]] = NoOptions
+
+    def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
+        self.module = module
+        self.options = options
+        self._sink = sink
+
+    def report(
+        self,
+        node: cst.CSTNode,
+        message: str,
+        *,
+        evidence: Iterable[Evidence] = (),
+        severity: Severity | None = None,
+        heat: Heat | None = None,
+        fix: Fix | None = None,
+    ) -> None:
+        """File a finding that starts and ends where ``node`` does."""
+        self._sink(
+            Finding(
+                rule=self.id,
+                name=self.name,
+                topic=topic_of(self.id),
+                severity=severity or self.severity,
+                path=self.module.path,
+                span=self.module.span(node),
+                message=message,
+                heat=heat,
+                evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column))),
+                fix=fix,
+            )
+        )
+
+
+def topic_of(rule_id: str) -> str:
+    """The topic that the hundred of an id stands for."""
+    return TOPICS[rule_id[2]]
+
+
+def info(rule: type[Rule]) -> RuleInfo:
+    """The facts of a rule as a record."""
+    return RuleInfo(
+        id=rule.id,
+        name=rule.name,
+        topic=topic_of(rule.id),
+        severity=rule.severity,
+        summary=rule.summary,
+        default=rule.default,
+        fix=rule.fix,
+        since=rule.since,
+        documentation=_documentation(rule),
+        url=DOCS_URL.format(name=rule.name),
+    )
+
+
+def _documentation(rule: type[Rule]) -> str:
+    import inspect
+
+    return inspect.cleandoc(rule.__doc__ or "")
+
+
+def problems(rule: type[Rule]) -> list[str]:
+    """What is malformed in a rule; an empty list when it may be loaded."""
+    found = [f"has no {fact}" for fact in _FACTS if not hasattr(rule, fact)]
+    if found:
+        return found
+    if not re.fullmatch(r"TL\d{3}", rule.id):
+        found.append(f"id {rule.id!r} is not TL and three digits")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name):
+        found.append(f"name {rule.name!r} is not kebab-case")
+    if rule.fix not in ("never", "sometimes", "always"):
+        found.append(f"fix {rule.fix!r} is not never, sometimes or always")
+    if not rule.triggers or not all(rule.triggers):
+        found.append("has an empty trigger group")
+    if not dataclasses.is_dataclass(rule.Options):
+        found.append("Options is not a dataclass")
+    found += _heading_problems(rule) + _visitor_problems(rule)
+    return found
+
+
+_FACTS = ("id", "name", "summary", "severity", "triggers", "recipe")
+
+
+def _heading_problems(rule: type[Rule]) -> list[str]:
+    headings = re.findall(r"^## (.+)$", _documentation(rule), re.MULTILINE)
+    if tuple(headings) == HEADINGS:
+        return []
+    return [f"headings are {headings}, not {list(HEADINGS)}"]
+
+
+def _visitor_problems(rule: type[Rule]) -> list[str]:
+    import libcst as cst
+
+    visitors = [name for name in dir(rule) if name.startswith("visit_")]
+    if not visitors:
+        return ["has no visit_ method"]
+    return [
+        f"{name} names no LibCST node"
+        for name in visitors
+        if not (isinstance(node := getattr(cst, name[6:], None), type) and issubclass(node, cst.CSTNode))
+    ]
