@@ -1,0 +1,1 @@
+"""What the code means: names, values, flow, guards and heat. The only door to LibCST."""

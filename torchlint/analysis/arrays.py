@@ -1,0 +1,316 @@
+"""What NumPy and its kin do to values: calls, methods, attributes, indexing and operators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.calls import argument, keyword, literal, positional
+from torchlint.analysis.values import SCALAR, UNKNOWN, Kind, Value, row
+from torchlint.knowledge import arrays as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.evaluate import Evaluator
+
+_PASS_THROUGH = frozenset(
+    "asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis swapaxes "
+    "triu tril pad roll".split()
+)
+
+
+def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+    """The value of a call of a function known by its qualified name, if it is one of these libraries'."""
+    fact = known.ARRAYS.get(name)
+    if fact is not None:
+        return _made(evaluator, node, name, fact)
+    if name in known.TUPLES:
+        members = tuple(_plain(f, node, name) if f else UNKNOWN for f in known.TUPLES[name])
+        return Value(Kind.TUPLE, elements=members, origin=node)
+    root, _, last = name.rpartition(".")
+    if root == "numpy.random":
+        return _random(node, name, last)
+    if root in ("numpy", "numpy.linalg"):
+        return _numpy(evaluator, node, name, last)
+    if name in known.FRAMES or name in known.SERIES:
+        return Value(Kind.SERIES if name in known.SERIES else Kind.FRAME, origin=node, source=name)
+    if name == "PIL.Image.open":
+        return Value(Kind.IMAGE, origin=node, source=name)
+    if name in known.SPLITTERS:
+        return _split(evaluator, node, name)
+    return None
+
+
+def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
+    return Value(
+        Kind.NDARRAY,
+        dtype=fact.dtype,
+        rank=fact.rank,
+        fresh=fact.fresh,
+        readonly=fact.readonly,
+        origin=node,
+        source=name,
+    )
+
+
+def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact) -> Value:
+    value = _plain(fact, node, name)
+    first = evaluator.value(positional(node, 0))
+    last = name.rpartition(".")[2]
+    if name.startswith("numpy.") and last in _PASS_THROUGH | {"array", "copy"} and first.kind is Kind.NDARRAY:
+        value = replace(value, dtype=first.dtype, rank=first.rank, readonly=value.readonly or first.readonly)
+    if name == "numpy.array":
+        value = replace(value, rank=value.rank or _nesting(first), readonly=False)
+        if literal(keyword(node, "copy")) is False:
+            value = replace(value, fresh=False)
+    elif name == "numpy.asarray" or name == "numpy.ascontiguousarray":
+        value = _viewed(value, first)
+    elif last == "memmap" or (name == "numpy.load" and keyword(node, "mmap_mode") is not None):
+        value = replace(value, fresh=False, readonly=True)
+    dtype = keyword(node, "dtype")
+    if dtype is None and fact.position is not None:
+        dtype = positional(node, fact.position)
+    return value if dtype is None else replace(value, dtype=dtype_of(evaluator, dtype))
+
+
+def _viewed(value: Value, first: Value) -> Value:
+    """``np.asarray`` of a list is new, of an image read-only, of an array the array itself."""
+    if first.kind in (Kind.LIST, Kind.TUPLE):
+        return replace(value, fresh=True, rank=_nesting(first))
+    if first.kind is Kind.IMAGE:
+        return replace(value, readonly=True, dtype="uint8")
+    return value
+
+
+def _nesting(value: Value) -> int | None:
+    """The rank of an array made of a display of numbers."""
+    if value.kind not in (Kind.LIST, Kind.TUPLE) or not value.elements:
+        return None
+    if all(e.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for e in value.elements):
+        return 1
+    inner = {_nesting(e) for e in value.elements}
+    depth = inner.pop()
+    return depth + 1 if not inner and depth is not None else None
+
+
+def _random(node: cst.Call, name: str, last: str) -> Value | None:
+    if last in ("default_rng", "RandomState"):
+        return Value(Kind.GENERATOR, origin=node, source=name)
+    return _drawn(node, name, last)
+
+
+def _drawn(node: cst.Call, name: str, last: str) -> Value | None:
+    """Random draws are arrays only when a size is asked for."""
+    position = known.RANDOM_SIZE.get(last)
+    if position is None:
+        return None
+    size = argument(node, "size", position)
+    if size is None:
+        return Value(Kind.NUMPY_SCALAR) if not any(a.star for a in node.args) else UNKNOWN
+    dtype = "int64" if last in known.RANDOM_INTEGER else "float64"
+    if last in known.RANDOM_UNKNOWN_DTYPE or keyword(node, "dtype") is not None:
+        dtype = ""
+    return Value(Kind.NDARRAY, dtype=dtype or None, fresh=True, origin=node, source=name)
+
+
+def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
+    if last in known.DTYPES or last in ("bool_", "float_", "int_"):
+        first = evaluator.value(positional(node, 0))
+        if first.kind is Kind.NDARRAY:
+            return replace(first, dtype=last, fresh=True, origin=node, source=name)
+        return Value(Kind.NUMPY_SCALAR, dtype=last) if first.kind is Kind.SCALAR else UNKNOWN
+    operands = [evaluator.value(a.value) for a in node.args if a.keyword is None and not a.star]
+    if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
+        return Value(Kind.NDARRAY, fresh=True, rank=_common_rank(operands), origin=node, source=name)
+    if last in known.ELEMENTWISE and operands and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands):
+        return Value(Kind.NUMPY_SCALAR)
+    if last in known.REDUCTIONS and operands and operands[0].kind is Kind.NDARRAY:
+        return _reduced(operands[0], node, argument(node, "axis", 1), name)
+    return None
+
+
+def _common_rank(operands: list[Value]) -> int | None:
+    ranks = {o.rank for o in operands if o.kind is Kind.NDARRAY}
+    return ranks.pop() if len(ranks) == 1 else None
+
+
+def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name: str) -> Value:
+    """Without an axis a reduction gives a scalar; with one an array, if a dimension is left."""
+    if axis is None or literal(axis) is None:
+        return Value(Kind.NUMPY_SCALAR, dtype=array.dtype)
+    if literal(keyword(node, "keepdims")) is True:
+        return replace(array, fresh=True, dtype=None, origin=node, source=name)
+    rank = array.rank - 1 if array.rank is not None and isinstance(literal(axis), int) else None
+    if rank is None or rank < 1:
+        return Value(Kind.NUMPY_SCALAR) if rank == 0 else UNKNOWN
+    return Value(Kind.NDARRAY, rank=rank, fresh=True, origin=node, source=name)
+
+
+def _split(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+    """``train_test_split`` gives two of whatever kind each array has."""
+    members: list[Value] = []
+    for arg in node.args:
+        if arg.star:
+            return UNKNOWN
+        if arg.keyword is None:
+            given = evaluator.value(arg.value)
+            kept = given.kind in (Kind.NDARRAY, Kind.FRAME, Kind.SERIES)
+            part = replace(given, fresh=True, origin=node, source=name) if kept else UNKNOWN
+            members += [part, part]
+    return Value(Kind.TUPLE, elements=tuple(members), origin=node)
+
+
+def dtype_of(evaluator: Evaluator, node: cst.CSTNode) -> str | None:
+    """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``."""
+    value = evaluator.value(node)
+    if value.kind is Kind.DTYPE:
+        return value.literal
+    if value.kind is Kind.STRING and value.literal in known.DTYPES:
+        return value.literal
+    qualified = evaluator.module.qualified(node)
+    return known.DTYPE_NAMES.get(qualified) if qualified else None
+
+
+def attribute(base: Value, node: cst.Attribute) -> Value | None:
+    """``a.T``, ``df.values``, ``df["x"].str``."""
+    name = node.attr.value
+    if base.kind is Kind.NDARRAY:
+        if name in known.ATTRIBUTES_VIEW:
+            return replace(base, fresh=False)
+        if name == "shape":
+            return Value(Kind.TUPLE, element=SCALAR, origin=node)
+        return SCALAR if name in ("size", "ndim", "itemsize", "nbytes") else UNKNOWN
+    if base.kind in (Kind.FRAME, Kind.SERIES):
+        if name == "values":
+            return _from_pandas(base, node)
+        return replace(base, kind=base.kind) if name in ("iloc", "loc") else UNKNOWN
+    return None
+
+
+def _from_pandas(base: Value, node: cst.CSTNode) -> Value:
+    rank = 1 if base.kind is Kind.SERIES else None
+    return Value(Kind.NDARRAY, rank=rank, readonly=True, origin=node, source="pandas .values")
+
+
+def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
+    """The value of a method call on an ndarray, frame, image or generator; None for other receivers."""
+    assert isinstance(node.func, cst.Attribute)
+    name = node.func.attr.value
+    if base.kind is Kind.NDARRAY:
+        return _array_method(evaluator, base, node, name)
+    if base.kind in (Kind.FRAME, Kind.SERIES):
+        return _frame_method(base, node, name)
+    if base.kind is Kind.GENERATOR:
+        return _drawn(node, f"Generator.{name}", name) or UNKNOWN
+    if base.kind is Kind.IMAGE:
+        return base if name in ("convert", "resize", "crop", "rotate", "transpose") else UNKNOWN
+    if name == "to_numpy":
+        return Value(Kind.NDARRAY, readonly=True, origin=node, source=".to_numpy()")
+    return None
+
+
+def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+    made = replace(base, origin=node, source=base.source)
+    if name == "astype":
+        target = argument(node, "dtype", 0)
+        dtype = dtype_of(evaluator, target) if target is not None else None
+        fresh = literal(keyword(node, "copy")) is not False
+        return replace(made, dtype=dtype, fresh=fresh, readonly=False)
+    if name in known.METHODS_FRESH:
+        rank = 1 if name == "flatten" else base.rank
+        return replace(made, fresh=True, readonly=False, rank=rank if name in ("copy", "flatten", "clip", "round") else None)
+    if name in known.METHODS_VIEW:
+        return replace(made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
+    if name in known.REDUCTIONS:
+        return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
+    if name == "tolist":
+        return Value(Kind.LIST, origin=node, fresh=True)
+    return SCALAR if name == "item" else UNKNOWN
+
+
+def _reshaped(node: cst.Call, name: str) -> int | None:
+    if name == "ravel":
+        return 1
+    if name == "reshape" and node.args and all(a.keyword is None and not a.star for a in node.args):
+        shape = node.args[0].value
+        if len(node.args) == 1:
+            return len(shape.elements) if isinstance(shape, cst.Tuple) else None
+        return len(node.args)
+    return None
+
+
+def _frame_method(base: Value, node: cst.Call, name: str) -> Value:
+    if name == "to_numpy":
+        return _from_pandas(base, node)
+    return base if name in known.FRAME_METHODS else UNKNOWN
+
+
+def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value | None:
+    """Indexing of arrays and frames; None for other bases."""
+    if base.kind is Kind.NDARRAY:
+        return _indexed(evaluator, base, node)
+    if base.kind is Kind.FRAME:
+        index = node.slice[0].slice
+        if isinstance(index, cst.Index) and isinstance(literal(index.value), str):
+            return replace(base, kind=Kind.SERIES)
+        sliced = isinstance(index, cst.Slice) or (isinstance(index, cst.Index) and isinstance(index.value, cst.List))
+        return base if sliced and len(node.slice) == 1 else UNKNOWN
+    return None
+
+
+def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
+    """Slices are views; integers take a dimension off; a string opens an ``.npz`` archive."""
+    removed = 0
+    for element in node.slice:
+        item = element.slice
+        if isinstance(item, cst.Slice) or (isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)):
+            continue
+        if not isinstance(item, cst.Index):
+            return UNKNOWN
+        index = evaluator.value(item.value)
+        if index.kind is Kind.NONE:
+            removed -= 1
+        elif index.kind in (Kind.NDARRAY, Kind.LIST):
+            return replace(base, fresh=True, rank=None, origin=node)
+        elif isinstance(literal(item.value), str) and base.source == "numpy.load":
+            return replace(base, fresh=True, rank=None, origin=node)
+        elif index.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR):
+            removed += 1
+        else:
+            return _row_at_best(base, node)
+    return _dropped(base, node, removed)
+
+
+def _row_at_best(base: Value, node: cst.Subscript) -> Value:
+    """An index of unknown kind takes off one dimension at most, if it is alone."""
+    if base.rank is not None and base.rank > len(node.slice):
+        return replace(base, rank=None, fresh=False)
+    return UNKNOWN
+
+
+def _dropped(base: Value, node: cst.Subscript, removed: int) -> Value:
+    if removed == 0:
+        return replace(base, fresh=False)
+    if base.rank is None:
+        sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
+        return replace(base, fresh=False) if sliced else UNKNOWN
+    if removed < 0:
+        return replace(base, rank=base.rank - removed, fresh=False)
+    value = base
+    for _ in range(removed):
+        value = row(value)
+    return value
+
+
+def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    """An operator with an ndarray on one side and an array or number on the other."""
+    kinds = {left.kind, right.kind}
+    if Kind.NDARRAY not in kinds or not kinds <= _OPERANDS:
+        return None
+    ranks = {v.rank for v in (left, right) if v.kind is Kind.NDARRAY}
+    rank = ranks.pop() if len(ranks) == 1 else None
+    return Value(Kind.NDARRAY, rank=rank, fresh=True, origin=node, source=left.source or right.source)
+
+
+_OPERANDS = {Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.LIST}

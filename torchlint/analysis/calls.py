@@ -1,0 +1,116 @@
+"""Binding the arguments of a call to the parameters of a known signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call by parameter name.
+
+    ``opaque`` is true when a ``*args`` or ``**kwargs`` that could not be read may hold any of them.
+    """
+
+    given: dict[str, cst.BaseExpression]
+    opaque: bool = False
+
+    def get(self, name: str) -> cst.BaseExpression | None:
+        """The expression passed for a parameter, or None when it is not passed in sight."""
+        return self.given.get(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.given
+
+
+def bind(call: cst.Call, parameters: Sequence[str]) -> Arguments:
+    """Bind by position and keyword. Starred arguments make the result opaque."""
+    given: dict[str, cst.BaseExpression] = {}
+    opaque = False
+    position = 0
+    for arg in call.args:
+        if arg.star:
+            opaque = True
+        elif arg.keyword is not None:
+            given[arg.keyword.value] = arg.value
+        elif not opaque:
+            if position < len(parameters):
+                given[parameters[position]] = arg.value
+            position += 1
+    return Arguments(given, opaque)
+
+
+def keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
+    """The value of a keyword argument written in the call."""
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == name:
+            return arg.value
+    return None
+
+
+def positional(call: cst.Call, position: int) -> cst.BaseExpression | None:
+    """The positional argument at an index, if no starred argument comes before it."""
+    seen = 0
+    for arg in call.args:
+        if arg.star == "*":
+            return None
+        if arg.keyword is None and not arg.star:
+            if seen == position:
+                return arg.value
+            seen += 1
+    return None
+
+
+def argument(call: cst.Call, name: str, position: int) -> cst.BaseExpression | None:
+    """A parameter given by keyword or by position."""
+    return keyword(call, name) or positional(call, position)
+
+
+def is_opaque(call: cst.Call) -> bool:
+    """The call passes ``*args`` or ``**kwargs``."""
+    return any(arg.star for arg in call.args)
+
+
+def method(call: cst.CSTNode) -> str | None:
+    """The name of the method called, ``to`` for ``x.to(device)``."""
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        return call.func.attr.value
+    return None
+
+
+def receiver(call: cst.Call) -> cst.BaseExpression | None:
+    """What a method is called on."""
+    return call.func.value if isinstance(call.func, cst.Attribute) else None
+
+
+def literal(node: cst.CSTNode | None) -> object:
+    """The value of a literal ``True``, ``None``, number or plain string; ``...`` for anything else."""
+    if isinstance(node, cst.Name) and node.value in ("True", "False", "None"):
+        return {"True": True, "False": False, "None": None}[node.value]
+    if isinstance(node, (cst.Integer, cst.Float)):
+        return node.evaluated_value
+    if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
+        text = node.evaluated_value
+        return text if isinstance(text, str) else ...
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        inner = literal(node.expression)
+        return -inner if isinstance(inner, (int, float)) else ...
+    return ...
+
+
+def chain(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The links of ``a.b().c``, innermost first, subscripts and awaits included."""
+    links = [node]
+    while True:
+        current = links[-1]
+        if isinstance(current, cst.Call):
+            links.append(current.func)
+        elif isinstance(current, (cst.Attribute, cst.Subscript)):
+            links.append(current.value)
+        elif isinstance(current, cst.Await):
+            links.append(current.expression)
+        else:
+            return links[::-1]

@@ -1,0 +1,145 @@
+"""Classes of the file: bases, attributes and what their instances are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Path
+from torchlint.analysis.values import UNKNOWN, Device, Kind, Value, join
+from torchlint.analysis.walk import descendants
+from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+class Classes:
+    """Answers questions about the classes defined in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._assigned: dict[cst.ClassDef, dict[str, list[tuple[cst.CSTNode, Path]]]] = {}
+
+    def bases(self, owner: cst.ClassDef) -> Iterator[str]:
+        """The qualified names of all bases, through classes of the file."""
+        seen: set[cst.CSTNode] = set()
+        stack = [owner]
+        while stack:
+            current = stack.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            for base in current.bases:
+                name = self._module.qualified(base.value)
+                if name:
+                    yield name
+                value = self._module.value(base.value)
+                if isinstance(value.node, cst.ClassDef):
+                    stack.append(value.node)
+
+    def derives(self, owner: cst.ClassDef, names: Iterable[str]) -> bool:
+        """The class derives, directly or through classes of the file, from one of these."""
+        wanted = set(names)
+        return any(base in wanted for base in self.bases(owner))
+
+    def is_module(self, owner: cst.ClassDef) -> bool:
+        """A subclass of ``nn.Module`` or of one of torch's own modules."""
+        return any(b in MODULE_BASES or b.startswith("torch.nn.") for b in self.bases(owner))
+
+    def itself(self, owner: cst.ClassDef) -> Value:
+        """What ``self`` is in a method."""
+        if self.is_module(owner):
+            return Value(Kind.MODULE, Device.UNKNOWN, node=owner, source=owner.name.value)
+        return Value(Kind.INSTANCE, node=owner, source=owner.name.value)
+
+    def instance(self, owner: cst.ClassDef, call: cst.Call) -> Value:
+        """What calling the class gives."""
+        if self.is_module(owner):
+            return Value(Kind.MODULE, Device.CPU, node=owner, origin=call, source=owner.name.value)
+        if self.derives(owner, DATASET_BASES):
+            return Value(Kind.DATASET, node=owner, origin=call, source=owner.name.value)
+        return Value(Kind.INSTANCE, node=owner, origin=call, source=owner.name.value)
+
+    def method(self, owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+        """The method of that name in the class body, or in a base class of the file."""
+        for current in self._lineage(owner):
+            for statement in current.body.body:
+                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+                    return statement
+        return None
+
+    def _lineage(self, owner: cst.ClassDef) -> Iterator[cst.ClassDef]:
+        seen: set[cst.CSTNode] = set()
+        stack: list[cst.CSTNode | None] = [owner]
+        while stack:
+            current = stack.pop(0)
+            if isinstance(current, cst.ClassDef) and current not in seen:
+                seen.add(current)
+                yield current
+                stack += [self._module.value(base.value).node for base in current.bases]
+
+    def attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        """The join of everything the class assigns to the attribute; a method by that name first."""
+        found = self.method(owner, name)
+        if found is not None:
+            if any(self._module.qualified(d.decorator) == "builtins.property" for d in found.decorators):
+                return self._module.evaluator.returned(found)
+            return Value(Kind.FUNCTION, node=found, origin=found)
+        values = [self._reached(value, path) for value, path in self.assignments(owner, name)]
+        return join(values) if values else UNKNOWN
+
+    def _reached(self, node: cst.CSTNode, path: Path) -> Value:
+        value = self._module.value(node)
+        for step in path:
+            value = value.at(step)
+        return value
+
+    def assignments(self, owner: cst.ClassDef, name: str) -> list[tuple[cst.CSTNode, Path]]:
+        """What is assigned to ``self.<name>`` or to the class variable, in the class and its bases.
+
+        Each is an expression and the way into it when it is unpacked; an augmented assignment
+        comes as the statement itself, of which nothing is known.
+        """
+        found: list[tuple[cst.CSTNode, Path]] = []
+        for current in self._lineage(owner):
+            if current not in self._assigned:
+                self._assigned[current] = self._collect(current)
+            found += self._assigned[current].get(name, [])
+        return found
+
+    def _collect(self, owner: cst.ClassDef) -> dict[str, list[tuple[cst.CSTNode, Path]]]:
+        found: dict[str, list[tuple[cst.CSTNode, Path]]] = {}
+        for node in descendants(owner.body):
+            for target, value in _assigned(node):
+                for name, path in _attributes(target):
+                    found.setdefault(name, []).append((value, path))
+        for statement in owner.body.body:
+            for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                for target, value in _assigned(small):
+                    if isinstance(target, cst.Name):
+                        found.setdefault(target.value, []).append((value, ()))
+        return found
+
+
+def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The targets of an assignment with what they are given."""
+    if isinstance(node, cst.Assign):
+        for target in node.targets:
+            yield target.target, node.value
+    elif isinstance(node, cst.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    elif isinstance(node, cst.AugAssign):
+        yield node.target, node
+
+
+def _attributes(target: cst.CSTNode, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    """The attributes of ``self`` that a target sets, also inside a tuple."""
+    if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+        yield target.attr.value, path
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for i, element in enumerate(target.elements):
+            step = "*" if isinstance(element, cst.StarredElement) else i
+            yield from _attributes(element.value, (*path, step))

@@ -1,0 +1,256 @@
+"""Value inference: the abstract value of an expression, computed when asked and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis import arrays, tensors
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.calls import literal, method
+from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Kind, Value, join
+from torchlint.knowledge.arrays import DTYPE_NAMES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 60
+
+
+class Evaluator:
+    """Infers values for one module. What is being computed counts as unknown in itself."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self.module = module
+        self._known: dict[cst.CSTNode, Value] = {}
+        self._bound: dict[Binding, Value] = {}
+        self._returns: dict[cst.CSTNode, Value] = {}
+        self._attributes: dict[tuple[cst.CSTNode, str], Value] = {}
+        self._depth = 0
+
+    def value(self, node: cst.CSTNode | None) -> Value:
+        """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
+        if node is None:
+            return UNKNOWN
+        known = self._known.get(node)
+        if known is not None:
+            return known
+        if self._depth > _DEPTH:
+            return UNKNOWN
+        self._known[node] = UNKNOWN
+        self._depth += 1
+        try:
+            found = self._compute(node)
+        finally:
+            self._depth -= 1
+        self._known[node] = found
+        return found
+
+    def _compute(self, node: cst.CSTNode) -> Value:
+        handler = _HANDLERS.get(type(node))
+        return handler(self, node) if handler else UNKNOWN
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def name(self, node: cst.Name) -> Value:
+        constant = literal(node)
+        if constant is None:
+            return NONE
+        if isinstance(constant, bool):
+            return replace(SCALAR, literal=node.value)
+        qualified = self.module.qualified(node)
+        if qualified in DTYPE_NAMES:
+            return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
+        bindings = self.module.definitions(node)
+        return join(self.bound(binding) for binding in bindings) if bindings else UNKNOWN
+
+    def bound(self, binding: Binding) -> Value:
+        """What a binding gives its name."""
+        known = self._bound.get(binding)
+        if known is None:
+            self._bound[binding] = UNKNOWN
+            known = self._bound[binding] = self._compute_bound(binding)
+        return known
+
+    def _compute_bound(self, binding: Binding) -> Value:
+        if binding.kind == "function" or binding.kind == "class":
+            kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
+            return Value(kind, node=binding.statement, origin=binding.statement)
+        if binding.kind == "parameter":
+            return self.module.parameters.value(binding)
+        if binding.kind in ("augment", "annotation", "import"):
+            return self._augmented(binding)
+        value = self.value(binding.value)
+        if isinstance(binding.statement, cst.AnnAssign) and not value.known:
+            value = self.module.annotated(binding.statement.annotation)
+        for step in binding.path:
+            value = value.at(step) if step != "each" else self.each(binding.value, value)
+        return value
+
+    def _augmented(self, binding: Binding) -> Value:
+        if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
+            return self.module.annotated(binding.statement.annotation)
+        return UNKNOWN
+
+    def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
+        """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
+        if isinstance(iterable, cst.Call):
+            yielded = tensors.iterated(self, iterable)
+            if yielded is not None:
+                return yielded
+        known = self.value(iterable) if value is None else value
+        if known.kind is Kind.LOADER:
+            return tensors.batch(iterable)
+        return known.each()
+
+    # -- attributes, subscripts, calls -----------------------------------------------------------
+
+    def attribute(self, node: cst.Attribute) -> Value:
+        qualified = self.module.qualified(node)
+        if qualified is not None:
+            dtype = DTYPE_NAMES.get(qualified)
+            return Value(Kind.DTYPE, literal=dtype) if dtype else UNKNOWN
+        base = self.value(node.value)
+        if base.node is not None and isinstance(base.node, cst.ClassDef):
+            return self.class_attribute(base.node, node.attr.value)
+        return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
+
+    def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        """The value an attribute of an instance may have, from every assignment in the class."""
+        key = (owner, name)
+        if key not in self._attributes:
+            self._attributes[key] = UNKNOWN
+            self._attributes[key] = self.module.classes.attribute(owner, name)
+        return self._attributes[key]
+
+    def subscript(self, node: cst.Subscript) -> Value:
+        base = self.value(node.value)
+        index = [element.slice for element in node.slice]
+        if len(index) == 1 and isinstance(index[0], cst.Index):
+            key = literal(index[0].value)
+            if isinstance(key, int) and base.elements is not None and -len(base.elements) <= key < len(base.elements):
+                return base.elements[key]
+            if base.kind in (Kind.LIST, Kind.TUPLE) and base.element is not None:
+                return base.element
+        return arrays.subscript(self, base, node) or tensors.subscript(base) or UNKNOWN
+
+    def call(self, node: cst.Call) -> Value:
+        qualified = self.module.qualified(node.func)
+        if qualified is not None:
+            found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
+            return found or UNKNOWN
+        target = self.value(node.func)
+        if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
+            return self.returned(target.node)
+        if target.kind is Kind.CLASS and isinstance(target.node, cst.ClassDef):
+            return self.module.classes.instance(target.node, node)
+        if method(node):
+            assert isinstance(node.func, cst.Attribute)
+            base = self.value(node.func.value)
+            return arrays.method(self, base, node) or tensors.method(self, base, node) or UNKNOWN
+        return tensors.applied(self, target, node) or UNKNOWN
+
+    def returned(self, function: cst.FunctionDef) -> Value:
+        """What a function of the file returns, whatever it is given."""
+        if function not in self._returns:
+            self._returns[function] = UNKNOWN
+            self._returns[function] = self._compute_returned(function)
+        return self._returns[function]
+
+    def _compute_returned(self, function: cst.FunctionDef) -> Value:
+        info = self.module.functions.body(function)
+        if info.is_generator or function.asynchronous:
+            return UNKNOWN
+        annotated = self.module.annotated(function.returns)
+        value = join(self.value(r.value) if r.value else NONE for r in info.returns) if info.returns else NONE
+        return value if value.known else annotated
+
+    # -- operators and displays ------------------------------------------------------------------
+
+    def binary(self, node: cst.BinaryOperation) -> Value:
+        left, right = self.value(node.left), self.value(node.right)
+        return tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
+
+    def comparison(self, node: cst.Comparison) -> Value:
+        if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
+            return SCALAR
+        left, right = self.value(node.left), self.value(node.comparisons[0].comparator)
+        found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        return replace(found, dtype="bool") if found else UNKNOWN
+
+    def unary(self, node: cst.UnaryOperation) -> Value:
+        if isinstance(node.operator, cst.Not):
+            return SCALAR
+        inner = self.value(node.expression)
+        fresh = inner.kind is Kind.NDARRAY
+        return replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
+
+    def conditional(self, node: cst.IfExp) -> Value:
+        return join((self.value(node.body), self.value(node.orelse)))
+
+    def either(self, node: cst.BooleanOperation) -> Value:
+        return join((self.value(node.left), self.value(node.right)))
+
+    def display(self, node: cst.List | cst.Tuple) -> Value:
+        kind = Kind.LIST if isinstance(node, cst.List) else Kind.TUPLE
+        if any(isinstance(e, cst.StarredElement) for e in node.elements):
+            return Value(kind, origin=node, fresh=True)
+        members = tuple(self.value(e.value) for e in node.elements)
+        return Value(kind, elements=members, origin=node, fresh=True)
+
+    def list_comprehension(self, node: cst.ListComp | cst.GeneratorExp) -> Value:
+        element = self.value(node.elt)
+        return Value(Kind.LIST, element=element if element.known else None, origin=node, fresh=True)
+
+    def dictionary(self, node: cst.Dict | cst.DictComp) -> Value:
+        return Value(Kind.DICT, origin=node, node=node, fresh=True)
+
+    def walrus(self, node: cst.NamedExpr) -> Value:
+        return self.value(node.value)
+
+    def string(self, node: cst.CSTNode) -> Value:
+        text = literal(node)
+        return Value(Kind.STRING, literal=text if isinstance(text, str) else None, origin=node)
+
+    def number(self, node: cst.CSTNode) -> Value:
+        return Value(Kind.SCALAR, literal=str(literal(node)))
+
+
+def _numbers(left: Value, right: Value) -> Value:
+    plain = (Kind.SCALAR, Kind.NUMPY_SCALAR)
+    if left.kind in plain and right.kind in plain:
+        return Value(Kind.NUMPY_SCALAR) if Kind.NUMPY_SCALAR in (left.kind, right.kind) else SCALAR
+    return UNKNOWN
+
+
+def _number(value: Value) -> Value:
+    return replace(value, literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
+
+
+_HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
+    cst.Name: Evaluator.name,
+    cst.Attribute: Evaluator.attribute,
+    cst.Subscript: Evaluator.subscript,
+    cst.Call: Evaluator.call,
+    cst.BinaryOperation: Evaluator.binary,
+    cst.Comparison: Evaluator.comparison,
+    cst.UnaryOperation: Evaluator.unary,
+    cst.IfExp: Evaluator.conditional,
+    cst.BooleanOperation: Evaluator.either,
+    cst.List: Evaluator.display,
+    cst.Tuple: Evaluator.display,
+    cst.ListComp: Evaluator.list_comprehension,
+    cst.GeneratorExp: Evaluator.list_comprehension,
+    cst.Dict: Evaluator.dictionary,
+    cst.DictComp: Evaluator.dictionary,
+    cst.NamedExpr: Evaluator.walrus,
+    cst.SimpleString: Evaluator.string,
+    cst.ConcatenatedString: Evaluator.string,
+    cst.FormattedString: Evaluator.string,
+    cst.Integer: Evaluator.number,
+    cst.Float: Evaluator.number,
+}
+

@@ -1,0 +1,218 @@
+"""Functions of the file: what they return, who calls them, and what their parameters can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.calls import literal
+from torchlint.analysis.values import NONE, UNKNOWN, Kind, Value, join
+from torchlint.analysis.walk import children
+from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+FunctionNode = (cst.FunctionDef, cst.Lambda)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The returns of a function, and whether it is a generator."""
+
+    returns: tuple[cst.Return, ...]
+    is_generator: bool
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """One call of a function of the file. ``bound`` is true when ``self`` is passed implicitly."""
+
+    call: cst.Call
+    bound: bool
+
+
+@dataclass(frozen=True)
+class Callers:
+    """How a function of the file is reached in the file.
+
+    ``handed_on`` are the places where it is passed around instead of called (``Thread(target=f)``).
+    """
+
+    sites: tuple[CallSite, ...]
+    handed_on: tuple[cst.CSTNode, ...]
+
+
+class Functions:
+    """Bodies and call sites of the functions of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._bodies: dict[cst.FunctionDef, Body] = {}
+        self._callers: dict[cst.FunctionDef, Callers] = {}
+        self._method_reads: dict[str, list[cst.Attribute]] | None = None
+
+    def body(self, function: cst.FunctionDef) -> Body:
+        """The function's own returns, not those of functions inside it."""
+        if function not in self._bodies:
+            returns: list[cst.Return] = []
+            generator = False
+            stack = list(function.body.body)
+            while stack:
+                node = stack.pop()
+                if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+                    continue
+                if isinstance(node, cst.Return):
+                    returns.append(node)
+                generator = generator or isinstance(node, cst.Yield)
+                stack.extend(children(node))  # type: ignore[arg-type]
+            self._bodies[function] = Body(tuple(returns), generator)
+        return self._bodies[function]
+
+    def callers(self, function: cst.FunctionDef) -> Callers:
+        """Every place in the file that calls or passes on the function."""
+        if function not in self._callers:
+            owner = self._module.class_of(function)
+            reads = self._attribute_reads(function) if owner is not None else self._name_reads(function)
+            sites, handed = [], []
+            for read in reads:
+                call = self._module.parent(read)
+                if isinstance(call, cst.Call) and call.func is read:
+                    sites.append(CallSite(call, isinstance(read, cst.Attribute)))
+                elif not isinstance(self._module.parent(read), cst.Decorator):
+                    handed.append(read)
+            self._callers[function] = Callers(tuple(sites), tuple(handed))
+        return self._callers[function]
+
+    def _name_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
+        binding = self._module.binding_of(function.name)
+        return list(self._module.uses(binding)) if binding else []
+
+    def _attribute_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
+        """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
+        if self._method_reads is None:
+            self._method_reads = {}
+            for attribute in self._module.nodes_of(cst.Attribute):
+                self._method_reads.setdefault(attribute.attr.value, []).append(attribute)
+        return list(self._method_reads.get(function.name.value, []))
+
+    def called(self, call: cst.Call) -> cst.FunctionDef | None:
+        """The function of the file that a call runs, when there is just one it can be."""
+        target = self._module.value(call.func)
+        if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
+            return target.node
+        return None
+
+
+class Parameters:
+    """What is known of parameters: annotations, ``self``, and the arguments of every call in sight."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def value(self, binding: Binding) -> Value:
+        """The value of a parameter of a function or lambda of the file."""
+        param = binding.statement
+        assert isinstance(param, cst.Param)
+        function = self._function(param)
+        if param.star or not isinstance(function, cst.FunctionDef):
+            return UNKNOWN
+        owner = self._module.class_of(function)
+        if owner is not None and self._is_self(function, param):
+            return self._module.classes.itself(owner)
+        annotated = self._module.annotated(param.annotation)
+        return annotated if annotated.known else self._from_calls(function, param, owner is not None)
+
+    def _function(self, param: cst.Param) -> cst.CSTNode | None:
+        node = self._module.parent(param)
+        return self._module.parent(node) if isinstance(node, cst.Parameters) else None
+
+    def _is_self(self, function: cst.FunctionDef, param: cst.Param) -> bool:
+        names = {self._module.qualified(d.decorator) for d in function.decorators}
+        first = (*function.params.posonly_params, *function.params.params)[:1]
+        return first == (param,) and not names & {"builtins.staticmethod", "builtins.classmethod"}
+
+    def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
+        callers = self._module.functions.callers(function)
+        if callers.handed_on or not callers.sites:
+            return UNKNOWN
+        given = [self._given(function, param, site, is_method) for site in callers.sites]
+        return replace(join(given), fresh=False)
+
+    def _given(self, function: cst.FunctionDef, param: cst.Param, site: CallSite, is_method: bool) -> Value:
+        expression = argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
+        if expression is None:
+            return UNKNOWN
+        return NONE if literal(expression) is None else self._module.value(expression)
+
+
+def argument_for(function: cst.FunctionDef, param: cst.Param, call: cst.Call, *, skip: int) -> cst.BaseExpression | None:
+    """The expression a call passes for a parameter, its default when it passes none, None if unclear."""
+    if any(arg.star for arg in call.args):
+        return None
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == param.name.value:
+            return arg.value
+    ordered = (*function.params.posonly_params, *function.params.params)
+    if param in ordered:
+        position = ordered.index(param) - skip
+        given = [arg.value for arg in call.args if arg.keyword is None]
+        if 0 <= position < len(given):
+            return given[position]
+    return param.default
+
+
+def annotation_value(module: SourceModule, annotation: cst.BaseExpression) -> Value:
+    """The value an annotation promises: ndarrays, tensors, numbers, devices, and ``Optional`` of them."""
+    if isinstance(annotation, cst.SimpleString):
+        name = str(literal(annotation)).strip()
+        return _by_name(name.replace("np.", "numpy."), annotation)
+    if isinstance(annotation, cst.Subscript):
+        return _subscripted(module, annotation)
+    if isinstance(annotation, cst.BinaryOperation):
+        return join((annotation_value(module, annotation.left), annotation_value(module, annotation.right)))
+    if isinstance(annotation, cst.Name) and annotation.value == "None":
+        return NONE
+    qualified = module.qualified(annotation)
+    return _by_name(qualified, annotation) if qualified else UNKNOWN
+
+
+def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
+    name = module.qualified(annotation.value)
+    inner = annotation.slice[0].slice
+    if name in ARRAY_ANNOTATIONS:
+        return _by_name(name, annotation)
+    if name == "typing.Optional" and isinstance(inner, cst.Index):
+        return annotation_value(module, inner.value)
+    if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(inner, cst.Index):
+        element = annotation_value(module, inner.value)
+        return Value(Kind.LIST, element=element if element.known else None)
+    return UNKNOWN
+
+
+_ANNOTATED = {
+    "torch.Tensor": Kind.TENSOR,
+    "torch.FloatTensor": Kind.TENSOR,
+    "torch.LongTensor": Kind.TENSOR,
+    "builtins.int": Kind.SCALAR,
+    "builtins.float": Kind.SCALAR,
+    "builtins.bool": Kind.SCALAR,
+    "builtins.str": Kind.STRING,
+    "torch.device": Kind.DEVICE,
+    "torch.nn.Module": Kind.MODULE,
+    "torch.utils.data.DataLoader": Kind.LOADER,
+    "pandas.DataFrame": Kind.FRAME,
+    "pandas.Series": Kind.SERIES,
+    "PIL.Image.Image": Kind.IMAGE,
+    "numpy.random.Generator": Kind.GENERATOR,
+}
+
+
+def _by_name(name: str, annotation: cst.CSTNode) -> Value:
+    if name.split("[")[0] in ARRAY_ANNOTATIONS:
+        return Value(Kind.NDARRAY, origin=annotation, source="its annotation")
+    kind = _ANNOTATED.get(name)
+    return Value(kind, origin=annotation, source="its annotation") if kind else UNKNOWN

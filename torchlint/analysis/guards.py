@@ -1,0 +1,105 @@
+"""Guards: the conditions under which a node runs, found by climbing out of the code around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from torchlint.analysis.flow import always_leaves
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A condition that came out as ``holds`` wherever the guarded node runs.
+
+    ``kind`` is ``test`` for a condition, ``case`` for a match case (``condition`` is then its
+    subject, ``pattern`` the pattern), ``try`` for the body of a try statement, ``handler`` for an
+    exception handler and ``decorator`` for a decorator of an enclosing function or class.
+    """
+
+    kind: str
+    node: cst.CSTNode
+    condition: cst.BaseExpression | None = None
+    holds: bool = True
+    pattern: cst.MatchPattern | None = None
+
+
+class Guards:
+    """Answers which guards dominate a node of one module."""
+
+    def __init__(
+        self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]
+    ) -> None:
+        self._parents = parents
+        self._qualified = qualified
+
+    def of(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
+        """Guards from the inside out, through enclosing functions and classes up to ``stop``.
+
+        The guards around a ``def`` count for its body: the function exists only where they held.
+        """
+        below, current = node, self._parents.get(node)
+        while current is not None and below is not stop:
+            yield from self._step(current, below)
+            below, current = current, self._parents.get(current)
+
+    def _step(self, current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
+        if isinstance(current, (cst.If, cst.IfExp)):
+            if below is not current.test:
+                yield Guard("test", current, current.test, below is current.body)
+        elif isinstance(current, cst.BooleanOperation):
+            if below is current.right:
+                yield Guard("test", current, current.left, isinstance(current.operator, cst.And))
+        elif isinstance(current, cst.While):
+            if below is current.body:
+                yield Guard("test", current, current.test)
+        elif isinstance(current, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)):
+            if below is not current.for_in:
+                yield from self._comprehension(current.for_in)
+        elif isinstance(current, (cst.IndentedBlock, cst.Module, cst.SimpleStatementSuite)):
+            yield from self._earlier(current, below)
+        elif isinstance(current, cst.MatchCase):
+            yield from self._case(current, below)
+        elif isinstance(current, (cst.Try, cst.TryStar)):
+            if below is current.body and current.handlers:
+                yield Guard("try", current)
+        elif isinstance(current, (cst.ExceptHandler, cst.ExceptStarHandler)):
+            yield Guard("handler", current, current.type)
+        elif isinstance(current, (cst.FunctionDef, cst.ClassDef)):
+            for decorator in current.decorators:
+                yield Guard("decorator", decorator, decorator.decorator)
+
+    def _comprehension(self, clause: cst.CompFor | None) -> Iterator[Guard]:
+        while clause is not None:
+            for test in clause.ifs:
+                yield Guard("test", test, test.test)
+            clause = clause.inner_for_in
+
+    def _case(self, case: cst.MatchCase, below: cst.CSTNode) -> Iterator[Guard]:
+        match = self._parents.get(case)
+        if below is case.body and isinstance(match, cst.Match):
+            yield Guard("case", case, match.subject, True, case.pattern)
+            if case.guard is not None:
+                yield Guard("test", case, case.guard)
+
+    def _earlier(self, block: cst.BaseSuite | cst.Module, below: cst.CSTNode) -> Iterator[Guard]:
+        """Asserts, and ifs that left, before the statement in the same block; nearest first."""
+        before: list[Guard] = []
+        for statement in block.body:
+            if statement is below:
+                break
+            before += self._left_behind(statement)
+        yield from reversed(before)
+
+    def _left_behind(self, statement: cst.CSTNode) -> Iterator[Guard]:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                if isinstance(small, cst.Assert):
+                    yield Guard("test", small, small.test)
+        elif isinstance(statement, cst.If):
+            if always_leaves(statement.body, self._qualified):
+                yield Guard("test", statement, statement.test, False)
+            elif isinstance(statement.orelse, cst.Else) and always_leaves(statement.orelse.body, self._qualified):
+                yield Guard("test", statement, statement.test, True)

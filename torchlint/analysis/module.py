@@ -1,0 +1,259 @@
+"""SourceModule: one parsed file and the questions a rule may ask of it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+import libcst as cst
+
+from torchlint.analysis import depth
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.classes import Classes
+from torchlint.analysis.evaluate import Evaluator
+from torchlint.analysis.functions import Functions, Parameters, annotation_value
+from torchlint.analysis.guards import Guard, Guards
+from torchlint.analysis.heat import Heats
+from torchlint.analysis.names import Names
+from torchlint.analysis.positions import Positions
+from torchlint.analysis.reaching import Reaching
+from torchlint.analysis.values import UNKNOWN, Value
+from torchlint.analysis.walk import Index, descendants, index
+from torchlint.model import Evidence, Heat, Span
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+
+
+class SyntaxProblem(Exception):
+    """The text is not Python that torchlint can parse; ``line`` and ``column`` count from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+class SourceModule:
+    """A parsed file. Whatever is expensive is computed when it is first asked for."""
+
+    def __init__(self, tree: cst.Module, text: str, path: str, target_torch: str | None = None) -> None:
+        self.tree = tree
+        self.text = text
+        self.path = path
+        self.target_torch = target_torch
+        self._index: Index = index(tree)
+
+    @classmethod
+    def parse(cls, text: str, path: str, *, target_torch: str | None = None) -> SourceModule:
+        """Parse a text.
+
+        Raises :class:`SyntaxProblem` when it is no valid Python, or nested deeper than the parser
+        survives.
+        """
+        too_deep = depth.problem(text)
+        if too_deep is not None:
+            raise SyntaxProblem(too_deep.message, too_deep.line, 1)
+        enabled = gc.isenabled()
+        gc.disable()  # a parse makes nothing but live objects: collecting doubles its time
+        try:
+            tree = cst.parse_module(text)
+        except cst.ParserSyntaxError as error:
+            raise SyntaxProblem(_one_line(error), max(error.raw_line, 1), error.raw_column + 1) from None
+        finally:
+            if enabled:
+                gc.enable()
+        return cls(tree, text, path, target_torch)
+
+    # -- the tree --------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
+        """Every node by its exact class."""
+        return self._index.nodes
+
+    def nodes_of(self, kind: type[NodeT]) -> list[NodeT]:
+        """The nodes of exactly one class."""
+        return self._index.of(kind)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node around a node; None for the module."""
+        return self._index.parents.get(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around a node, from the inside out."""
+        current = self.parent(node)
+        while current is not None:
+            yield current
+            current = self.parent(current)
+
+    def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """The innermost function around a node; its decorators and defaults belong outside."""
+        scope = self.names.scope_at(node)
+        while scope.parent is not None:
+            if isinstance(scope.node, cst.FunctionDef):
+                return scope.node
+            scope = scope.parent
+        return None
+
+    def class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
+        """The class whose body directly holds a method (or the innermost class around other nodes)."""
+        for around in self.ancestors(node):
+            if isinstance(around, cst.ClassDef):
+                return around
+            if isinstance(around, cst.FunctionDef) and isinstance(node, cst.FunctionDef):
+                return None
+        return None
+
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The small statement or compound header in which a node stands."""
+        return self._reaching.anchor(node) or node
+
+    @cached_property
+    def _order(self) -> dict[cst.CSTNode, int]:
+        return {node: i for i, node in enumerate(descendants(self.tree))}
+
+    def comes_before(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """In the text, ``one`` begins before ``other``."""
+        return self._order[one] < self._order[other]
+
+    # -- places ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.tree)
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where a node stands."""
+        return self._positions.span(node)
+
+    def line(self, node: cst.CSTNode) -> int:
+        """The line on which a node begins."""
+        return self.span(node).line
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The source text of a node."""
+        return self._positions.text(node)
+
+    def statement_span(self, node: cst.CSTNode) -> Span:
+        """The span of the statement around a node; of a compound statement only the header."""
+        statement = self.statement_of(node)
+        span = self.span(statement)
+        body = getattr(statement, "body", None)
+        if isinstance(body, cst.BaseSuite) and body.body:
+            first = self.span(body.body[0])
+            last = max(span.line, first.line - 1) if isinstance(body, cst.IndentedBlock) else first.line
+            return Span(span.line, span.column, last, first.column)
+        return span
+
+    def evidence(self, node: cst.CSTNode, text: str) -> Evidence:
+        """A fact and the place it stands at."""
+        span = self.span(node)
+        return Evidence(span.line, span.column, text)
+
+    # -- names -----------------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> Names:
+        """Scopes, bindings and imports."""
+        return Names(self.tree, self._index)
+
+    @cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self.names, self._index)
+
+    def qualified(self, node: cst.CSTNode) -> str | None:
+        """The dotted library name a name or attribute stands for, None when it is not certain."""
+        return self.names.qualified(node)
+
+    def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
+        """The bindings a name may hold where it is read."""
+        return self._reaching.at(name)
+
+    def uses(self, binding: Binding) -> list[cst.Name]:
+        """The reads that may see a binding, in source order."""
+        return self._reaching.uses(binding)
+
+    def binding_of(self, target: cst.Name) -> Binding | None:
+        """The binding made at a target, parameter, ``def`` or ``class`` name."""
+        scope = self.names.lookup_scope(target.value, self.names.scope_at(target))
+        found = scope.bindings[target.value] if scope else []
+        return next((b for b in found if b.node is target), None)
+
+    # -- meaning ---------------------------------------------------------------------------------
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """Value inference."""
+        return Evaluator(self)
+
+    def value(self, node: cst.CSTNode | None) -> Value:
+        """What is proved about an expression."""
+        return self.evaluator.value(node)
+
+    def annotated(self, annotation: cst.Annotation | None) -> Value:
+        """What an annotation promises."""
+        return annotation_value(self, annotation.annotation) if annotation is not None else UNKNOWN
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Classes of the file."""
+        return Classes(self)
+
+    @cached_property
+    def functions(self) -> Functions:
+        """Functions of the file and their callers."""
+        return Functions(self)
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """What parameters can be."""
+        return Parameters(self)
+
+    @cached_property
+    def _heats(self) -> Heats:
+        return Heats(self)
+
+    def heat(self, node: cst.CSTNode) -> Heat:
+        """How often a node runs."""
+        return self._heats.of(node)
+
+    @cached_property
+    def _guards(self) -> Guards:
+        return Guards(self._index.parents, self.qualified)
+
+    def guards(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
+        """The conditions under which a node runs, from the inside out."""
+        return self._guards.of(node, stop=stop)
+
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """The file changes where factories put tensors."""
+        return "set_default_device" in self.text or "set_default_tensor_type" in self.text
+
+    def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """The two never run in the same pass through the code: they stand in different branches."""
+        below: dict[cst.CSTNode, cst.CSTNode] = {}
+        child = one
+        for around in self.ancestors(one):
+            below[around] = child
+            child = around
+        child = other
+        for around in self.ancestors(other):
+            if around in below:
+                return _different_branches(around, below[around], child)
+            child = around
+        return False
+
+
+def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    if isinstance(around, (cst.If, cst.IfExp)):
+        return one is not around.test and other is not around.test and one is not other
+    if isinstance(around, cst.Match):
+        return isinstance(one, cst.MatchCase) and isinstance(other, cst.MatchCase) and one is not other
+    return False
+
+
+def _one_line(error: cst.ParserSyntaxError) -> str:
+    text = " ".join(error.message.split())
+    return text.removeprefix("parser error: ").removeprefix("tokenizer error: ")

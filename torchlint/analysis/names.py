@@ -1,0 +1,202 @@
+"""Scopes, bindings and imports: what a name stands for.
+
+A name is resolved by the scoping rules of Python to its bindings; :func:`Names.qualified` follows
+imports and plain aliases to the dotted name a library knows the thing by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding, collect
+from torchlint.analysis.walk import Index
+
+FUNCTIONS = (cst.FunctionDef, cst.Lambda)
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+SCOPES = (*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module)
+
+
+@dataclass(eq=False)
+class Scope:
+    """A module, class, function, lambda or comprehension, and the names bound in it."""
+
+    node: cst.CSTNode
+    parent: Scope | None
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    outer: dict[str, str] = field(default_factory=dict)
+    star_import: bool = False
+
+    @property
+    def is_class(self) -> bool:
+        """Names of a class body are not seen from the functions inside it."""
+        return isinstance(self.node, cst.ClassDef)
+
+
+class Names:
+    """Scopes of one module, built from the index of one walk."""
+
+    def __init__(self, tree: cst.Module, index: Index) -> None:
+        self._index = index
+        self._parents = index.parents
+        self.module = Scope(tree, None)
+        self._scopes: dict[cst.CSTNode, Scope] = {tree: self.module}
+        self._qualified: dict[cst.CSTNode, str | None] = {}
+        for kind, name in ((cst.Global, "global"), (cst.Nonlocal, "nonlocal")):
+            for node in index.of(kind):
+                for item in node.names:  # type: ignore[attr-defined]
+                    self.scope_at(node).outer[item.name.value] = name
+        for binding in collect(index):
+            self._bind(binding)
+
+    def _bind(self, binding: Binding) -> None:
+        if binding.kind == "import" and binding.name == "*":
+            self.scope_at(binding.statement).star_import = True
+            return
+        scope = self._binding_scope(binding)
+        scope.bindings.setdefault(binding.name, []).append(binding)
+
+    def _binding_scope(self, binding: Binding) -> Scope:
+        scope = self.scope_at(binding.node)
+        while binding.kind == "walrus" and isinstance(scope.node, COMPREHENSIONS) and scope.parent:
+            scope = scope.parent
+        declared = scope.outer.get(binding.name)
+        if declared == "global":
+            return self.module
+        if declared == "nonlocal" and scope.parent:
+            return self.lookup_scope(binding.name, scope.parent) or scope
+        return scope
+
+    # -- scopes ----------------------------------------------------------------------------------
+
+    def scope_of(self, owner: cst.CSTNode) -> Scope:
+        """The scope that a module, class, function, lambda or comprehension opens."""
+        found = self._scopes.get(owner)
+        if found is None:
+            found = Scope(owner, self.scope_at(owner))
+            self._scopes[owner] = found
+        return found
+
+    def scope_at(self, node: cst.CSTNode) -> Scope:
+        """The scope in which a node is evaluated.
+
+        Defaults, decorators, bases and the first iterable of a comprehension belong outside.
+        """
+        below, current = node, self._parents.get(node)
+        inner = True
+        while current is not None:
+            if isinstance(current, cst.Param) and below is not current.name:
+                inner = False
+            elif isinstance(current, SCOPES):
+                if inner and not _evaluated_outside(current, below):
+                    return self.scope_of(current)
+                inner = True
+            elif isinstance(current, cst.CompFor) and below is current.iter:
+                inner = not isinstance(self._parents.get(current), COMPREHENSIONS)
+            below, current = current, self._parents.get(current)
+        return self.module
+
+    def lookup_scope(self, name: str, start: Scope) -> Scope | None:
+        """The scope whose binding a name refers to, or None for a builtin or unknown name."""
+        scope: Scope | None = start
+        if start.outer.get(name) == "global":
+            return self.module if name in self.module.bindings else None
+        while scope is not None:
+            visible = scope is start or not scope.is_class
+            if visible and name in scope.bindings and name not in scope.outer:
+                return scope
+            scope = scope.parent
+        return None
+
+    def bindings(self, name: cst.Name) -> list[Binding]:
+        """Every binding the name may refer to, in source order, wherever it stands in its scope."""
+        scope = self.lookup_scope(name.value, self.scope_at(name))
+        return scope.bindings[name.value] if scope else []
+
+    def is_builtin(self, name: cst.Name) -> bool:
+        """The name is bound nowhere in the file and no star import can have bound it."""
+        scope = self.scope_at(name)
+        return self.lookup_scope(name.value, scope) is None and not any(s.star_import for s in _chain(scope))
+
+    # -- qualified names -------------------------------------------------------------------------
+
+    def qualified(self, node: cst.CSTNode) -> str | None:
+        """The dotted library name of a name or attribute: ``torch.utils.data.DataLoader``.
+
+        Builtins come as ``builtins.len``. None when the root is not an import, or bindings disagree.
+        """
+        if node in self._qualified:
+            return self._qualified[node]
+        self._qualified[node] = None
+        found = self._resolve(node)
+        self._qualified[node] = found
+        return found
+
+    def _resolve(self, node: cst.CSTNode) -> str | None:
+        if isinstance(node, cst.Attribute):
+            base = self.qualified(node.value)
+            return canonical(f"{base}.{node.attr.value}") if base else None
+        if not isinstance(node, cst.Name):
+            return None
+        bindings = self.bindings(node)
+        if not bindings:
+            return f"builtins.{node.value}" if self.is_builtin(node) else None
+        names = {self._binding_name(binding) for binding in bindings if not _is_fallback(binding)}
+        return names.pop() if len(names) == 1 else _submodule_root(bindings, node.value)
+
+    def _binding_name(self, binding: Binding) -> str | None:
+        if binding.kind == "import":
+            return canonical(binding.qualified) if binding.qualified else None
+        plain = binding.kind == "assign" and not binding.path and isinstance(binding.value, (cst.Name, cst.Attribute))
+        return self.qualified(binding.value) if plain and binding.value else None
+
+
+def _chain(scope: Scope | None) -> Iterator[Scope]:
+    while scope is not None:
+        yield scope
+        scope = scope.parent
+
+
+def _evaluated_outside(owner: cst.CSTNode, below: cst.CSTNode) -> bool:
+    if isinstance(owner, (cst.FunctionDef, cst.Lambda)):
+        return below is not owner.body and not isinstance(below, cst.Parameters)
+    return isinstance(owner, cst.ClassDef) and below is not owner.body
+
+
+def _is_fallback(binding: Binding) -> bool:
+    """``except ImportError: name = None`` leaves the imported meaning the only useful one."""
+    return (
+        binding.kind == "assign"
+        and not binding.path
+        and isinstance(binding.value, cst.Name)
+        and binding.value.value in ("None", "False")
+    )
+
+
+def _submodule_root(bindings: list[Binding], name: str) -> str | None:
+    """``import torch`` beside ``import torch.nn`` both bind ``torch``; other disagreements are unknown."""
+    agreed = all(b.kind == "import" and b.qualified == name for b in bindings)
+    return name if agreed else None
+
+
+# Public names for things that libraries also export elsewhere.
+_ALIASES = {
+    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
+    "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
+    "torch.autograd.variable.Variable": "torch.autograd.Variable",
+    "torch.functional": "torch.functional",
+    "numpy.core": "numpy",
+    "lightning.pytorch": "pytorch_lightning",
+    "lightning": "pytorch_lightning",
+    "torch.nn.modules": "torch.nn",
+}
+
+
+def canonical(name: str) -> str:
+    """The public spelling of a qualified name."""
+    for alias, public in _ALIASES.items():
+        if name == alias or name.startswith(alias + "."):
+            return public + name[len(alias) :]
+    return name

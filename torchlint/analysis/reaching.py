@@ -1,0 +1,149 @@
+"""Reaching definitions: which bindings a name may hold at the place where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.flow import ANCHORS, Forward
+from torchlint.analysis.names import COMPREHENSIONS, Names, Scope
+from torchlint.analysis.walk import Index
+
+State = Mapping[str, frozenset[Binding]]
+
+
+class _Definitions(Forward[State]):
+    """Carries, for every name of one scope, the bindings that may hold."""
+
+    def __init__(self, names: Names, by_anchor: Mapping[cst.CSTNode, list[Binding]]) -> None:
+        super().__init__(names.qualified)
+        self._by_anchor = by_anchor
+
+    def join(self, one: State, other: State) -> State:
+        if one is other:
+            return one
+        merged = dict(one)
+        for name, bindings in other.items():
+            known = merged.get(name)
+            merged[name] = bindings if known is None else known | bindings
+        return merged
+
+    def transfer(self, statement: cst.CSTNode, state: State) -> State:
+        made = self._by_anchor.get(statement)
+        if not made:
+            return state
+        after = dict(state)
+        for binding in made:
+            if binding.kind == "delete":
+                after.pop(binding.name, None)
+            else:
+                after[binding.name] = frozenset((binding,))
+        return after
+
+
+class Reaching:
+    """Reaching definitions of every function of a module, each computed when first asked."""
+
+    def __init__(self, names: Names, index: Index) -> None:
+        self._names = names
+        self._index = index
+        self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
+        self._uses: dict[str, list[cst.Name]] | None = None
+
+    def at(self, name: cst.Name) -> tuple[Binding, ...]:
+        """The bindings that may be read here, in source order.
+
+        A name of an outer function or of the module may hold any of its bindings when the code
+        that reads it runs; so may a name whose statement is never reached.
+        """
+        scope = self._names.lookup_scope(name.value, self._names.scope_at(name))
+        if scope is None:
+            return ()
+        candidates = scope.bindings[name.value]
+        anchor = self.anchor(name)
+        if anchor is None or isinstance(scope.node, (*COMPREHENSIONS, cst.Lambda)):
+            return tuple(candidates)
+        if self._flow_owner(name) is not scope:
+            return tuple(candidates)
+        state = self._states(scope).get(anchor)
+        if state is None:
+            return tuple(candidates)
+        reached = state.get(name.value, frozenset())
+        local = {b for b in candidates if b.kind == "walrus" and self.anchor(b.node) is anchor}
+        return tuple(b for b in candidates if b in reached or b in local)
+
+    def anchor(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The small statement or compound header in which a node is evaluated."""
+        current: cst.CSTNode | None = node
+        while current is not None:
+            if isinstance(current, ANCHORS) and (current is not node or isinstance(node, cst.BaseSmallStatement)):
+                return current
+            current = self._index.parents.get(current)
+        return None
+
+    def _flow_owner(self, node: cst.CSTNode) -> Scope:
+        """The function, class or module whose statements the node belongs to."""
+        scope = self._names.scope_at(node)
+        while isinstance(scope.node, COMPREHENSIONS) and scope.parent:
+            scope = scope.parent
+        return scope
+
+    def _states(self, scope: Scope) -> dict[cst.CSTNode, State]:
+        found = self._before.get(scope)
+        if found is None:
+            found = self._before[scope] = self._analyse(scope)
+        return found
+
+    def _analyse(self, scope: Scope) -> dict[cst.CSTNode, State]:
+        by_anchor: dict[cst.CSTNode, list[Binding]] = {}
+        initial: dict[str, frozenset[Binding]] = {}
+        for name, bindings in scope.bindings.items():
+            for binding in bindings:
+                anchor = self.anchor(binding.node)
+                if binding.kind == "parameter":
+                    initial[name] = frozenset((binding,))
+                elif anchor is not None:
+                    by_anchor.setdefault(anchor, []).append(binding)
+        flow = _Definitions(self._names, by_anchor)
+        body = scope.node.body if isinstance(scope.node, (cst.FunctionDef, cst.ClassDef)) else scope.node
+        assert isinstance(body, (cst.BaseSuite, cst.Module))
+        flow.run(body, initial)
+        return flow.before
+
+    def uses(self, binding: Binding) -> list[cst.Name]:
+        """The reads of a name that this binding may reach, in source order."""
+        return [name for name in self._reads().get(binding.name, []) if binding in self.at(name)]
+
+    def _reads(self) -> dict[str, list[cst.Name]]:
+        if self._uses is None:
+            self._uses = {}
+            for name in self._index.of(cst.Name):
+                if self._is_read(name):
+                    self._uses.setdefault(name.value, []).append(name)
+        return self._uses
+
+    def _is_read(self, name: cst.Name) -> bool:
+        parent = self._index.parents.get(name)
+        if isinstance(parent, cst.Attribute):
+            return name is parent.value
+        if isinstance(parent, cst.Arg):
+            return name is parent.value
+        if isinstance(parent, (cst.Param, cst.FunctionDef, cst.ClassDef, cst.NameItem, cst.AsName, cst.ImportAlias)):
+            return name is not getattr(parent, "name", None) and not isinstance(parent, (cst.AsName, cst.NameItem))
+        if isinstance(parent, cst.NamedExpr):
+            return name is parent.value
+        return not self._is_target(name)
+
+    def _is_target(self, name: cst.Name) -> bool:
+        """The name is written, not read: an assignment or loop target, also inside a tuple."""
+        below: cst.CSTNode = name
+        current = self._index.parents.get(name)
+        while isinstance(current, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
+            below, current = current, self._index.parents.get(current)
+        if isinstance(current, (cst.AssignTarget, cst.Del)):
+            return True
+        if isinstance(current, (cst.AnnAssign, cst.For, cst.CompFor)):
+            return below is current.target
+        return False

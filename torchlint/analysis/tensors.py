@@ -1,0 +1,280 @@
+"""What torch does to values: factories, methods, modules, loaders and devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.arrays import dtype_of
+from torchlint.analysis.calls import argument, keyword, positional
+from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
+from torchlint.knowledge import tensors as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.evaluate import Evaluator
+
+
+def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+    """The value of a call of something known by its qualified name."""
+    if name in known.LEGACY:
+        return _legacy(node, name)
+    if name == "torch.device" or name == "torch.accelerator.current_accelerator":
+        return _device(evaluator, node, name)
+    if name in known.FROM_HOST:
+        dtype = evaluator.value(positional(node, 0)).dtype
+        return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
+    if name in known.FACTORIES:
+        return _factory(evaluator, node, name)
+    if name in known.LOADERS:
+        return Value(Kind.LOADER, origin=node, source=name)
+    if name in ("torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+        return replace(evaluator.value(positional(node, 0)), fresh=False, origin=node)
+    return _library(evaluator, node, name)
+
+
+def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+    root, _, last = name.rpartition(".")
+    if name in known.TUPLE_FUNCTIONS:
+        element = Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        return Value(Kind.TUPLE, element=element, origin=node)
+    if name in ("torch.max", "torch.min", "torch.median") and _has_dimension(node):
+        element = Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        return Value(Kind.TUPLE, element=element, origin=node)
+    if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
+        return Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+    if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
+        return Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+    if root.startswith("torch.nn") and last[:1].isupper():
+        return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
+    if root == "torchvision.models" or name.startswith(("timm.create_model", "segmentation_models_pytorch.")):
+        return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
+    if root.startswith("torch.optim") and last[:1].isupper() and ".lr_scheduler" not in root:
+        return Value(Kind.OPTIMIZER, origin=node, source=name)
+    if root.startswith("torchvision.datasets") or name in known.DATASET_BASES:
+        return Value(Kind.DATASET, origin=node, source=name)
+    if name in ("builtins.tuple", "builtins.list") and node.args:
+        inner = evaluator.value(node.args[0].value)
+        return replace(inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None)
+    return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
+
+
+def _legacy(node: cst.Call, name: str) -> Value:
+    last = name.rpartition(".")[2].removesuffix("Tensor")
+    device = Device.CUDA if known.LEGACY[name] == "cuda" else Device.CPU
+    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], origin=node, source=name)
+
+
+def _factory(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+    where = keyword(node, "device")
+    device = Device.CPU if where is None else device_of(evaluator, where)
+    if where is None and (any(a.star == "**" for a in node.args) or evaluator.module.sets_default_device):
+        device = Device.UNKNOWN
+    first = evaluator.value(positional(node, 0))
+    if where is None and first.kind is Kind.TENSOR:
+        device = first.device
+    dtype = keyword(node, "dtype")
+    return Value(
+        Kind.TENSOR,
+        device,
+        dtype=dtype_of(evaluator, dtype) if dtype is not None else None,
+        fresh=name not in ("torch.as_tensor", "torch.asarray"),
+        origin=node,
+        source=name,
+    )
+
+
+def _device(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+    if name != "torch.device":
+        return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
+    named = evaluator.value(argument(node, "type", 0) or keyword(node, "device"))
+    return Value(Kind.DEVICE, device_named(named), literal=named.literal, origin=node, source=name)
+
+
+def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
+    """The device that an argument such as ``device=`` names; an integer is a CUDA index."""
+    value = evaluator.value(node)
+    if value.kind in (Kind.DEVICE, Kind.STRING):
+        return device_named(value)
+    return Device.CUDA if isinstance(node, cst.Integer) else Device.UNKNOWN
+
+
+def _operand_device(evaluator: Evaluator, node: cst.Call) -> Device:
+    """The device of the first tensor operand; of a list of tensors, that of its members."""
+    where = keyword(node, "device")
+    if where is not None:
+        return device_of(evaluator, where)
+    for arg in node.args[:2]:
+        value = evaluator.value(arg.value)
+        if value.kind in (Kind.LIST, Kind.TUPLE):
+            value = value.each()
+        if value.kind is Kind.TENSOR:
+            return value.device
+    return Device.UNKNOWN
+
+
+def _has_dimension(node: cst.Call) -> bool:
+    second = positional(node, 1)
+    return keyword(node, "dim") is not None or isinstance(second, (cst.Integer, cst.UnaryOperation))
+
+
+# -- methods -------------------------------------------------------------------------------------
+
+
+def moved_to(evaluator: Evaluator, node: cst.Call) -> Device | None:
+    """Where ``x.to(..)``, ``x.cuda()``, ``x.cpu()`` put things; None if the call moves nothing."""
+    assert isinstance(node.func, cst.Attribute)
+    name = node.func.attr.value
+    if name in ("cuda", "cpu"):
+        return Device.CUDA if name == "cuda" else Device.CPU
+    if name != "to":
+        return None
+    target = argument(node, "device", 0)
+    value = evaluator.value(target)
+    if target is None or value.kind is Kind.DTYPE:
+        return None
+    if value.kind is Kind.TENSOR:
+        return value.device
+    return device_of(evaluator, target)
+
+
+def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
+    """The value of a method call on a tensor, module or loader, or on something that must be a tensor."""
+    assert isinstance(node.func, cst.Attribute)
+    name = node.func.attr.value
+    if base.kind is Kind.TENSOR:
+        return _tensor_method(evaluator, base, node, name)
+    if base.kind is Kind.MODULE:
+        return _module_method(evaluator, base, node, name)
+    if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
+        return base.element
+    if name == "numpy" and surely_tensor(evaluator, node.func.value):
+        return Value(Kind.NDARRAY, origin=node, source=".numpy()")
+    if name in ("detach", "cpu") and surely_tensor(evaluator, node.func):
+        return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
+    return None
+
+
+def surely_tensor(evaluator: Evaluator, node: cst.CSTNode) -> bool:
+    """``x.detach().cpu()`` is a tensor whatever ``x`` is called: only tensors have both methods."""
+    names = set()
+    while isinstance(node, (cst.Attribute, cst.Call)):
+        if isinstance(node, cst.Attribute):
+            names.add(node.attr.value)
+            node = node.value
+        else:
+            node = node.func
+    return "detach" in names or ("cpu" in names and "numpy" in names)
+
+
+def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+    if name in ("to", "cuda", "cpu"):
+        where = moved_to(evaluator, node)
+        dtype = keyword(node, "dtype")
+        moved = base if where is None else replace(base, device=where, batch=False)
+        return replace(moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False)
+    if name in known.HOST_METHODS:
+        return _host(base, node, known.HOST_METHODS[name])
+    if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
+        element = replace(base, fresh=False, origin=node, elements=None, batch=False)
+        return Value(Kind.TUPLE, element=element, origin=node)
+    if name in known.CASTS:
+        return replace(base, dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
+    if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
+        other = evaluator.value(positional(node, 0)) if name == "type_as" else base
+        return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
+    return replace(base, fresh=False, rank=None, origin=node, dtype=None, elements=None)
+
+
+def _host(base: Value, node: cst.Call, kind: str) -> Value:
+    if kind == "ndarray":
+        return Value(Kind.NDARRAY, dtype=base.dtype, rank=base.rank, origin=node, source=".numpy()")
+    if kind == "size":
+        return SCALAR if node.args else Value(Kind.TUPLE, element=SCALAR, origin=node)
+    if kind == "list":
+        return Value(Kind.LIST, origin=node, fresh=True)
+    return {"scalar": SCALAR, "none": Value(Kind.NONE)}.get(kind, UNKNOWN)
+
+
+def _module_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+    if name in ("to", "cuda", "cpu"):
+        where = moved_to(evaluator, node)
+        return base if where is None else replace(base, device=where, origin=node)
+    if name in ("eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"):
+        return base
+    return UNKNOWN
+
+
+def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None:
+    """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
+    if target.kind is not Kind.MODULE:
+        return None
+    given = _operand_device(evaluator, node)
+    device = given if given is not Device.UNKNOWN else target.device
+    single = target.source is not None and target.source.startswith("torch.nn.")
+    return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
+
+
+# -- attributes, subscripts, operators -----------------------------------------------------------
+
+
+def attribute(base: Value, node: cst.Attribute) -> Value | None:
+    """``x.T``, ``x.data``, ``x.shape``, ``x.device``."""
+    name = node.attr.value
+    if base.kind is Kind.TENSOR:
+        if name in known.TENSOR_ATTRIBUTES:
+            return replace(base, fresh=False)
+        if name == "device":
+            return Value(Kind.DEVICE, base.device, origin=node)
+        if name in ("shape", "ndim", "is_cuda", "requires_grad", "itemsize", "nbytes"):
+            return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
+        return UNKNOWN
+    if name == "device":
+        return Value(Kind.DEVICE, origin=node)
+    return None
+
+
+def subscript(base: Value) -> Value | None:
+    """Indexing a tensor gives a tensor on the same device."""
+    if base.kind is Kind.TENSOR:
+        return replace(base, fresh=False, rank=None, elements=None)
+    return None
+
+
+def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    """An operator with a tensor on one side gives a tensor; a Python number joins the other's device."""
+    tensors = [v for v in (left, right) if v.kind is Kind.TENSOR]
+    if not tensors:
+        return None
+    device = tensors[0].device
+    if len(tensors) == 2 and tensors[1].device is not device:
+        accelerated = [t.device for t in tensors if t.device.accelerated]
+        device = accelerated[0] if len(accelerated) == 1 and Device.UNKNOWN not in (left.device, right.device) else Device.UNKNOWN
+    return Value(Kind.TENSOR, device, origin=node, fresh=True)
+
+
+# -- loops ---------------------------------------------------------------------------------------
+
+
+def iterated(evaluator: Evaluator, node: cst.Call) -> Value | None:
+    """What a loop over ``enumerate(..)``, ``zip(..)``, ``tqdm(..)`` or ``next(it)`` yields, if it is one of them."""
+    name = evaluator.module.qualified(node.func)
+    if not node.args or node.args[0].star:
+        return None
+    first = node.args[0].value
+    if name == "builtins.enumerate":
+        return Value(Kind.TUPLE, elements=(SCALAR, evaluator.each(first)), origin=node)
+    if name == "builtins.zip":
+        return Value(Kind.TUPLE, elements=tuple(evaluator.each(a.value) for a in node.args), origin=node)
+    if name == "builtins.range":
+        return SCALAR
+    return evaluator.each(first) if name in known.TRANSPARENT_ITERATORS else None
+
+
+def batch(loader: cst.CSTNode | None) -> Value:
+    """What a DataLoader yields: tensors on the CPU, or containers of them."""
+    tensor = Value(Kind.TENSOR, Device.CPU, batch=True, origin=loader, source="DataLoader")
+    return replace(tensor, element=tensor)
+
+

@@ -1,0 +1,190 @@
+"""Abstract values: what is proved about an expression.
+
+A value says only what holds on every path. :data:`UNKNOWN` is the value of which nothing is known,
+and no rule fires on it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+
+class Kind(enum.Enum):
+    """What sort of object an expression is."""
+
+    UNKNOWN = "unknown"
+    TENSOR = "tensor"
+    NDARRAY = "ndarray"
+    NUMPY_SCALAR = "NumPy scalar"
+    SCALAR = "Python number"
+    STRING = "string"
+    NONE = "None"
+    LIST = "list"
+    TUPLE = "tuple"
+    DICT = "dict"
+    FRAME = "DataFrame"
+    SERIES = "Series"
+    IMAGE = "PIL image"
+    GENERATOR = "NumPy generator"
+    MODULE = "module"
+    LOADER = "DataLoader"
+    DATASET = "dataset"
+    OPTIMIZER = "optimizer"
+    DEVICE = "device"
+    DTYPE = "dtype"
+    FUNCTION = "function"
+    CLASS = "class"
+    INSTANCE = "instance"
+    NOTHING = "nothing"
+
+
+class Device(enum.Enum):
+    """Where a tensor lies. ``VARIABLE`` is an accelerator where there is one, else the CPU."""
+
+    UNKNOWN = "unknown"
+    CPU = "cpu"
+    CUDA = "cuda"
+    VARIABLE = "variable"
+
+    @property
+    def accelerated(self) -> bool:
+        """The tensor is on an accelerator wherever the program has one."""
+        return self in (Device.CUDA, Device.VARIABLE)
+
+
+@dataclass(frozen=True)
+class Value:
+    """What is proved about one expression.
+
+    ``elements`` are the members of a tuple or list display, ``element`` is what every member is;
+    ``origin`` is the expression that made the object and ``source`` its name in words;
+    ``literal`` the text of a string or dtype; ``node`` the definition of a function or class, or the
+    display of a dict. ``batch`` marks what a data loader yielded and nobody has moved.
+    """
+
+    kind: Kind = Kind.UNKNOWN
+    device: Device = Device.UNKNOWN
+    dtype: str | None = None
+    rank: int | None = None
+    fresh: bool = False
+    readonly: bool = False
+    batch: bool = False
+    literal: str | None = None
+    elements: tuple[Value, ...] | None = None
+    element: Value | None = None
+    origin: cst.CSTNode | None = None
+    source: str | None = None
+    node: cst.CSTNode | None = None
+
+    @property
+    def known(self) -> bool:
+        """Something is proved."""
+        return self.kind is not Kind.UNKNOWN
+
+    def at(self, step: int | str) -> Value:
+        """The member reached by one step of an unpacking path."""
+        if step == "each":
+            return self.each()
+        if isinstance(step, int) and self.elements is not None:
+            return self.elements[step] if step < len(self.elements) else UNKNOWN
+        if step != "*" and self.kind is not Kind.NOTHING:
+            return self.each()
+        return UNKNOWN
+
+    def each(self) -> Value:
+        """What iterating over the object yields."""
+        if self.element is not None:
+            return self.element
+        if self.elements:
+            return join(self.elements)
+        if self.kind is Kind.NDARRAY and self.rank is not None:
+            return row(self)
+        if self.kind is Kind.TENSOR:
+            return replace(self, rank=None, fresh=False, elements=None)
+        return UNKNOWN
+
+
+UNKNOWN = Value()
+NOTHING = Value(Kind.NOTHING)
+NONE = Value(Kind.NONE)
+SCALAR = Value(Kind.SCALAR)
+
+
+def row(array: Value) -> Value:
+    """An ndarray indexed by one integer: a view of one dimension less, or a NumPy scalar."""
+    if array.rank is None:
+        return UNKNOWN
+    if array.rank <= 1:
+        return replace(array, kind=Kind.NUMPY_SCALAR, rank=0, fresh=False)
+    return replace(array, rank=array.rank - 1, fresh=False)
+
+
+def join(values: Iterable[Value]) -> Value:
+    """What holds of all of several values. ``None`` beside an object is taken for the object."""
+    merged: Value = NOTHING
+    for value in values:
+        merged = _join(merged, value)
+        if merged is UNKNOWN:
+            return UNKNOWN
+    return UNKNOWN if merged is NOTHING else merged
+
+
+def _join(one: Value, other: Value) -> Value:
+    if one.kind is Kind.NOTHING or one == other:
+        return other
+    if other.kind is Kind.NOTHING:
+        return one
+    if one.kind is Kind.NONE or other.kind is Kind.NONE:
+        return other if one.kind is Kind.NONE else one
+    if {one.kind, other.kind} == {Kind.STRING, Kind.DEVICE}:
+        return Value(Kind.DEVICE, join_devices(device_named(one), device_named(other)), origin=one.origin)
+    if one.kind is not other.kind:
+        return UNKNOWN
+    return _join_same(one, other)
+
+
+def _join_same(one: Value, other: Value) -> Value:
+    def agreed(name: str) -> object:
+        mine, theirs = getattr(one, name), getattr(other, name)
+        return mine if mine == theirs else None
+
+    device = join_devices(device_named(one), device_named(other))
+    elements = None
+    if one.elements is not None and other.elements is not None and len(one.elements) == len(other.elements):
+        elements = tuple(join(pair) for pair in zip(one.elements, other.elements, strict=True))
+    return Value(
+        kind=Kind.DEVICE if one.kind is Kind.STRING and device is not Device.UNKNOWN else one.kind,
+        device=device,
+        dtype=agreed("dtype"),  # type: ignore[arg-type]
+        rank=agreed("rank"),  # type: ignore[arg-type]
+        fresh=one.fresh and other.fresh,
+        readonly=one.readonly or other.readonly,
+        batch=one.batch and other.batch,
+        literal=agreed("literal"),  # type: ignore[arg-type]
+        elements=elements,
+        element=join((one.element, other.element)) if one.element and other.element else None,
+        origin=one.origin,
+        source=one.source,
+        node=agreed("node"),  # type: ignore[arg-type]
+    )
+
+
+def join_devices(one: Device, other: Device) -> Device:
+    """CUDA on one path and the CPU on the other is a device chosen by a variable."""
+    if one is other:
+        return one
+    if Device.UNKNOWN in (one, other):
+        return Device.UNKNOWN
+    return Device.VARIABLE
+
+
+def device_named(value: Value) -> Device:
+    """The device that a string or device object names."""
+    if value.kind is Kind.STRING and value.literal is not None:
+        name = value.literal.split(":")[0]
+        return {"cpu": Device.CPU, "cuda": Device.CUDA}.get(name, Device.UNKNOWN)
+    return value.device

@@ -1,0 +1,93 @@
+"""One traversal of the tree, over the fields that carry meaning.
+
+LibCST's own ``visit`` also walks whitespace, commas and parentheses and costs as much as the parse.
+This walk skips them, looks the fields up once per node class, and leaves two things behind: the
+nodes by class and the parent of every node.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import libcst as cst
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+
+_LAYOUT = ("whitespace", "lpar", "rpar", "lbrace", "rbrace", "lbracket", "rbracket", "leading_", "lines_after")
+_SKIPPED = frozenset(
+    "comma semicolon dot equal colon star arrow header footer newline indent first_line empty_lines comment "
+    "trailing_whitespace operator star_ind posonly_ind separator relative start end asynchronous first_colon second_colon "
+    "conversion trailing_comma encoding default_indent default_newline has_trailing_newline".split()
+)
+
+
+@dataclass(frozen=True)
+class Index:
+    """What one walk leaves behind."""
+
+    nodes: dict[type[cst.CSTNode], list[cst.CSTNode]]
+    parents: dict[cst.CSTNode, cst.CSTNode]
+
+    def of(self, kind: type[NodeT]) -> list[NodeT]:
+        """Every node of exactly this class, in source order."""
+        return self.nodes.get(kind, [])  # type: ignore[return-value]
+
+
+_fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+
+
+def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    """The names of the fields of a node class that may hold meaningful nodes."""
+    found = _fields.get(kind)
+    if found is None:
+        found = tuple(f.name for f in dataclasses.fields(kind) if _is_semantic(f.name))
+        _fields[kind] = found
+    return found
+
+
+def _is_semantic(name: str) -> bool:
+    return name not in _SKIPPED and not name.startswith(_LAYOUT)
+
+
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The meaningful child nodes, in field order."""
+    found: list[cst.CSTNode] = []
+    for name in fields_of(node.__class__):
+        value: Any = getattr(node, name)
+        if isinstance(value, cst.CSTNode):
+            found.append(value)
+        elif value.__class__ in (tuple, list):
+            found.extend(value)
+    return found
+
+
+def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The node and everything below it, parents first."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children(current)))
+
+
+def index(root: cst.CSTNode) -> Index:
+    """Walk once; see :class:`Index`."""
+    nodes: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
+    parents: dict[cst.CSTNode, cst.CSTNode] = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        kind = node.__class__
+        if kind in nodes:
+            nodes[kind].append(node)
+        else:
+            nodes[kind] = [node]
+        below = children(node)
+        for child in below:
+            parents[child] = node
+        below.reverse()
+        stack += below
+    return Index(nodes, parents)

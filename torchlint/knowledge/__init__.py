@@ -1,0 +1,1 @@
+"""What torch, NumPy and the frameworks mean, as tables without logic."""

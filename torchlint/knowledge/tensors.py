@@ -1,0 +1,105 @@
+"""Calls, methods and classes of torch, by what they give. Sources: the PyTorch reference manual, 2.4 to 2.15."""
+
+from __future__ import annotations
+
+FACTORIES = frozenset(
+    f"torch.{name}"
+    for name in "tensor zeros ones empty full eye arange range rand randn randint randperm linspace logspace as_tensor asarray "
+    "tril_indices triu_indices normal sparse_coo_tensor hann_window hamming_window scalar_tensor".split()
+)
+LEGACY = {
+    f"torch.{prefix}{name}Tensor": device
+    for prefix, device in (("", "cpu"), ("cuda.", "cuda"))
+    for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Byte", "Char", "Bool")
+}
+LEGACY_DTYPES = {
+    "": "float32",
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Byte": "uint8",
+    "Char": "int8",
+    "Bool": "bool",
+}
+FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
+
+# Functions of the torch namespace that do not return one tensor.
+NOT_TENSOR_FUNCTIONS = frozenset(
+    f"torch.{name}"
+    for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode set_grad_enabled compile Size "
+    "is_tensor is_storage numel get_default_dtype set_default_dtype set_default_device set_default_tensor_type "
+    "set_printoptions set_num_threads get_num_threads use_deterministic_algorithms finfo iinfo typename autocast "
+    "are_deterministic_algorithms_enabled set_float32_matmul_precision is_floating_point equal allclose jit vmap "
+    "initial_seed get_rng_state set_rng_state is_grad_enabled promote_types result_type dtype export hub".split()
+)
+# Functions that return a tuple of tensors (or of lists of them).
+TUPLE_FUNCTIONS = frozenset(
+    f"torch.{name}" for name in "max_ min_ sort topk unbind split chunk meshgrid svd qr eig mode kthvalue unique_ broadcast_tensors".split()
+)
+# Methods that return neither a tensor nor anything on the device.
+HOST_METHODS = {
+    "item": "scalar",
+    "tolist": "list",
+    "numpy": "ndarray",
+    "size": "size",
+    "dim": "scalar",
+    "numel": "scalar",
+    "nelement": "scalar",
+    "element_size": "scalar",
+    "data_ptr": "scalar",
+    "ndimension": "scalar",
+    "stride": "size",
+    "is_contiguous": "scalar",
+    "is_floating_point": "scalar",
+    "is_pinned": "scalar",
+    "get_device": "scalar",
+    "backward": "none",
+    "register_hook": "unknown",
+    "storage": "unknown",
+    "type_": "unknown",
+}
+TUPLE_METHODS = frozenset("topk sort split chunk unbind unique kthvalue mode tensor_split svd".split())
+# With a dimension they return values and indices.
+VALUES_AND_INDICES = frozenset({"max", "min", "median", "cummax", "cummin"})
+CASTS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "byte": "uint8",
+    "char": "int8",
+    "bool": "bool",
+}
+TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
+MODULE_BASES = frozenset(
+    {
+        "torch.nn.Module",
+        "pytorch_lightning.LightningModule",
+        "torch.nn.Sequential",
+        "torch.nn.ModuleList",
+        "torch.jit.ScriptModule",
+    }
+)
+LIGHTNING_BASES = frozenset({"pytorch_lightning.LightningModule", "pytorch_lightning.core.LightningModule"})
+DATASET_BASES = frozenset(
+    {
+        "torch.utils.data.Dataset",
+        "torch.utils.data.IterableDataset",
+        "torchvision.datasets.VisionDataset",
+        "torchvision.datasets.ImageFolder",
+        "torchvision.datasets.DatasetFolder",
+    }
+)
+LOADERS = frozenset({"torch.utils.data.DataLoader", "torchdata.stateful_dataloader.StatefulDataLoader"})
+# Wrappers of iterables that hand on what the first argument yields.
+TRANSPARENT_ITERATORS = frozenset(
+    "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.trange tqdm.std.tqdm builtins.iter builtins.reversed "
+    "itertools.islice itertools.cycle itertools.chain rich.progress.track builtins.sorted".split()
+)
