@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.evaluate import Evaluator
 
 _PASS_THROUGH = frozenset(
-    "asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis swapaxes "
+    "asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis "
+    "swapaxes "
     "triu tril pad roll".split()
 )
 
@@ -30,7 +31,7 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.TUPLE, elements=members, origin=node)
     root, _, last = name.rpartition(".")
     if root == "numpy.random":
-        return _random(node, name, last)
+        return _random(evaluator, node, name, last)
     if root in ("numpy", "numpy.linalg"):
         return _numpy(evaluator, node, name, last)
     if name in known.FRAMES or name in known.SERIES:
@@ -64,10 +65,12 @@ def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact
         value = replace(value, rank=value.rank or _nesting(first), readonly=False)
         if literal(keyword(node, "copy")) is False:
             value = replace(value, fresh=False)
-    elif name == "numpy.asarray" or name == "numpy.ascontiguousarray":
+    elif name in ("numpy.asarray", "numpy.ascontiguousarray"):
         value = _viewed(value, first)
     elif last == "memmap" or (name == "numpy.load" and keyword(node, "mmap_mode") is not None):
         value = replace(value, fresh=False, readonly=True)
+    if value.rank is None and last in ("zeros", "ones", "empty", "full"):
+        value = replace(value, rank=_shape_rank(evaluator, argument(node, "shape", 0)))
     dtype = keyword(node, "dtype")
     if dtype is None and fact.position is not None:
         dtype = positional(node, fact.position)
@@ -83,6 +86,14 @@ def _viewed(value: Value, first: Value) -> Value:
     return value
 
 
+def _shape_rank(evaluator: Evaluator, shape: cst.BaseExpression | None) -> int | None:
+    """The number of dimensions a literal shape asks for."""
+    if isinstance(shape, (cst.Tuple, cst.List)):
+        starred = any(isinstance(e, cst.StarredElement) for e in shape.elements)
+        return None if starred else len(shape.elements)
+    return 1 if evaluator.value(shape).kind is Kind.SCALAR else None
+
+
 def _nesting(value: Value) -> int | None:
     """The rank of an array made of a display of numbers."""
     if value.kind not in (Kind.LIST, Kind.TUPLE) or not value.elements:
@@ -94,13 +105,13 @@ def _nesting(value: Value) -> int | None:
     return depth + 1 if not inner and depth is not None else None
 
 
-def _random(node: cst.Call, name: str, last: str) -> Value | None:
+def _random(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
     if last in ("default_rng", "RandomState"):
         return Value(Kind.GENERATOR, origin=node, source=name)
-    return _drawn(node, name, last)
+    return _drawn(evaluator, node, name, last)
 
 
-def _drawn(node: cst.Call, name: str, last: str) -> Value | None:
+def _drawn(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
     """Random draws are arrays only when a size is asked for."""
     position = known.RANDOM_SIZE.get(last)
     if position is None:
@@ -111,7 +122,8 @@ def _drawn(node: cst.Call, name: str, last: str) -> Value | None:
     dtype = "int64" if last in known.RANDOM_INTEGER else "float64"
     if last in known.RANDOM_UNKNOWN_DTYPE or keyword(node, "dtype") is not None:
         dtype = ""
-    return Value(Kind.NDARRAY, dtype=dtype or None, fresh=True, origin=node, source=name)
+    rank = len(node.args) if last in ("rand", "randn") else _shape_rank(evaluator, size)
+    return Value(Kind.NDARRAY, dtype=dtype or None, rank=rank, fresh=True, origin=node, source=name)
 
 
 def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
@@ -123,7 +135,11 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
     operands = [evaluator.value(a.value) for a in node.args if a.keyword is None and not a.star]
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
         return Value(Kind.NDARRAY, fresh=True, rank=_common_rank(operands), origin=node, source=name)
-    if last in known.ELEMENTWISE and operands and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands):
+    if (
+        last in known.ELEMENTWISE
+        and operands
+        and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands)
+    ):
         return Value(Kind.NUMPY_SCALAR)
     if last in known.REDUCTIONS and operands and operands[0].kind is Kind.NDARRAY:
         return _reduced(operands[0], node, argument(node, "axis", 1), name)
@@ -202,7 +218,7 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
     if base.kind in (Kind.FRAME, Kind.SERIES):
         return _frame_method(base, node, name)
     if base.kind is Kind.GENERATOR:
-        return _drawn(node, f"Generator.{name}", name) or UNKNOWN
+        return _drawn(evaluator, node, f"Generator.{name}", name) or UNKNOWN
     if base.kind is Kind.IMAGE:
         return base if name in ("convert", "resize", "crop", "rotate", "transpose") else UNKNOWN
     if name == "to_numpy":
@@ -219,9 +235,16 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
         return replace(made, dtype=dtype, fresh=fresh, readonly=False)
     if name in known.METHODS_FRESH:
         rank = 1 if name == "flatten" else base.rank
-        return replace(made, fresh=True, readonly=False, rank=rank if name in ("copy", "flatten", "clip", "round") else None)
+        return replace(
+            made,
+            fresh=True,
+            readonly=False,
+            rank=rank if name in ("copy", "flatten", "clip", "round") else None,
+        )
     if name in known.METHODS_VIEW:
-        return replace(made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
+        return replace(
+            made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name)
+        )
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":
@@ -254,7 +277,9 @@ def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value |
         index = node.slice[0].slice
         if isinstance(index, cst.Index) and isinstance(literal(index.value), str):
             return replace(base, kind=Kind.SERIES)
-        sliced = isinstance(index, cst.Slice) or (isinstance(index, cst.Index) and isinstance(index.value, cst.List))
+        sliced = isinstance(index, cst.Slice) or (
+            isinstance(index, cst.Index) and isinstance(index.value, cst.List)
+        )
         return base if sliced and len(node.slice) == 1 else UNKNOWN
     return None
 
@@ -264,7 +289,9 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
     removed = 0
     for element in node.slice:
         item = element.slice
-        if isinstance(item, cst.Slice) or (isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)):
+        if isinstance(item, cst.Slice) or (
+            isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)
+        ):
             continue
         if not isinstance(item, cst.Index):
             return UNKNOWN

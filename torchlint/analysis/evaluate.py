@@ -76,7 +76,7 @@ class Evaluator:
         return known
 
     def _compute_bound(self, binding: Binding) -> Value:
-        if binding.kind == "function" or binding.kind == "class":
+        if binding.kind in ("function", "class"):
             kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
             return Value(kind, node=binding.statement, origin=binding.statement)
         if binding.kind == "parameter":
@@ -131,7 +131,11 @@ class Evaluator:
         index = [element.slice for element in node.slice]
         if len(index) == 1 and isinstance(index[0], cst.Index):
             key = literal(index[0].value)
-            if isinstance(key, int) and base.elements is not None and -len(base.elements) <= key < len(base.elements):
+            if (
+                isinstance(key, int)
+                and base.elements is not None
+                and -len(base.elements) <= key < len(base.elements)
+            ):
                 return base.elements[key]
             if base.kind in (Kind.LIST, Kind.TUPLE) and base.element is not None:
                 return base.element
@@ -172,7 +176,9 @@ class Evaluator:
 
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        return tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
+        return (
+            tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
+        )
 
     def comparison(self, node: cst.Comparison) -> Value:
         if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
@@ -186,7 +192,9 @@ class Evaluator:
             return SCALAR
         inner = self.value(node.expression)
         fresh = inner.kind is Kind.NDARRAY
-        return replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
+        return (
+            replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
+        )
 
     def conditional(self, node: cst.IfExp) -> Value:
         return join((self.value(node.body), self.value(node.orelse)))
@@ -253,4 +261,3 @@ _HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Integer: Evaluator.number,
     cst.Float: Evaluator.number,
 }
-

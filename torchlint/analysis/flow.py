@@ -65,7 +65,7 @@ class Forward(Generic[StateT]):
         """The state after a small statement, or after the header of a compound one."""
         raise NotImplementedError
 
-    def assume(self, test: cst.BaseExpression, holds: bool, state: StateT) -> StateT | None:
+    def assume(self, test: cst.BaseExpression, holds: bool, state: StateT) -> StateT | None:  # noqa: ARG002
         """The state in a branch taken because ``test`` came out as ``holds``; None if it cannot be."""
         return state
 

@@ -60,7 +60,7 @@ class Functions:
         if function not in self._bodies:
             returns: list[cst.Return] = []
             generator = False
-            stack = list(function.body.body)
+            stack: list[cst.CSTNode] = list(function.body.body)
             while stack:
                 node = stack.pop()
                 if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
@@ -68,7 +68,7 @@ class Functions:
                 if isinstance(node, cst.Return):
                     returns.append(node)
                 generator = generator or isinstance(node, cst.Yield)
-                stack.extend(children(node))  # type: ignore[arg-type]
+                stack.extend(children(node))
             self._bodies[function] = Body(tuple(returns), generator)
         return self._bodies[function]
 
@@ -149,7 +149,9 @@ class Parameters:
         return NONE if literal(expression) is None else self._module.value(expression)
 
 
-def argument_for(function: cst.FunctionDef, param: cst.Param, call: cst.Call, *, skip: int) -> cst.BaseExpression | None:
+def argument_for(
+    function: cst.FunctionDef, param: cst.Param, call: cst.Call, *, skip: int
+) -> cst.BaseExpression | None:
     """The expression a call passes for a parameter, its default when it passes none, None if unclear."""
     if any(arg.star for arg in call.args):
         return None
@@ -187,7 +189,9 @@ def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
         return _by_name(name, annotation)
     if name == "typing.Optional" and isinstance(inner, cst.Index):
         return annotation_value(module, inner.value)
-    if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(inner, cst.Index):
+    if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(
+        inner, cst.Index
+    ):
         element = annotation_value(module, inner.value)
         return Value(Kind.LIST, element=element if element.known else None)
     return UNKNOWN
@@ -212,7 +216,7 @@ _ANNOTATED = {
 
 
 def _by_name(name: str, annotation: cst.CSTNode) -> Value:
-    if name.split("[")[0] in ARRAY_ANNOTATIONS:
+    if name.split("[", maxsplit=1)[0] in ARRAY_ANNOTATIONS:
         return Value(Kind.NDARRAY, origin=annotation, source="its annotation")
     kind = _ANNOTATED.get(name)
     return Value(kind, origin=annotation, source="its annotation") if kind else UNKNOWN

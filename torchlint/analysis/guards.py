@@ -46,36 +46,17 @@ class Guards:
             below, current = current, self._parents.get(current)
 
     def _step(self, current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
-        if isinstance(current, (cst.If, cst.IfExp)):
-            if below is not current.test:
-                yield Guard("test", current, current.test, below is current.body)
-        elif isinstance(current, cst.BooleanOperation):
-            if below is current.right:
-                yield Guard("test", current, current.left, isinstance(current.operator, cst.And))
-        elif isinstance(current, cst.While):
-            if below is current.body:
-                yield Guard("test", current, current.test)
+        if isinstance(current, (cst.If, cst.IfExp, cst.While, cst.BooleanOperation)):
+            yield from _tested(current, below)
         elif isinstance(current, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)):
             if below is not current.for_in:
-                yield from self._comprehension(current.for_in)
+                yield from _comprehension(current.for_in)
         elif isinstance(current, (cst.IndentedBlock, cst.Module, cst.SimpleStatementSuite)):
             yield from self._earlier(current, below)
         elif isinstance(current, cst.MatchCase):
             yield from self._case(current, below)
-        elif isinstance(current, (cst.Try, cst.TryStar)):
-            if below is current.body and current.handlers:
-                yield Guard("try", current)
-        elif isinstance(current, (cst.ExceptHandler, cst.ExceptStarHandler)):
-            yield Guard("handler", current, current.type)
-        elif isinstance(current, (cst.FunctionDef, cst.ClassDef)):
-            for decorator in current.decorators:
-                yield Guard("decorator", decorator, decorator.decorator)
-
-    def _comprehension(self, clause: cst.CompFor | None) -> Iterator[Guard]:
-        while clause is not None:
-            for test in clause.ifs:
-                yield Guard("test", test, test.test)
-            clause = clause.inner_for_in
+        else:
+            yield from _surrounding(current, below)
 
     def _case(self, case: cst.MatchCase, below: cst.CSTNode) -> Iterator[Guard]:
         match = self._parents.get(case)
@@ -101,5 +82,38 @@ class Guards:
         elif isinstance(statement, cst.If):
             if always_leaves(statement.body, self._qualified):
                 yield Guard("test", statement, statement.test, False)
-            elif isinstance(statement.orelse, cst.Else) and always_leaves(statement.orelse.body, self._qualified):
+            elif isinstance(statement.orelse, cst.Else) and always_leaves(
+                statement.orelse.body, self._qualified
+            ):
                 yield Guard("test", statement, statement.test, True)
+
+
+def _tested(
+    current: cst.If | cst.IfExp | cst.While | cst.BooleanOperation, below: cst.CSTNode
+) -> Iterator[Guard]:
+    if isinstance(current, cst.BooleanOperation):
+        if below is current.right:
+            yield Guard("test", current, current.left, isinstance(current.operator, cst.And))
+    elif isinstance(current, cst.While):
+        if below is current.body:
+            yield Guard("test", current, current.test)
+    elif below is not current.test:
+        yield Guard("test", current, current.test, below is current.body)
+
+
+def _comprehension(clause: cst.CompFor | None) -> Iterator[Guard]:
+    while clause is not None:
+        for test in clause.ifs:
+            yield Guard("test", test, test.test)
+        clause = clause.inner_for_in
+
+
+def _surrounding(current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
+    if isinstance(current, (cst.Try, cst.TryStar)):
+        if below is current.body and current.handlers:
+            yield Guard("try", current)
+    elif isinstance(current, (cst.ExceptHandler, cst.ExceptStarHandler)):
+        yield Guard("handler", current, current.type)
+    elif isinstance(current, (cst.FunctionDef, cst.ClassDef)):
+        for decorator in current.decorators:
+            yield Guard("decorator", decorator, decorator.decorator)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
 _STEP_METHODS = frozenset({"backward", "manual_backward"})
 _HOT_METHODS = frozenset(
-    {"forward", "training_step", "validation_step", "test_step", "predict_step", "compute_loss", "__getitem__", "__next__"}
+    {
+        "forward",
+        "training_step",
+        "validation_step",
+        "test_step",
+        "predict_step",
+        "compute_loss",
+        "__getitem__",
+        "__next__",
+    }
 )
 _HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 _LOADER_WORDS = ("loader", "dataloader", "data_iter", "train_iter")
@@ -40,7 +49,10 @@ class Heats:
         while current is not None and not isinstance(current, (cst.FunctionDef, cst.Lambda)):
             if isinstance(current, (cst.For, cst.While)) and below is current.body:
                 loops.append(current)
-            elif isinstance(current, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)) and below is not current.for_in:
+            elif (
+                isinstance(current, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp))
+                and below is not current.for_in
+            ):
                 loops.append(current)
             cold = cold or _is_cool(current, below)
             below, current = current, self._module.parent(current)
@@ -107,7 +119,7 @@ class Heats:
         if name in _HOT_FUNCTIONS or (name in _HOT_METHODS and self._module.class_of(function) is not None):
             return Heat.STEP
         sites = self._module.functions.callers(function).sites
-        ranks = [self.of(site.call).rank for site in sites if site.call is not function]
+        ranks = [self.of(site.call).rank for site in sites]
         return _RANKS[max(ranks, default=0)]
 
 
@@ -116,5 +128,8 @@ def _is_cool(current: cst.CSTNode, below: cst.CSTNode) -> bool:
     if isinstance(current, (cst.ExceptHandler, cst.ExceptStarHandler)):
         return True
     if isinstance(current, cst.If) and below is current.body:
-        return any(isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo) for n in descendants(current.test))
+        return any(
+            isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo)
+            for n in descendants(current.test)
+        )
     return False

@@ -19,6 +19,7 @@ from torchlint.analysis.heat import Heats
 from torchlint.analysis.names import Names
 from torchlint.analysis.positions import Positions
 from torchlint.analysis.reaching import Reaching
+from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.analysis.walk import Index, descendants, index
 from torchlint.model import Evidence, Heat, Span
@@ -26,12 +27,7 @@ from torchlint.model import Evidence, Heat, Span
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
 
-class SyntaxProblem(Exception):
-    """The text is not Python that torchlint can parse; ``line`` and ``column`` count from 1."""
-
-    def __init__(self, message: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.message, self.line, self.column = message, line, column
+__all__ = ["SourceModule", "SyntaxProblem"]
 
 
 class SourceModule:
@@ -59,7 +55,7 @@ class SourceModule:
         try:
             tree = cst.parse_module(text)
         except cst.ParserSyntaxError as error:
-            raise SyntaxProblem(_one_line(error), max(error.raw_line, 1), error.raw_column + 1) from None
+            raise syntax_problem(text, error) from None
         finally:
             if enabled:
                 gc.enable()
@@ -252,8 +248,3 @@ def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNod
     if isinstance(around, cst.Match):
         return isinstance(one, cst.MatchCase) and isinstance(other, cst.MatchCase) and one is not other
     return False
-
-
-def _one_line(error: cst.ParserSyntaxError) -> str:
-    text = " ".join(error.message.split())
-    return text.removeprefix("parser error: ").removeprefix("tokenizer error: ")

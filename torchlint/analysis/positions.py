@@ -23,7 +23,11 @@ class _Mark:
     __slots__ = ("end_node", "node", "start", "start_node", "state")
 
     def __init__(
-        self, state: _Recorder, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
+        self,
+        state: _Recorder,
+        node: cst.CSTNode,
+        start_node: cst.CSTNode | None,
+        end_node: cst.CSTNode | None,
     ) -> None:
         self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
         self.start = 0
@@ -96,5 +100,7 @@ class Positions:
 def line_starts(text: str) -> list[int]:
     """Offsets at which lines begin; a line ends with LF, CRLF or CR, as in Python's own tokenizer."""
     starts = [0]
-    starts += [i + 1 for i, char in enumerate(text) if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n")]
+    starts += [
+        i + 1 for i, char in enumerate(text) if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n")
+    ]
     return starts

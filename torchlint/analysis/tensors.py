@@ -20,7 +20,7 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     """The value of a call of something known by its qualified name."""
     if name in known.LEGACY:
         return _legacy(node, name)
-    if name == "torch.device" or name == "torch.accelerator.current_accelerator":
+    if name in ("torch.device", "torch.accelerator.current_accelerator"):
         return _device(evaluator, node, name)
     if name in known.FROM_HOST:
         dtype = evaluator.value(positional(node, 0)).dtype
@@ -56,7 +56,9 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.DATASET, origin=node, source=name)
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)
-        return replace(inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None)
+        return replace(
+            inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
+        )
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
@@ -149,14 +151,14 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return _module_method(evaluator, base, node, name)
     if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
         return base.element
-    if name == "numpy" and surely_tensor(evaluator, node.func.value):
+    if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
-    if name in ("detach", "cpu") and surely_tensor(evaluator, node.func):
+    if name in ("detach", "cpu") and surely_tensor(node.func):
         return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
     return None
 
 
-def surely_tensor(evaluator: Evaluator, node: cst.CSTNode) -> bool:
+def surely_tensor(node: cst.CSTNode) -> bool:
     """``x.detach().cpu()`` is a tensor whatever ``x`` is called: only tensors have both methods."""
     names = set()
     while isinstance(node, (cst.Attribute, cst.Call)):
@@ -173,7 +175,9 @@ def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
         where = moved_to(evaluator, node)
         dtype = keyword(node, "dtype")
         moved = base if where is None else replace(base, device=where, batch=False)
-        return replace(moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False)
+        return replace(
+            moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False
+        )
     if name in known.HOST_METHODS:
         return _host(base, node, known.HOST_METHODS[name])
     if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
@@ -247,10 +251,13 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     tensors = [v for v in (left, right) if v.kind is Kind.TENSOR]
     if not tensors:
         return None
-    device = tensors[0].device
-    if len(tensors) == 2 and tensors[1].device is not device:
-        accelerated = [t.device for t in tensors if t.device.accelerated]
-        device = accelerated[0] if len(accelerated) == 1 and Device.UNKNOWN not in (left.device, right.device) else Device.UNKNOWN
+    devices = {t.device for t in tensors}
+    accelerated = [d for d in devices if d.accelerated]
+    if len(devices) == 1:
+        device = devices.pop()
+    else:
+        known = len(accelerated) == 1 and Device.UNKNOWN not in devices
+        device = accelerated[0] if known else Device.UNKNOWN
     return Value(Kind.TENSOR, device, origin=node, fresh=True)
 
 
@@ -276,5 +283,3 @@ def batch(loader: cst.CSTNode | None) -> Value:
     """What a DataLoader yields: tensors on the CPU, or containers of them."""
     tensor = Value(Kind.TENSOR, Device.CPU, batch=True, origin=loader, source="DataLoader")
     return replace(tensor, element=tensor)
-
-

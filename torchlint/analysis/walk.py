@@ -16,10 +16,21 @@ import libcst as cst
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
-_LAYOUT = ("whitespace", "lpar", "rpar", "lbrace", "rbrace", "lbracket", "rbracket", "leading_", "lines_after")
+_LAYOUT = (
+    "whitespace",
+    "lpar",
+    "rpar",
+    "lbrace",
+    "rbrace",
+    "lbracket",
+    "rbracket",
+    "leading_",
+    "lines_after",
+)
 _SKIPPED = frozenset(
     "comma semicolon dot equal colon star arrow header footer newline indent first_line empty_lines comment "
-    "trailing_whitespace operator star_ind posonly_ind separator relative start end asynchronous first_colon second_colon "
+    "trailing_whitespace operator star_ind posonly_ind separator relative start end asynchronous "
+    "first_colon second_colon "
     "conversion trailing_comma encoding default_indent default_newline has_trailing_newline".split()
 )
 

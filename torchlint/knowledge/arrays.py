@@ -33,31 +33,63 @@ _SHARED = ArrayFact(fresh=False)
 ARRAYS: dict[str, ArrayFact] = {
     **_named("numpy", "zeros ones empty", ArrayFact("float64", 1)),
     **_named("numpy", "eye identity", ArrayFact("float64", rank=2)),
-    **_named("numpy", "linspace logspace geomspace hanning hamming blackman bartlett kaiser", ArrayFact("float64", rank=1)),
-    **_named("numpy", "full zeros_like ones_like empty_like full_like array tile repeat pad roll", ArrayFact()),
-    **_named("numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()),
+    **_named(
+        "numpy",
+        "linspace logspace geomspace hanning hamming blackman bartlett kaiser",
+        ArrayFact("float64", rank=1),
+    ),
+    **_named(
+        "numpy", "full zeros_like ones_like empty_like full_like array tile repeat pad roll", ArrayFact()
+    ),
+    **_named(
+        "numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()
+    ),
     **_named("numpy", "arange unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
-    **_named("numpy", "meshgrid_ fromfunction fromiter interp outer kron packbits unpackbits", ArrayFact()),
+    **_named("numpy", "fromfunction fromiter interp outer kron packbits unpackbits", ArrayFact()),
     **_named("numpy", "loadtxt genfromtxt", ArrayFact("float64")),
     **_named("numpy", "load fromfile fromstring", ArrayFact()),
     **_named("numpy", "frombuffer broadcast_to", ArrayFact(fresh=False, readonly=True)),
-    **_named("numpy", "asarray ascontiguousarray asfortranarray asanyarray atleast_1d atleast_2d atleast_3d", _SHARED),
-    **_named("numpy", "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis flip fliplr flipud", _SHARED),
+    **_named(
+        "numpy",
+        "asarray ascontiguousarray asfortranarray asanyarray atleast_1d atleast_2d atleast_3d",
+        _SHARED,
+    ),
+    **_named(
+        "numpy",
+        "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis flip fliplr flipud",
+        _SHARED,
+    ),
     **_named("numpy", "rot90 memmap triu tril diag diagonal", _SHARED),
-    **_named("numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
+    **_named(
+        "numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()
+    ),
     **_named("numpy.linalg", "inv pinv cholesky", ArrayFact()),
     "numpy.random.permutation": ArrayFact(),
     "cv2.imread": ArrayFact("uint8"),
-    **_named("cv2", "cvtColor resize GaussianBlur warpAffine warpPerspective copyMakeBorder imdecode remap flip", ArrayFact()),
-    **_named("cv2", "dilate erode Canny medianBlur bilateralFilter applyColorMap addWeighted rotate blur", ArrayFact()),
+    **_named(
+        "cv2",
+        "cvtColor resize GaussianBlur warpAffine warpPerspective copyMakeBorder imdecode remap flip",
+        ArrayFact(),
+    ),
+    **_named(
+        "cv2",
+        "dilate erode Canny medianBlur bilateralFilter applyColorMap addWeighted rotate blur",
+        ArrayFact(),
+    ),
     **_named("imageio", "imread v2.imread v3.imread", ArrayFact()),
     **_named("skimage.io", "imread", ArrayFact()),
     **_named("skimage.transform", "resize rescale rotate warp", ArrayFact()),
     **_named("skimage.color", "rgb2gray gray2rgb rgb2lab lab2rgb rgb2hsv hsv2rgb", ArrayFact()),
     **_named("skimage.util", "img_as_float img_as_float32 img_as_ubyte", _SHARED),
     **_named("matplotlib.pyplot", "imread", ArrayFact()),
-    **_named("scipy.signal", "resample lfilter filtfilt convolve spectrogram_ medfilt fftconvolve sosfilt", ArrayFact()),
-    **_named("scipy.ndimage", "zoom rotate gaussian_filter shift affine_transform map_coordinates", ArrayFact()),
+    **_named(
+        "scipy.signal",
+        "resample lfilter filtfilt convolve medfilt fftconvolve sosfilt",
+        ArrayFact(),
+    ),
+    **_named(
+        "scipy.ndimage", "zoom rotate gaussian_filter shift affine_transform map_coordinates", ArrayFact()
+    ),
     **_named("scipy.special", "softmax expit logit", ArrayFact()),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
     **_named("librosa", "stft istft amplitude_to_db power_to_db resample", ArrayFact()),
@@ -99,24 +131,32 @@ RANDOM_UNKNOWN_DTYPE = frozenset({"choice"})
 
 # Elementwise functions: an ndarray when an argument is one.
 ELEMENTWISE = frozenset(
-    "abs absolute fabs sign exp expm1 exp2 log log2 log10 log1p sqrt square cbrt sin cos tan arcsin arccos arctan arctan2 "
-    "sinh cosh tanh add subtract multiply divide true_divide floor_divide power mod remainder maximum minimum fmax fmin "
-    "floor ceil rint round around clip where isnan isinf isfinite logical_and logical_or logical_not equal not_equal "
-    "greater less negative reciprocal nan_to_num real imag conj angle deg2rad rad2deg argsort cumsum cumprod diff gradient "
+    "abs absolute fabs sign exp expm1 exp2 log log2 log10 log1p sqrt square cbrt sin cos tan arcsin "
+    "arccos arctan arctan2 "
+    "sinh cosh tanh add subtract multiply divide true_divide floor_divide power mod remainder maximum "
+    "minimum fmax fmin "
+    "floor ceil rint round around clip where isnan isinf isfinite logical_and logical_or logical_not "
+    "equal not_equal "
+    "greater less negative reciprocal nan_to_num real imag conj angle deg2rad rad2deg argsort cumsum "
+    "cumprod diff gradient "
     "heaviside hypot sort unwrap isin matmul".split()
 )
 REDUCTIONS = frozenset(
-    "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean nansum nanmax nanmin "
+    "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
+    "nansum nanmax nanmin "
     "average count_nonzero ptp".split()
 )
 
 # Methods of an ndarray.
-METHODS_FRESH = frozenset("copy flatten repeat clip round cumsum cumprod argsort take choose compress conj dot".split())
+METHODS_FRESH = frozenset(
+    "copy flatten repeat clip round cumsum cumprod argsort take choose compress conj dot".split()
+)
 METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap".split())
 ATTRIBUTES_VIEW = frozenset({"T", "real", "imag", "flat", "mT"})
 
 DTYPES = frozenset(
-    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool".split()
+    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 "
+    "bool".split()
 )
 DTYPE_NAMES: dict[str, str] = {
     **{f"numpy.{name}": name for name in DTYPES},
@@ -141,11 +181,14 @@ DTYPE_NAMES: dict[str, str] = {
 
 # pandas: what makes frames and series, and which of their attributes and methods lead to an ndarray.
 FRAMES = frozenset(
-    f"pandas.{n}" for n in "read_csv read_excel read_parquet read_table read_json read_pickle read_hdf DataFrame concat merge".split()
+    f"pandas.{n}"
+    for n in "read_csv read_excel read_parquet read_table read_json read_pickle read_hdf DataFrame concat "
+    "merge".split()
 )
 SERIES = frozenset({"pandas.Series", "pandas.to_datetime"})
 FRAME_METHODS = frozenset(
-    "drop dropna fillna sort_values reset_index set_index rename head tail sample copy astype apply filter query merge join "
+    "drop dropna fillna sort_values reset_index set_index rename head tail sample copy astype apply "
+    "filter query merge join "
     "drop_duplicates replace iloc loc assign select_dtypes".split()
 )
 # scikit-learn: methods that return an ndarray, and functions that return one for every array given.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 FACTORIES = frozenset(
     f"torch.{name}"
-    for name in "tensor zeros ones empty full eye arange range rand randn randint randperm linspace logspace as_tensor asarray "
+    for name in "tensor zeros ones empty full eye arange range rand randn randint randperm linspace "
+    "logspace as_tensor asarray "
     "tril_indices triu_indices normal sparse_coo_tensor hann_window hamming_window scalar_tensor".split()
 )
 LEGACY = {
@@ -30,15 +31,22 @@ FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
 # Functions of the torch namespace that do not return one tensor.
 NOT_TENSOR_FUNCTIONS = frozenset(
     f"torch.{name}"
-    for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode set_grad_enabled compile Size "
-    "is_tensor is_storage numel get_default_dtype set_default_dtype set_default_device set_default_tensor_type "
-    "set_printoptions set_num_threads get_num_threads use_deterministic_algorithms finfo iinfo typename autocast "
-    "are_deterministic_algorithms_enabled set_float32_matmul_precision is_floating_point equal allclose jit vmap "
-    "initial_seed get_rng_state set_rng_state is_grad_enabled promote_types result_type dtype export hub".split()
+    for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode "
+    "set_grad_enabled compile Size "
+    "is_tensor is_storage numel get_default_dtype set_default_dtype set_default_device "
+    "set_default_tensor_type "
+    "set_printoptions set_num_threads get_num_threads use_deterministic_algorithms finfo iinfo typename "
+    "autocast "
+    "are_deterministic_algorithms_enabled set_float32_matmul_precision is_floating_point equal allclose "
+    "jit vmap "
+    "initial_seed get_rng_state set_rng_state is_grad_enabled promote_types result_type dtype export "
+    "hub".split()
 )
 # Functions that return a tuple of tensors (or of lists of them).
 TUPLE_FUNCTIONS = frozenset(
-    f"torch.{name}" for name in "max_ min_ sort topk unbind split chunk meshgrid svd qr eig mode kthvalue unique_ broadcast_tensors".split()
+    f"torch.{name}"
+    for name in "max_ min_ sort topk unbind split chunk meshgrid svd qr eig mode kthvalue unique_ "
+    "broadcast_tensors".split()
 )
 # Methods that return neither a tensor nor anything on the device.
 HOST_METHODS = {

@@ -1,0 +1,218 @@
+"""Real code to run torchlint over: pinned releases of well-known packages, kept outside the repository.
+
+Prints the folder of each corpus. ``--check`` runs torchlint over each of them and fails on a crash, a
+hang or an internal error; findings are no failure. Nothing of a corpus is ever imported or executed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGES = {
+    "accelerate": "1.15.0",
+    "diffusers": "0.42.1",
+    "fastai": "2.8.12",
+    "kornia": "0.9.0",
+    "monai": "1.6.1",
+    "speechbrain": "1.1.2",
+    "stable-baselines3": "2.9.2",
+    "timm": "1.0.31",
+    "torch-geometric": "2.8.1",
+    "transformers": "5.23.0",
+    "ultralytics": "8.4.190",
+}
+INSTALLED = ("stdlib", "torch")
+KEPT = (".py", ".ipynb")
+
+
+class CorpusError(Exception):
+    """A corpus that cannot be had, and why."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A named folder of Python files."""
+
+    name: str
+    version: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Check:
+    """What running torchlint over one corpus gave; ``failure`` is empty when all went well."""
+
+    corpus: Corpus
+    files: int
+    findings: int
+    seconds: float
+    failure: str
+
+
+def default_cache() -> Path:
+    """The folder for corpora in this user's cache folder."""
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "torchlint-corpora"
+
+
+def fetch(name: str, cache: Path) -> Corpus:
+    """The corpus of that name, downloaded and unpacked unless the cache holds it."""
+    if name in INSTALLED:
+        return _installed(name)
+    if name not in PACKAGES:
+        raise CorpusError(f"no corpus {name!r}; there are {', '.join((*PACKAGES, *INSTALLED))}")
+    version = PACKAGES[name]
+    folder = cache / f"{name}-{version}"
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+            archive = _download(f"{name}=={version}", Path(scratch) / "archive")
+            unpacked = Path(scratch) / "unpacked"
+            _unpack(archive, unpacked)
+            unpacked.replace(folder)
+    return Corpus(name, version, folder)
+
+
+def check(corpus: Corpus, timeout: float) -> Check:
+    """Run torchlint over a corpus as a user would, cold, and say what went wrong if anything did."""
+    options = ("--isolated", "--no-cache", "--output-format", "json")
+    command = [sys.executable, "-m", "torchlint", "check", *options, str(corpus.path)]
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Check(corpus, 0, 0, timeout, f"still running after {timeout:.0f} s")
+    return _judge(corpus, done, time.perf_counter() - start)
+
+
+def _judge(corpus: Corpus, done: subprocess.CompletedProcess[str], seconds: float) -> Check:
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        failure = f"status {done.returncode}, no JSON: {done.stderr[-2000:].strip()}"
+        return Check(corpus, 0, 0, seconds, failure)
+    failure = ""
+    if done.returncode not in (0, 1) or document["errors"]:
+        said = "; ".join(json.dumps(error) for error in document["errors"][:5])
+        failure = f"status {done.returncode}: {said or done.stderr[-2000:].strip()}"
+    elif "Traceback" in done.stderr:
+        failure = done.stderr[-2000:].strip()
+    elif not document["summary"]["files"]:
+        failure = "not one file was linted"
+    return Check(corpus, document["summary"]["files"], len(document["findings"]), seconds, failure)
+
+
+def _installed(name: str) -> Corpus:
+    if name == "stdlib":
+        return Corpus(name, sys.version.split()[0], Path(sysconfig.get_path("stdlib")))
+    found = importlib.util.find_spec(name)
+    if found is None or found.origin is None:
+        raise CorpusError(f"{name} is not installed here; `pip install -e '.[dev-runtime]'` brings it")
+    folder = Path(found.origin).parent
+    versions = sorted(folder.parent.glob(f"{name}-*.dist-info"))
+    version = versions[0].name.removesuffix(".dist-info").partition("-")[2] if versions else "unknown"
+    return Corpus(name, version, folder)
+
+
+def _download(requirement: str, target: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(target)]
+    for kind in ("--only-binary=:all:", "--no-binary=:all:"):
+        done = subprocess.run([*command, kind, requirement], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return next(target.iterdir())
+    raise CorpusError(f"cannot download {requirement}: {done.stderr[-1000:].strip()}")
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    target.mkdir()
+    for name, data in _members(archive):
+        path = (target / name).resolve()
+        if not path.is_relative_to(target.resolve()):
+            raise CorpusError(f"{archive.name} holds {name}, which lies outside it")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
+    if archive.suffix in (".whl", ".zip"):
+        with zipfile.ZipFile(archive) as wheel:
+            yield from ((name, wheel.read(name)) for name in wheel.namelist() if name.endswith(KEPT))
+        return
+    with tarfile.open(archive) as sdist:
+        for member in sdist:
+            stream = sdist.extractfile(member) if member.isfile() and member.name.endswith(KEPT) else None
+            if stream is not None:
+                yield member.name, stream.read()
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=default_cache(), help="where corpora are kept (%(default)s)"
+    )
+    parser.add_argument(
+        "--only",
+        type=lambda text: text.split(","),
+        default=list(PACKAGES),
+        metavar="NAME,...",
+        help=f"some of {', '.join(PACKAGES)} (default: all), or {', '.join(INSTALLED)} as installed here",
+    )
+    parser.add_argument("--check", action="store_true", help="run torchlint over each and report what breaks")
+    parser.add_argument(
+        "--timeout", type=float, default=600, help="seconds for one corpus with --check (%(default)s)"
+    )
+    parser.add_argument("--clean", action="store_true", help="empty the cache folder's pinned corpora first")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fetch what was asked for; 1 when a check failed, 2 when a corpus cannot be had."""
+    options = _arguments(argv)
+    failed = False
+    try:
+        for name in options.only:
+            if options.clean and name in PACKAGES:
+                shutil.rmtree(options.cache / f"{name}-{PACKAGES[name]}", ignore_errors=True)
+            corpus = fetch(name, options.cache)
+            print(corpus.path, flush=True)
+            if options.check:
+                failed |= _report(check(corpus, options.timeout))
+    except CorpusError as problem:
+        print(f"corpora: {problem}", file=sys.stderr)
+        return 2
+    return int(failed)
+
+
+def _report(result: Check) -> bool:
+    label = f"{result.corpus.name} {result.corpus.version}"
+    print(f"  {label}: {result.files} files, {result.findings} findings, {result.seconds:.1f} s", flush=True)
+    if result.failure:
+        print(f"  {label} FAILED: {result.failure}", flush=True)
+    return bool(result.failure)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,27 @@
+"""Shared by the tests of the analysis: parse a text, find a node by its source."""
+
+from __future__ import annotations
+
+import textwrap
+
+import libcst as cst
+
+from torchlint.analysis.module import SourceModule
+
+
+def parse(text: str) -> SourceModule:
+    """A module from an indented text."""
+    return SourceModule.parse(textwrap.dedent(text), "example.py")
+
+
+def find(module: SourceModule, code: str, occurrence: int = 0) -> cst.CSTNode:
+    """The expression whose source is ``code``; later occurrences by number."""
+    found = [
+        node
+        for kind in module.nodes
+        for node in module.nodes[kind]
+        if isinstance(node, cst.BaseExpression) and module.code(node) == code
+    ]
+    found.sort(key=lambda node: (module.span(node).line, module.span(node).column))
+    assert found, f"{code!r} is not in the module"
+    return found[occurrence]

@@ -1,0 +1,140 @@
+"""The hook that other repositories use, run by the real pre-commit from a copy of this working tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parent.parent
+CLEAN = "import torch\n\n\ndef double(x: torch.Tensor) -> torch.Tensor:\n    return x * 2\n"
+BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
+EXCLUDED = '[tool.torchlint]\nexclude = ["generated.py"]\n'
+
+
+@dataclass(frozen=True)
+class Hook:
+    """This working tree as a repository that pre-commit can clone, and the environment to run it in."""
+
+    repository: Path
+    revision: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A repository that uses the hook."""
+
+    path: Path
+    environment: Mapping[str, str]
+
+    def stage(self, name: str, text: str) -> None:
+        """Write a file and add it to the index."""
+        (self.path / name).write_text(text, encoding="utf-8")
+        _git(self.path, "add", name)
+
+    def commit_hook(self) -> subprocess.CompletedProcess[str]:
+        """What a commit would run."""
+        command = [sys.executable, "-m", "pre_commit", "run", "--color", "never", "torchlint"]
+        return subprocess.run(
+            command, cwd=self.path, env=dict(self.environment), capture_output=True, text=True, check=False
+        )
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", *identity, "-c", "core.hooksPath=/dev/null", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=_outside_git(), capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def _outside_git() -> dict[str, str]:
+    """The environment without what git sets when it runs these tests as a hook of this repository."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _copy_working_tree(target: Path) -> None:
+    listed = _git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+
+
+@pytest.fixture(scope="session")
+def hook(tmp_path_factory: pytest.TempPathFactory) -> Hook:
+    # One repository and one pre-commit home for all workers, so that the hook is installed once; pre-commit
+    # itself makes the others wait. Whoever renames first provides the repository.
+    own = tmp_path_factory.mktemp("hook")
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "torchlint-hook"
+    _copy_working_tree(own)
+    _git(own, "init", "--quiet")
+    _git(own, "add", "--all")
+    _git(own, "commit", "--quiet", "--message", "working tree")
+    if not shared.exists():
+        try:
+            own.rename(shared)
+        except OSError:
+            assert shared.is_dir()
+    environment = {**_outside_git(), "PRE_COMMIT_HOME": str(shared.parent / "pre-commit-home")}
+    return Hook(shared, _git(shared, "rev-parse", "HEAD"), environment)
+
+
+@pytest.fixture
+def project(hook: Hook, tmp_path: Path) -> Project:
+    _git(tmp_path, "init", "--quiet")
+    configuration = (
+        f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n  - id: torchlint\n"
+    )
+    project = Project(tmp_path, hook.environment)
+    project.stage(".pre-commit-config.yaml", configuration)
+    return project
+
+
+def test_a_commit_of_clean_code_passes(project: Project) -> None:
+    project.stage("model.py", CLEAN)
+    done = project.commit_hook()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Passed" in done.stdout
+
+
+def test_a_commit_with_nothing_relevant_passes_without_running_torchlint(project: Project) -> None:
+    (project.path / "train.py").write_text(BAD, encoding="utf-8")
+    project.stage("notes.txt", "nothing here")
+    done = project.commit_hook()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no files to check" in done.stdout
+
+
+def test_a_commit_of_a_file_that_the_configuration_excludes_passes(project: Project) -> None:
+    project.stage("pyproject.toml", EXCLUDED)
+    project.stage("generated.py", BAD)
+    done = project.commit_hook()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_commit_of_bad_code_fails_and_says_where_and_why(project: Project) -> None:
+    project.stage("model.py", CLEAN)
+    project.stage("train.py", BAD)
+    done = project.commit_hook()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "train.py:4:" in done.stdout
+    assert "tensor-copies-ndarray" in done.stdout
+    assert "model.py" not in done.stdout
+
+
+def test_a_commit_of_a_file_that_does_not_parse_fails(project: Project) -> None:
+    project.stage("broken.py", "import torch\nx = (\n")
+    done = project.commit_hook()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "syntax-error" in done.stdout

@@ -1,0 +1,140 @@
+"""Selectors: which rules are on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from torchlint.config import Config, ConfigError
+from torchlint.model import RuleInfo, Severity
+from torchlint.select import check, chosen, ignored_for, selectors
+
+
+def rule(rule_id: str, name: str, *, default: bool = True) -> RuleInfo:
+    return RuleInfo(rule_id, name, "", Severity.WARNING, "", default, "never", "0.1.0", "", "")
+
+
+RULES = [
+    rule("TL101", "tensor-copies-ndarray"),
+    rule("TL102", "list-of-ndarrays"),
+    rule("TL201", "device-round-trip"),
+    rule("TL402", "loader-single-process", default=False),
+]
+ALWAYS = {"TL000"}
+
+
+def on(**settings: tuple[str, ...]) -> set[str]:
+    return set(chosen(RULES, replace(Config(), **settings))) - ALWAYS  # type: ignore[arg-type]
+
+
+def test_the_default_rules_are_on() -> None:
+    assert on() == {"TL001", "TL101", "TL102", "TL201"}
+
+
+def test_select_replaces_the_default() -> None:
+    assert on(select=("TL101",)) == {"TL101"}
+    assert on(select=()) == set()
+
+
+@pytest.mark.parametrize("selector", ["TL1", "TL10", "copies"])
+def test_topics_and_prefixes_select_their_rules(selector: str) -> None:
+    assert on(select=(selector,)) == {"TL101", "TL102"}
+
+
+def test_names_select_as_ids_do() -> None:
+    assert on(select=("device-round-trip",)) == on(select=("TL201",)) == {"TL201"}
+
+
+@pytest.mark.parametrize("selector", ["ALL", "TL"])
+def test_all_selects_what_is_off_by_default_too(selector: str) -> None:
+    assert on(select=(selector,)) == {"TL001", "TL101", "TL102", "TL201", "TL402"}
+
+
+def test_extend_select_adds() -> None:
+    assert on(extend_select=("TL402",)) == on() | {"TL402"}
+    assert on(select=("TL201",), extend_select=("loading",)) == {"TL201", "TL402"}
+
+
+def test_ignore_removes() -> None:
+    assert on(ignore=("copies",)) == {"TL001", "TL201"}
+    assert on(ignore=("ALL",)) == set()
+    assert on(ignore=("TL001",)) == on() - {"TL001"}
+
+
+def test_the_more_specific_selector_wins() -> None:
+    assert on(select=("TL101",), ignore=("TL1",)) == {"TL101"}
+    assert on(select=("copies",), ignore=("TL101",)) == {"TL102"}
+    assert on(select=("TL10",), ignore=("copies",)) == {"TL101", "TL102"}
+    assert on(select=("ALL",), ignore=("TL1",)) == {"TL001", "TL201", "TL402"}
+
+
+def test_ignore_wins_a_tie() -> None:
+    assert on(select=("TL101",), ignore=("tensor-copies-ndarray",)) == set()
+
+
+def test_syntax_errors_cannot_be_turned_off() -> None:
+    assert "TL000" in chosen(RULES, Config(select=(), ignore=("TL000", "ALL")))
+    assert ignored_for("a.py", Config(per_file_ignores=(("*.py", ("ALL",)),)), RULES) >= {"TL001", "TL101"}
+    assert "TL000" not in ignored_for("a.py", Config(per_file_ignores=(("*.py", ("TL000",)),)), RULES)
+
+
+@pytest.mark.parametrize("key", ["select", "extend_select", "ignore"])
+def test_an_unknown_selector_is_an_error_with_the_nearest(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^conf\.toml: {key.replace('_', '-')}: 'TL111' .* mean 'TL1"):
+        chosen(RULES, replace(Config(source="conf.toml"), **{key: ("TL111",)}))  # type: ignore[arg-type]
+
+
+def test_an_unknown_selector_of_a_file_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"per-file-ignores at '\*\.py': 'copys' .* mean 'copies'"):
+        chosen(RULES, Config(per_file_ignores=(("*.py", ("copys",)),)))
+
+
+def test_where_nothing_is_near_the_list_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"--select: 'E501' .*`torchlint rules` lists them"):
+        check(["E501"], RULES, "--select")
+
+
+def test_every_selector_selects() -> None:
+    assert all(chosen(RULES, Config(select=(selector,))) for selector in selectors(RULES))
+    assert {"ALL", "TL", "TL2", "lint", "loading", "TL402", "unused-suppression"} <= set(selectors(RULES))
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("tests/*", "tests/deep/test_a.py"),
+        ("tests", "tests/test_a.py"),
+        ("tests/", "a/tests/test_a.py"),
+        ("test_*.py", "a/b/test_a.py"),
+        ("**/tests/**", "tests/test_a.py"),
+        ("a/**/c.py", "a/c.py"),
+        ("a/**/c.py", "a/b/b/c.py"),
+        ("./a.py", "a.py"),
+        ("[ab].py", "a.py"),
+        ("[!b].py", "a.py"),
+        ("?.py", "a.py"),
+        ("[.py", "[.py"),
+        ("[z-a].py", "[z-a].py"),
+    ],
+)
+def test_a_glob_ignores_in_the_files_it_matches(glob: str, path: str) -> None:
+    config = Config(per_file_ignores=((glob, ("copies",)),), root=".")
+    assert ignored_for(path, config, RULES) == {"TL101", "TL102"}
+
+
+@pytest.mark.parametrize(
+    ("glob", "path"),
+    [
+        ("tests/*", "a/tests/test_a.py"),
+        ("tests", "tests_more/a.py"),
+        ("*.py", "a.pyx"),
+        ("/a.py", "b/a.py"),
+        ("a/*.py", "a/b/c.pyx"),
+        ("[!a].py", "a.py"),
+        ("a.py", "axpy"),
+        ("a*c.py", "ab/c.py"),
+    ],
+)
+def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
+    assert ignored_for(path, Config(per_file_ignores=((glob, ("ALL",)),)), RULES) == frozenset()

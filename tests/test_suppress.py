@@ -1,0 +1,220 @@
+"""Suppression comments: what they silence, and which of them silenced nothing."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import torchlint
+from torchlint.suppress import Suppressions, comments, scan
+
+KNOWN = {
+    "TL000": "syntax-error",
+    "TL001": "unused-suppression",
+    "TL101": "tensor-copies-ndarray",
+    "TL701": "hardcoded-cuda",
+}
+
+
+def silences(text: str, rule: str = "TL101", first: int = 1, last: int | None = None) -> bool:
+    return scan(text).matches(rule, KNOWN[rule], first, last or first)
+
+
+def messages(text: str | Suppressions, active: set[str] | None = None) -> list[str]:
+    found = scan(text) if isinstance(text, str) else text
+    return [unused.message for unused in found.unused(KNOWN, active or set(KNOWN))]
+
+
+def found_comments(text: str) -> list[str]:
+    return [text[start:end] for start, end in comments(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n",
+        "x = '# noqa'\n",
+        'x = """\n# noqa\n"""\n# end\n',
+        "x = 'a\\\n# noqa'\n",
+        "x = r'\\'# noqa'\n",
+        "x = f'{d['# noqa']}'\n",
+        "x = f'{a:# noqa}'\n",
+        "x = f'''{a!r:{w}# noqa}'''\n",
+        "x = rf'{{# noqa}}'\n",
+        "x = f'\\N{NUMBER SIGN} # noqa'\n",
+        "x = f'{ {1: \"# noqa\"}[1] }'\n",
+        "x = 1  # no noqa: this is prose\n",
+        "x = 1  # noqa: E501\n",
+        "x = 1  # noqa: E501,F401 too long\n",
+        "x = 1  # noqa: E501 as TL101 says\n",
+        "x = 1  # noqas\n",
+        "# flake8: noqa\n",
+        "x = 1  # torchlint: ignore[TL701]\n",
+        "x = 1  # torchlint: ignore[TL701] not TL101\n",
+        "x = 1  # ruff: ignore[TL101]\n",
+    ],
+)
+def test_what_is_no_suppression_of_the_rule_silences_nothing(text: str) -> None:
+    assert not any(silences(text, first=line) for line in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# noqa",
+        "#NOQA",
+        "# NoQA because",
+        "# noqa:",
+        "# noqa: TL101",
+        "# noqa:tl101",
+        "# noqa : E501, TL101 - written to later",
+        "# noqa: E501 tensor-copies-ndarray",
+        "# type: ignore  # noqa: TL101",
+        "# torchlint: ignore",
+        "#torchlint:ignore[TL101]",
+        "# Torchlint: Ignore[ hardcoded-cuda , tensor-copies-ndarray ] it is written to later",
+        "# torchlint: ignore[TL101] see #12",
+        "# pylint: disable=x # torchlint: ignore[TL101]  # noqa: E501",
+    ],
+)
+def test_a_suppression_silences_its_line(comment: str) -> None:
+    assert silences(f"x = 1  {comment}\n")
+    assert silences(f"\ufeffy = '''\r\n'''\rx = f'{{x}}'  {comment}", first=3)
+    assert not silences(f"x = 1  {comment}\n", first=2)
+
+
+def test_a_comment_on_any_line_of_the_statement_counts() -> None:
+    text = "x = f(\n    1,  # torchlint: ignore[TL101]\n    2,\n)\n"
+    assert silences(text, first=1, last=4)
+    assert silences(text, first=2, last=2)
+    assert not silences(text, first=3, last=4)
+
+
+def test_lines_are_counted_over_every_kind_of_newline() -> None:
+    text = "a\r\nb\rc\n\x0cd\n\ne  # noqa: TL101\r\n# noqa: TL701"
+    assert silences(text, first=6)
+    assert silences(text, "TL701", first=7)
+
+
+def test_a_comment_inside_a_field_of_an_f_string_counts() -> None:
+    assert silences('x = f"""{\n  y  # noqa: TL101\n}"""\n', first=2)
+
+
+def test_the_file_is_skipped_by_a_comment_on_its_own_line() -> None:
+    assert scan("import torch\n\n  # torchlint: skip-file generated\n").skip_file
+    assert not scan("'''\n# torchlint: skip-file\n'''\n").skip_file
+
+
+def test_skip_file_behind_code_does_not_skip_and_says_so() -> None:
+    found = scan("x = 1  # torchlint: skip-file\n")
+    assert not found.skip_file
+    assert "line of its own" in messages(found)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x = 1  # noqa\n", "x = 1  # noqa: E501\n", "x  # noqa: the-bar is-low\n", "# torchlint is a linter\n"],
+)
+def test_what_is_not_torchlints_own_is_never_reported(text: str) -> None:
+    assert messages(text) == []
+
+
+def test_a_suppression_that_was_needed_is_not_reported() -> None:
+    found = scan("x  # noqa: TL101  # torchlint: ignore\n")
+    assert found.matches("TL101", "tensor-copies-ndarray", 1, 1)
+    assert messages(found) == []
+
+
+def test_a_rule_that_did_not_run_is_not_reported() -> None:
+    assert messages("x  # noqa: TL101\n", {"TL000", "TL001"}) == []
+
+
+def test_an_unused_code_is_reported_where_it_stands() -> None:
+    found = scan("\nx = 'é'  # torchlint: ignore[TL701, tensor-copies-ndarray] why\n")
+    found.matches("TL701", "hardcoded-cuda", 2, 2)
+    (unused,) = found.unused(KNOWN, set(KNOWN))
+    assert (unused.line, unused.column, unused.end_column) == (2, 37, 58)
+    assert unused.message == "unused suppression: TL101 tensor-copies-ndarray is not found here; remove it"
+
+
+def test_an_unused_bare_ignore_is_reported() -> None:
+    (unused,) = scan("x  # torchlint: ignore  \n").unused(KNOWN, set(KNOWN))
+    assert (unused.column, unused.end_column) == (4, 23)
+    assert "nothing is found here" in unused.message
+
+
+@pytest.mark.parametrize("text", ["x  # noqa: TL102\n", "x  # torchlint: ignore[tensor-copy-ndarray]\n"])
+def test_an_unknown_rule_is_reported_with_the_nearest(text: str) -> None:
+    (message,) = messages(text)
+    assert "unknown rule" in message
+    assert "did you mean" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("# torchlint: ignroe[TL101]", "did you mean `ignore`?"),
+        ("# torchlint: skip_file", "did you mean `skip-file`?"),
+        ("# torchlint: whatever", "unknown directive 'whatever'"),
+        ("# torchlint:", "unknown directive ''"),
+        ("# torchlint: ignore[]", "names no rule"),
+        ("# torchlint: ignore[TL101", "malformed"),
+        ("# torchlint: ignore TL101", "malformed"),
+    ],
+)
+def test_a_malformed_suppression_is_reported_and_silences_nothing(text: str, words: str) -> None:
+    assert words in messages(text)[0]
+    assert not silences(text)
+
+
+def test_reports_of_unused_suppressions_can_be_suppressed() -> None:
+    assert messages("x  # torchlint: ignore[TL101, unused-suppression]\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'",
+        "'''",
+        'f"{',
+        "f'{x:",
+        'f"""{(',
+        "f'}' # noqa",
+        "x = 'abc\n# noqa",
+        "f'{(}' # noqa",
+        "\\",
+        ")]} # noqa",
+    ],
+)
+def test_broken_text_is_scanned_without_error(text: str) -> None:
+    scan(text + "\n# torchlint: ignore[TL101]\n# noqa").unused(KNOWN, set(KNOWN))
+
+
+def test_after_an_unclosed_string_the_next_line_is_scanned() -> None:
+    assert silences("x = 'abc\ny = 1  # noqa: TL101\n", first=2)
+    assert silences("x = f'abc\ny = 1  # noqa: TL101\n", first=2)
+
+
+@given(st.text(alphabet="'\"#{}[]():\\ frN\n\rxnoqa", max_size=60))
+def test_any_text_is_scanned_and_comments_lie_in_order(text: str) -> None:
+    spans = list(comments(text))
+    assert all(text[start] == "#" and start < end for start, end in spans)
+    assert spans == sorted(spans)
+    scan(text + "# noqa").unused(KNOWN, set(KNOWN))
+
+
+@pytest.mark.parametrize(
+    "folder", [Path(torchlint.__file__).parent, Path(__file__).parent, Path(tokenize.__file__).parent]
+)
+def test_comments_are_those_that_python_sees(folder: Path) -> None:
+    for path in sorted(folder.glob("*.py")):
+        data = path.read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+        tokens = tokenize.generate_tokens(io.StringIO(text, newline="").readline)
+        assert found_comments(text) == [t.string for t in tokens if t.type == tokenize.COMMENT], path

@@ -1,0 +1,257 @@
+"""Paths as the user gave them to the files that are linted, in order and each once.
+
+Folders are searched for ``*.py``; what is excluded, ignored by git or visited already is left out.
+A file that is named is taken as it is. Nothing is opened but ``.gitignore``.
+"""
+
+# os.path, because pathlib takes several times as long for every entry.
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.config import Config, path_matches
+from torchlint.model import Problem
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+#: Folders that hold no code of the project. Only what is found below a given path is left out.
+DEFAULT_EXCLUDES = frozenset(
+    ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
+    ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
+    "_build buck-out build dist node_modules site-packages venv".split()
+)
+
+
+@dataclass(frozen=True)
+class _Ignores:
+    """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+    def verdict(self, path: str) -> bool | None:
+        relative = path[len(self.base) :].replace(os.sep, "/")
+        return self.spec.check_file(relative).include
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder still to be searched: as it is shown, where it is, as globs see it, and what applies."""
+
+    shown: str
+    path: str
+    relative: str
+    ignores: tuple[_Ignores, ...]
+
+    def child(self, name: str) -> _Folder:
+        shown = name if self.shown in ("", ".") else f"{self.shown.rstrip('/')}/{name}"
+        relative = name if self.relative == "." else f"{self.relative}/{name}"
+        return _Folder(shown, os.path.join(self.path, name), relative, self.ignores)
+
+
+def files(paths: Sequence[str], config: Config, cwd: str) -> tuple[list[str], list[Problem]]:
+    """The files to lint, as the user would write them, and what could not be looked at."""
+    search = _Search(config, cwd)
+    for path in paths:
+        search.add(path)
+    return sorted(search.found.values()), sorted(search.problems, key=lambda problem: problem.sort_key)
+
+
+class _Search:
+    """One search over all given paths; remembers what it has seen."""
+
+    def __init__(self, config: Config, cwd: str) -> None:
+        self.found: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self._config = config
+        self._cwd = os.path.abspath(cwd)
+        self._root = os.path.join(self._cwd, config.root)
+        self._visited: set[tuple[int, int]] = set()
+        self._linked_folders: list[_Folder] = []
+        self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
+
+    def add(self, path: str) -> None:
+        """Take a file, search a folder, or say what is wrong with the path."""
+        shown = _shown(path)
+        full = os.path.abspath(os.path.join(self._cwd, path)) if path else path
+        try:
+            mode = os.stat(full).st_mode
+        except (OSError, ValueError) as error:
+            self._problem(shown, error)
+            return
+        if stat.S_ISDIR(mode):
+            self._walk(_Folder(shown, full, self._relative(full), ()))
+        elif not stat.S_ISREG(mode):
+            self._irregular(shown)
+        elif not (self._config.force_exclude and self._excluded_by_name(self._relative(full))):
+            self._take(shown, full)
+
+    def _walk(self, start: _Folder) -> None:
+        ignores = self._ignores_above(start.path)
+        # Who names an ignored folder wants it searched: what ignores it does not count inside.
+        if _ignored(start.path, ignores, folder=True):
+            ignores = ()
+        waiting = [_Folder(start.shown, start.path, start.relative, ignores)]
+        # Links come last, so that a file behind one is reported at its own place if it has one.
+        while waiting or self._linked_folders:
+            folder = waiting.pop() if waiting else self._linked_folders.pop(0)
+            waiting += self._visit(folder)
+        while self._linked_files:
+            self._take_entry(*self._linked_files.pop(0))
+
+    def _visit(self, folder: _Folder) -> list[_Folder]:
+        """Take the files of one folder and return the folders in it; links are put aside."""
+        try:
+            status = os.stat(folder.path)
+            if (status.st_dev, status.st_ino) in self._visited:
+                return []
+            self._visited.add((status.st_dev, status.st_ino))
+            with os.scandir(folder.path) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            self._problem(folder.shown, error)
+            return []
+        folder = self._with_own_ignores(folder, {entry.name for entry in entries})
+        children: list[_Folder] = []
+        for entry in entries:
+            child = folder.child(entry.name)
+            if _is_folder(entry):
+                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(child, folder=True):
+                    (self._linked_folders if entry.is_symlink() else children).append(child)
+            elif entry.name.endswith(".py") and not self._left_out(child, folder=False):
+                if entry.is_symlink():
+                    self._linked_files.append((entry, child))
+                else:
+                    self._take_entry(entry, child)
+        return children
+
+    def _take_entry(self, entry: os.DirEntry[str], child: _Folder) -> None:
+        try:
+            mode = entry.stat().st_mode
+        except OSError as error:
+            # Editors keep their locks in links to nowhere with such names.
+            if not entry.name.startswith(".#"):
+                self._problem(child.shown, error)
+            return
+        if stat.S_ISREG(mode):
+            self._take(child.shown, child.path)
+        else:
+            self._irregular(child.shown)
+
+    def _take(self, shown: str, full: str) -> None:
+        self.found.setdefault(os.path.realpath(full), shown)
+
+    def _left_out(self, child: _Folder, *, folder: bool) -> bool:
+        if path_matches(self._config.exclude, child.relative):
+            return True
+        return _ignored(child.path, child.ignores, folder=folder)
+
+    def _excluded_by_name(self, relative: str) -> bool:
+        folders = relative.split("/")[:-1]
+        return not DEFAULT_EXCLUDES.isdisjoint(folders) or path_matches(self._config.exclude, relative)
+
+    def _relative(self, full: str) -> str:
+        try:
+            return os.path.relpath(full, self._root).replace(os.sep, "/")
+        except ValueError:  # another drive
+            return full.replace(os.sep, "/")
+
+    def _ignores_above(self, path: str) -> tuple[_Ignores, ...]:
+        """The ``.gitignore`` files between the repository's root and ``path``, outermost first."""
+        above: list[str] = []
+        for folder in _upwards(path):
+            above.append(folder)
+            if os.path.exists(os.path.join(folder, ".git")):
+                break
+        else:
+            return ()
+        # The folder's own is read when it is visited.
+        read = (self._read_ignores(folder) for folder in reversed(above[1:]))
+        return tuple(ignores for ignores in read if ignores)
+
+    def _with_own_ignores(self, folder: _Folder, names: set[str]) -> _Folder:
+        outer = () if ".git" in names else folder.ignores
+        own = self._read_ignores(folder.path) if ".gitignore" in names else None
+        return _Folder(folder.shown, folder.path, folder.relative, (*outer, own) if own else outer)
+
+    def _read_ignores(self, folder: str) -> _Ignores | None:
+        path = os.path.join(folder, ".gitignore")
+        if not os.path.isfile(path):
+            return None
+        try:
+            with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
+                lines = file.read().splitlines()
+        except OSError as error:
+            self._problem(_shown(os.path.relpath(path, self._cwd)), error)
+            return None
+        return _Ignores(os.path.join(folder, ""), _spec(lines))
+
+    def _problem(self, shown: str, error: Exception) -> None:
+        what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
+        self.problems.append(Problem(shown, f"cannot be read: {what}"))
+
+    def _irregular(self, shown: str) -> None:
+        advice = "not a regular file; to lint what a program writes, pipe it to `torchlint -`"
+        self.problems.append(Problem(shown, f"cannot be read: {advice}"))
+
+
+def _shown(path: str) -> str:
+    shown = path.replace(os.sep, "/")
+    while shown.startswith("./") and shown != "./":
+        shown = shown[2:].lstrip("/")
+    return shown if shown or not path else "."
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while True:
+        yield path
+        parent = os.path.dirname(path)
+        if parent == path:
+            return
+        path = parent
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # such as a link to itself
+        return False
+
+
+def _ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
+    """What the innermost ``.gitignore`` that speaks of the path says."""
+    for each in reversed(ignores):
+        verdict = each.verdict(path + os.sep if folder else path)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    import re
+
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        # git passes over lines that are no pattern, and so does this.
+        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    import re
+
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True

@@ -1,0 +1,20 @@
+"""The report for ``grep`` and editors: one line for each finding."""
+
+from __future__ import annotations
+
+from torchlint.model import Finding, RunResult
+from torchlint.report import ReportOptions
+from torchlint.report.shared import place, problem_line, tail, visible, visible_lines
+
+
+def render(run: RunResult, options: ReportOptions) -> str:
+    """A line for each finding and each problem, then the counts."""
+    output = [_line(finding) for finding in run.findings] + list(map(problem_line, run.problems))
+    output += tail(run, quiet=options.quiet, counted=options.statistics)
+    return "".join(f"{line}\n" for line in output)
+
+
+def _line(finding: Finding) -> str:
+    where = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
+    rule = f"{finding.rule} {visible(finding.name)} {finding.severity.value}"
+    return f"{where}: {rule}: {' '.join(visible_lines(finding.message))}"

@@ -1,0 +1,62 @@
+"""The code-quality report of GitLab, a subset of the Code Climate format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torchlint.model import Finding, Problem, RunResult, Severity
+from torchlint.report import ReportOptions
+from torchlint.report.shared import dump, slashed
+
+SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+    """An array with one issue for each finding and each problem."""
+    issues = [_finding(f) for f in run.findings] + [_problem(p) for p in run.problems]
+    return dump(list(_distinct(issues)))
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "type": "issue",
+        "check_name": f"{finding.rule} {finding.name}",
+        "description": finding.message,
+        "categories": ["Performance"],
+        "severity": SEVERITIES[finding.severity],
+        "fingerprint": finding.fingerprint or _digest(finding.rule, finding.path, finding.message),
+        "location": _location(finding.path, finding.span.line, finding.span.end_line),
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    line = problem.line or 1
+    return {
+        "type": "issue",
+        "check_name": "torchlint",
+        "description": problem.message,
+        "categories": ["Bug Risk"],
+        "severity": "critical",
+        "fingerprint": _digest("problem", problem.path, problem.message),
+        "location": _location(problem.path, line, line),
+    }
+
+
+def _location(path: str, begin: int, end: int) -> dict[str, Any]:
+    return {"path": slashed(path), "lines": {"begin": begin, "end": end}}
+
+
+def _distinct(issues: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    # GitLab shows only one of several issues with the same fingerprint.
+    seen: dict[str, int] = {}
+    for issue in issues:
+        print_ = issue["fingerprint"]
+        seen[print_] = seen.get(print_, 0) + 1
+        yield issue if seen[print_] == 1 else {**issue, "fingerprint": _digest(print_, str(seen[print_]))}
+
+
+def _digest(*parts: str) -> str:
+    import hashlib
+
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

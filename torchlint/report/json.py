@@ -1,0 +1,70 @@
+"""The report for programs, in torchlint's own schema. Its keys are an interface that stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torchlint import __version__
+from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span
+from torchlint.report import ReportOptions
+from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id
+
+SCHEMA = 1
+
+
+def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+    """The document as text. It is pure ASCII, so that no encoding can spoil it."""
+    return dump(document(run))
+
+
+def document(run: RunResult) -> dict[str, Any]:
+    """A run as plain data."""
+    rules = rules_by_id(run)
+    return {
+        "schema": SCHEMA,
+        "torchlint": __version__,
+        "findings": [_finding(finding, rules) for finding in run.findings],
+        "errors": [{"path": p.path, "line": p.line, "message": p.message} for p in run.problems],
+        "summary": {
+            **{severity.value: count for severity, count in by_severity(run.findings).items()},
+            "files": run.files,
+            "suppressed": run.suppressed,
+            "fixable": fixable(run.findings),
+        },
+    }
+
+
+def _finding(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "topic": finding.topic,
+        "severity": finding.severity.value,
+        "path": finding.path,
+        **_span(finding.span),
+        "message": finding.message,
+        "url": rule_url(finding, rules),
+        "cell": finding.cell,
+        "heat": finding.heat.value if finding.heat else None,
+        "evidence": [{"line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
+        "fix": _fix(finding.fix) if finding.fix else None,
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "title": fix.title,
+        "safety": fix.safety.value,
+        "caveat": fix.caveat,
+        "edits": [{**_span(edit.span), "text": edit.text} for edit in fix.edits],
+    }
+
+
+def _span(span: Span) -> dict[str, int]:
+    return {
+        "line": span.line,
+        "column": span.column,
+        "end_line": span.end_line,
+        "end_column": span.end_column,
+    }

@@ -1,0 +1,74 @@
+"""JUnit XML, for servers that show test results.
+
+Errors and warnings are failed tests. An info is advice and never fails a run, so it is a passed test
+with output.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from torchlint.model import Finding, Problem, RunResult, Severity
+from torchlint.report import ReportOptions
+from torchlint.report.shared import plural, visible, visible_lines
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+
+def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+    """A suite for each file with findings or problems; a clean run is one passed test."""
+    from xml.etree import ElementTree as Xml
+
+    root = Xml.Element("testsuites", name="torchlint")
+    cases: list[Finding | Problem] = sorted([*run.findings, *run.problems], key=lambda case: case.path)
+    for path, group in groupby(cases, lambda case: case.path):
+        suite = Xml.SubElement(root, "testsuite", name=visible(path))
+        for case in group:
+            _finding(suite, case) if isinstance(case, Finding) else _problem(suite, case)
+    if not cases:
+        suite = Xml.SubElement(root, "testsuite", name="torchlint")
+        Xml.SubElement(suite, "testcase", name=f"{plural(run.files, 'file')} checked", classname="torchlint")
+    for element in (*root, root):
+        _count(element)
+    Xml.indent(root)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + Xml.tostring(root, encoding="unicode") + "\n"
+
+
+def _finding(suite: Element, finding: Finding) -> None:
+    span = finding.span
+    name = f"{finding.rule} {visible(finding.name)} ({span.line}:{span.column})"
+    lines = [f"line {span.line}, column {span.column}: {' '.join(visible_lines(finding.message))}"]
+    lines += [f"line {evidence.line}: {visible(evidence.text)}" for evidence in finding.evidence]
+    text = "\n".join(lines)
+    case = _case(suite, name, finding.path, span.line)
+    if finding.severity is Severity.INFO:
+        _child(case, "system-out", text)
+    else:
+        message = visible(finding.message)
+        _child(case, "failure", text, message=message, type=finding.severity.value)
+
+
+def _problem(suite: Element, problem: Problem) -> None:
+    case = _case(suite, "torchlint", problem.path, problem.line)
+    message = visible(problem.message)
+    _child(case, "error", message, message=message, type="problem")
+
+
+def _case(suite: Element, name: str, path: str, line: int | None) -> Element:
+    where = {} if line is None else {"line": str(line)}
+    return _child(suite, "testcase", None, name=name, classname=visible(path), file=visible(path), **where)
+
+
+def _child(parent: Element, tag: str, text: str | None, **attributes: str) -> Element:
+    from xml.etree import ElementTree as Xml
+
+    child = Xml.SubElement(parent, tag, attributes)
+    child.text = text
+    return child
+
+
+def _count(element: Element) -> None:
+    for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+        element.set(name, str(len(element.findall(f".//{tag}"))))

@@ -1,0 +1,157 @@
+"""SARIF 2.1.0, for code-scanning pages and SARIF viewers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Any
+
+from torchlint import __version__
+from torchlint.model import Evidence, Finding, Fix, Problem, RuleInfo, RunResult, Severity, Span
+from torchlint.report import ReportOptions
+from torchlint.report.shared import dump, rule_url, rules_by_id, uri
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+HOME = "https://github.com/torchlint/torchlint"
+ROOT = "%SRCROOT%"
+FINGERPRINT = "torchlint/v1"
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# Code-scanning pages sort by this property of a rule.
+PROBLEM_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
+
+
+def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+    """A log file with one run."""
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
+    return dump(log)
+
+
+def _run(run: RunResult) -> dict[str, Any]:
+    rules = [_rule(rule) for rule in run.rules] + _unlisted(run)
+    indices = {rule["id"]: index for index, rule in enumerate(rules)}
+    return {
+        "tool": {
+            "driver": {
+                "name": "torchlint",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "informationUri": HOME,
+                "rules": rules,
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that torchlint was run in."}}},
+        "invocations": [
+            {
+                "executionSuccessful": not run.problems,
+                "toolExecutionNotifications": [_notification(problem) for problem in run.problems],
+            }
+        ],
+        "results": [_result(finding, indices[finding.rule]) for finding in run.findings],
+    }
+
+
+def _rule(rule: RuleInfo) -> dict[str, Any]:
+    help_text = rule.documentation or rule.summary
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": _found(rule) or rule.summary},
+        "help": {"text": help_text, "markdown": help_text},
+        "helpUri": rule.url,
+        "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
+        "properties": {
+            "tags": ["pytorch", rule.topic],
+            "problem.severity": PROBLEM_SEVERITIES[rule.severity],
+        },
+    }
+
+
+def _found(rule: RuleInfo) -> str:
+    section = re.search(
+        r"^## What it finds\n+(.+?)(?=\n\n|\n## |\Z)", rule.documentation, re.MULTILINE | re.DOTALL
+    )
+    return " ".join(section[1].split()) if section else ""
+
+
+def _unlisted(run: RunResult) -> list[dict[str, Any]]:
+    listed = rules_by_id(run)
+    names = {f.rule: f for f in reversed(run.findings) if f.rule not in listed}
+    return [
+        {"id": rule, "name": finding.name, "helpUri": rule_url(finding, listed)}
+        for rule, finding in sorted(names.items())
+    ]
+
+
+def _result(finding: Finding, index: int) -> dict[str, Any]:
+    facts = {
+        "topic": finding.topic,
+        "heat": finding.heat.value if finding.heat else None,
+        "cell": finding.cell,
+    }
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": LEVELS[finding.severity],
+        "message": {"text": finding.message},
+        "locations": [_location(finding.path, _region(finding.span))],
+        "properties": {key: value for key, value in facts.items() if value is not None},
+    }
+    if finding.evidence:
+        result["relatedLocations"] = [
+            _related(number, finding.path, evidence) for number, evidence in enumerate(finding.evidence, 1)
+        ]
+    if finding.fingerprint:
+        result["partialFingerprints"] = {FINGERPRINT: finding.fingerprint}
+    if finding.fix:
+        result["fixes"] = [_fix(finding.path, finding.fix)]
+    return result
+
+
+def _related(number: int, path: str, evidence: Evidence) -> dict[str, Any]:
+    region = {"startLine": evidence.line, "startColumn": evidence.column}
+    return {"id": number, **_location(path, region), "message": {"text": evidence.text}}
+
+
+def _fix(path: str, fix: Fix) -> dict[str, Any]:
+    facts = {"safety": fix.safety.value, "caveat": fix.caveat}
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in fix.edits
+    ]
+    return {
+        "description": {"text": fix.title},
+        "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],
+        "properties": {key: value for key, value in facts.items() if value is not None},
+    }
+
+
+def _notification(problem: Problem) -> dict[str, Any]:
+    region = {"startLine": problem.line} if problem.line else None
+    return {
+        "level": "error",
+        "message": {"text": problem.message},
+        "locations": [_location(problem.path, region)],
+    }
+
+
+def _location(path: str, region: dict[str, int] | None) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": _artifact(path)}
+    if region is not None:
+        physical["region"] = region
+    return {"physicalLocation": physical}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    if PurePath(path).is_absolute():
+        return {"uri": uri(path)}
+    return {"uri": uri(path), "uriBaseId": ROOT}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }

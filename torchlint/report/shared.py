@@ -1,0 +1,149 @@
+"""What several reports say the same way: harmless text, counts, links, paths."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from torchlint.model import Finding, Problem, RuleInfo, RunResult, Safety, Severity
+
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+
+def visible(text: str) -> str:
+    r"""``text`` on one line, with everything that steers a terminal or cannot be seen written as an escape.
+
+    That covers C0 and C1 controls, bidirectional and other format characters, line separators and
+    the surrogates of undecodable file names: ESC becomes ``\x1b``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if shows(c) else ascii(c)[1:-1] for c in text)
+
+
+def visible_lines(text: str) -> list[str]:
+    """The lines of a message, each made harmless by :func:`visible`."""
+    return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def shows(character: str) -> bool:
+    """Whether a terminal merely draws a character. Python calls wide and unbreakable spaces unprintable."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def dump(data: object) -> str:
+    """``data`` as JSON in pure ASCII.
+
+    The surrogates of undecodable file names are written out as text: many parsers reject a document for one.
+    """
+    import json
+
+    text = json.dumps(data, indent=2)
+    if r"\ud" in text:
+        whole = json.dumps(data, ensure_ascii=False)
+        text = json.dumps(json.loads(re.sub("[\ud800-\udfff]", _written_out, whole)), indent=2)
+    return text + "\n"
+
+
+def _written_out(surrogate: re.Match[str]) -> str:
+    return "\\" + ascii(surrogate[0])[1:-1]
+
+
+def place(path: str, *numbers: int | None, cell: int | None = None) -> str:
+    """``path:line:column`` as far as known, with the cell of a notebook before the line."""
+    parts = [visible(path), *([f"cell {cell}"] if cell is not None else [])]
+    return ":".join(parts + [str(number) for number in numbers if number is not None])
+
+
+def problem_line(problem: Problem) -> str:
+    """A problem on one line."""
+    return f"{place(problem.path, problem.line)}: error: {visible(problem.message)}"
+
+
+def by_severity(findings: Iterable[Finding]) -> dict[Severity, int]:
+    """How many findings there are of each severity, the gravest first."""
+    counts = Counter(finding.severity for finding in findings)
+    return {severity: counts[severity] for severity in SEVERITIES}
+
+
+def fixable(findings: Iterable[Finding], safety: Safety | None = None) -> int:
+    """How many findings have a fix, of the given safety if one is given."""
+    return sum(f.fix is not None and safety in (None, f.fix.safety) for f in findings)
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def closing(run: RunResult) -> str:
+    """What the run gave, in a sentence."""
+    files = plural(run.files, "file")
+    suppressed = f" ({run.suppressed} suppressed)" if run.suppressed else ""
+    counts = [plural(n, severity.value) for severity, n in by_severity(run.findings).items() if n]
+    if counts:
+        listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
+        verdict = f"Found {listed} in {files}{suppressed}"
+    elif run.problems:
+        verdict = f"Found nothing in {files}{suppressed}"
+    elif run.files:
+        return f"All clear: {files} checked{suppressed}."
+    else:
+        return "No files to check."
+    if not run.problems:
+        return f"{verdict}."
+    return f"{verdict}; {plural(len(run.problems), 'problem')}: not everything was checked."
+
+
+def statistics(run: RunResult) -> list[str]:
+    """Counts by rule as a table, the most frequent first."""
+    counts = Counter((finding.rule, finding.name) for finding in run.findings)
+    digits = len(str(max(counts.values(), default=0)))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [f"{count:>{digits}}  {rule}  {visible(name)}" for (rule, name), count in ordered]
+
+
+def tail(run: RunResult, *, quiet: bool, counted: bool) -> list[str]:
+    """The lines after the findings: the table of counts if asked for, and the closing sentence."""
+    table = statistics(run) if counted else []
+    if quiet:
+        return table
+    return [*table, *([""] if table else []), closing(run)]
+
+
+def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:
+    """The rules of a run by id."""
+    return {rule.id: rule for rule in run.rules}
+
+
+def rule_url(finding: Finding, rules: dict[str, RuleInfo]) -> str:
+    """Where the rule of a finding is explained."""
+    known = rules.get(finding.rule)
+    if known is not None:
+        return known.url
+    from torchlint.rule import DOCS_URL
+
+    return DOCS_URL.format(name=finding.name)
+
+
+def slashed(path: str) -> str:
+    """A path with forward slashes and without a leading ``./``."""
+    return PurePath(path).as_posix()
+
+
+def uri(path: str) -> str:
+    """A path as a percent-encoded URI reference: relative if the path is, byte by byte if it must be."""
+    from urllib.parse import quote
+
+    posix = slashed(path)
+    try:
+        quoted = quote(os.fsencode(posix))
+    except UnicodeEncodeError:
+        quoted = quote(posix.encode("utf-8", "surrogatepass"))
+    if not PurePath(path).is_absolute():
+        return quoted
+    return "file:///" + quoted.replace("%3A", ":", 1 if os.name == "nt" else 0).lstrip("/")

@@ -1,0 +1,136 @@
+"""The report for people: each finding with its source, its evidence and a closing count.
+
+Everything that comes from outside (source, paths, messages) passes through ``visible``: nothing that is
+linted can steer the terminal. The only control sequences are the colours that this module adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from torchlint.model import Evidence, Finding, Fix, RuleInfo, RunResult, Safety, Severity
+from torchlint.report import ReportOptions
+from torchlint.report.shared import (
+    fixable,
+    place,
+    plural,
+    problem_line,
+    rule_url,
+    rules_by_id,
+    tail,
+    visible,
+    visible_lines,
+)
+from torchlint.report.snippet import Row, point, rows
+
+Paint = Callable[[str, str], str]
+
+BOLD, GUTTER, SECONDARY = "1", "34", "36"
+COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+
+
+def render(run: RunResult, options: ReportOptions) -> str:
+    """The findings of a run with their source lines, then its problems, then the counts."""
+    paint = _colored if options.color else _plain
+    rules = rules_by_id(run)
+    blocks: list[str] = []
+    for path, findings in groupby(run.findings, lambda finding: finding.path):
+        lines = options.source(path)
+        blocks += [_finding(f, lines, paint, rules if options.verbose else None) for f in findings]
+    if run.problems:
+        blocks.append("\n".join(_problem(problem_line(problem), paint) for problem in run.problems))
+    ending = tail(run, quiet=options.quiet, counted=options.statistics)
+    if not options.quiet:
+        ending += _remarks(run, options)
+    if ending:
+        blocks.append("\n".join(ending))
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def _finding(
+    finding: Finding, lines: Sequence[str] | None, paint: Paint, rules: dict[str, RuleInfo] | None
+) -> str:
+    # A notebook's lines count from each cell; a path's lines say nothing about them.
+    known = lines if lines is not None and finding.cell is None else ()
+    shown = rows(known, finding.span)
+    margin = _margin(finding, shown)
+    output = [_head(finding, paint), *(f"  {line}" for line in visible_lines(finding.message))]
+    if shown:
+        output.append(_gutter("", margin, paint))
+    for row in shown:
+        output += _marked(row, margin, paint, COLORS[finding.severity])
+    before = shown[-1].line if shown and shown[-1] else None
+    for evidence in finding.evidence:
+        output += _evidence(evidence, known, before, margin, paint)
+        before = evidence.line
+    notes = _fix(finding.fix) if finding.fix else []
+    if rules is not None:
+        notes.append(f"see {visible(rule_url(finding, rules))}")
+    return "\n".join(output + [f"{' ' * margin} = {note}" for note in notes])
+
+
+def _head(finding: Finding, paint: Paint) -> str:
+    where = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
+    rule = paint(finding.rule, COLORS[finding.severity])
+    severity = paint(finding.severity.value, COLORS[finding.severity])
+    return f"{paint(where, BOLD)}: {rule} {paint(visible(finding.name), BOLD)} {severity}"
+
+
+def _margin(finding: Finding, shown: Sequence[Row | None]) -> int:
+    numbers = [row.line for row in shown if row] + [evidence.line for evidence in finding.evidence]
+    return max((len(str(number)) for number in numbers), default=1)
+
+
+def _marked(row: Row | None, margin: int, paint: Paint, color: str) -> list[str]:
+    if row is None:
+        return [f"{' ' * margin}{paint('...', GUTTER)}"]
+    source = f"{_gutter(str(row.line), margin, paint)} {row.text}".rstrip()
+    if not row.width:
+        return [source]
+    marks = " " * row.start + paint("^" * row.width, color)
+    return [source, f"{_gutter('', margin, paint)} {marks}"]
+
+
+def _evidence(
+    evidence: Evidence, lines: Sequence[str], before: int | None, margin: int, paint: Paint
+) -> list[str]:
+    row = point(lines, evidence.line, evidence.column)
+    text = visible(evidence.text)
+    if row is None:
+        return [f"{' ' * margin} = line {evidence.line}: {text}"]
+    mark = f"{_gutter('', margin, paint)} {' ' * row.start}{paint('- ' + text, SECONDARY)}"
+    if evidence.line == before:
+        return [mark]
+    return [f"{_gutter(str(row.line), margin, paint)} {row.text}", mark]
+
+
+def _gutter(number: str, margin: int, paint: Paint) -> str:
+    return paint(f"{number:>{margin}} |", GUTTER)
+
+
+def _fix(fix: Fix) -> list[str]:
+    notes = [f"fix ({fix.safety.value}): {visible(fix.title)}"]
+    return notes + ([f"caveat: {visible(fix.caveat)}"] if fix.caveat else [])
+
+
+def _problem(line: str, paint: Paint) -> str:
+    return paint(line, COLORS[Severity.ERROR])
+
+
+def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
+    safe, unsafe = (fixable(run.findings, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
+    offers = [f"{safe} fixable with --fix"] if safe else []
+    offers += [f"{unsafe} fixable with --unsafe-fixes"] if unsafe else []
+    remarks = [", ".join(offers) + "."] if offers else []
+    if options.verbose:
+        remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
+    return remarks
+
+
+def _plain(text: str, _code: str) -> str:
+    return text
+
+
+def _colored(text: str, code: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m"

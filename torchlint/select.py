@@ -1,0 +1,107 @@
+"""Which rules are on: selectors to rule ids.
+
+A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``.
+Of all selectors that speak of a rule the most specific one counts; at a tie ``ignore`` wins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from torchlint.config import Config, ConfigError, nearest, path_matches
+from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
+from torchlint.rule import topic_of
+
+ALL = "ALL"
+
+
+class Facts(Protocol):
+    """What selection needs to know of a rule; rule classes and their records both have it."""
+
+    @property
+    def id(self) -> str:
+        """``TL`` and three digits."""
+
+    @property
+    def name(self) -> str:
+        """The kebab-case name."""
+
+    @property
+    def default(self) -> bool:
+        """Whether the rule is on without being selected."""
+
+
+#: The ids torchlint itself reports under, which no rule class stands for.
+BUILT_IN = {SYNTAX_ERROR: "syntax-error", UNUSED_SUPPRESSION: "unused-suppression"}
+
+
+def names(rules: Sequence[Facts]) -> dict[str, str]:
+    """Id to name of every rule, torchlint's own reports included."""
+    return {**BUILT_IN, **{rule.id: rule.name for rule in rules}}
+
+
+def selectors(rules: Sequence[Facts]) -> list[str]:
+    """Every selector that selects something, for validation, completion and the schema."""
+    known = names(rules)
+    topics = dict.fromkeys(topic_of(rule_id) for rule_id in sorted(known))
+    prefixes = {rule_id[:length] for rule_id in known for length in (2, 3, 4)}
+    return [ALL, *topics, *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
+
+
+def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
+    """Raise for a selector that selects nothing; ``where`` names the file and key, or the option."""
+    valid = selectors(rules)
+    for selector in given:
+        if selector not in valid:
+            close = nearest(selector, valid)
+            advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
+            raise ConfigError(f"{where}: {selector!r} is no rule, topic or prefix; {advice}")
+
+
+def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
+    """The ids of the rules that are on. A selector that selects nothing is an error."""
+    _check_all(rules, config)
+    wanted = (*(config.select or ()), *config.extend_select)
+    off = {rule.id for rule in rules if not rule.default}
+    on = {SYNTAX_ERROR}
+    for rule_id, name in names(rules).items():
+        by_default = 0 if config.select is None and rule_id not in off else -1
+        if max(by_default, _weight(wanted, rule_id, name)) > _weight(config.ignore, rule_id, name):
+            on.add(rule_id)
+    return frozenset(on)
+
+
+def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
+    """The ids that ``per-file-ignores`` silences in the file at ``path``."""
+    if not config.per_file_ignores:
+        return frozenset()
+    relative = relative_to_root(path, config)
+    given = [s for glob, listed in config.per_file_ignores if path_matches((glob,), relative) for s in listed]
+    known = names(rules).items()
+    silenced = {rule_id for rule_id, name in known if _weight(given, rule_id, name) >= 0}
+    return frozenset(silenced - {SYNTAX_ERROR})
+
+
+def relative_to_root(path: str, config: Config) -> str:
+    """``path`` as the globs of the configuration see it: relative to its root, with ``/``."""
+    try:
+        return os.path.relpath(path, config.root).replace(os.sep, "/")
+    except ValueError:  # another drive
+        return path.replace(os.sep, "/")
+
+
+def _check_all(rules: Sequence[Facts], config: Config) -> None:
+    source = config.source or "configuration"
+    check(config.select or (), rules, f"{source}: select")
+    check(config.extend_select, rules, f"{source}: extend-select")
+    check(config.ignore, rules, f"{source}: ignore")
+    for glob, given in config.per_file_ignores:
+        check(given, rules, f"{source}: per-file-ignores at {glob!r}")
+
+
+def _weight(given: Iterable[str], rule_id: str, name: str) -> int:
+    """How specific the most specific selector for the rule is; -1 when none speaks of it."""
+    weights = {ALL: 0, topic_of(rule_id): 3, **{rule_id[:n]: n for n in range(2, 6)}, name: 5}
+    return max((weights.get(selector, -1) for selector in given), default=-1)

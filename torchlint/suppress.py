@@ -1,0 +1,294 @@
+"""Suppressions: the comments that silence findings, and which of them silenced nothing.
+
+Comments are found with a scanner that knows strings, f-strings and line continuations and nothing
+else of Python, so that broken text is scanned too. It takes linear time and runs only where the text
+speaks of ``noqa`` or ``torchlint:``.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from torchlint.model import UNUSED_SUPPRESSION
+
+_DIRECTIVE = re.compile(
+    r"#[ \t]*(?:(?P<noqa>noqa\b)(?:[ \t]*:(?P<codes>[^#]*))?|torchlint:(?P<ours>[^#]*))", re.IGNORECASE
+)
+_WORD = re.compile(r"[ \t]*([\w-]*)[ \t]*")
+_ITEM = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
+_NOQA_CODE = re.compile(r"[^\s,]+")
+_CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+|[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+")
+_OURS_LIKE = re.compile(r"TL[0-9]*", re.IGNORECASE)
+_WRITE = "write `# torchlint: ignore[TL101] reason`"
+
+
+class Unused(NamedTuple):
+    """A suppression to complain about; columns count from 1, the end is exclusive."""
+
+    line: int
+    column: int
+    end_column: int
+    message: str
+
+
+@dataclass
+class _Entry:
+    """One code of a suppression, or all codes (``None``). ``own``: written for torchlint only."""
+
+    line: int
+    column: int
+    end_column: int
+    code: str | None
+    own: bool
+    used: bool = False
+
+    def covers(self, rule_id: str, rule_name: str) -> bool:
+        return self.code is None or self.code.casefold() in (rule_id.casefold(), rule_name)
+
+
+@dataclass
+class Suppressions:
+    """What the comments of one file silence. Remembers which of them were needed."""
+
+    skip_file: bool = False
+    _entries: list[_Entry] = field(default_factory=list)
+    _malformed: list[Unused] = field(default_factory=list)
+
+    def matches(self, rule_id: str, rule_name: str, first_line: int, last_line: int) -> bool:
+        """Whether a finding of the rule on a statement from first to last line is silenced."""
+        found = False
+        start = bisect_left(self._entries, first_line, key=lambda entry: entry.line)
+        for index in range(start, len(self._entries)):
+            entry = self._entries[index]
+            if entry.line > last_line:
+                break
+            if entry.covers(rule_id, rule_name):
+                entry.used = found = True
+        return found
+
+    def unused(self, known: Mapping[str, str], active: Collection[str]) -> list[Unused]:
+        """Suppressions of torchlint's own that silenced nothing, in the order of the text.
+
+        ``known`` maps the ids of all rules to their names; ``active`` holds the ids that ran. Ask
+        after every finding has been matched.
+        """
+        complaints = list(self._malformed)
+        for entry in self._entries:
+            message = None if entry.used else _complaint(entry, known, active)
+            if message:
+                complaints.append(Unused(entry.line, entry.column, entry.end_column, message))
+        accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
+        return sorted(complaint for complaint in complaints if complaint.line not in accepted)
+
+
+def scan(text: str) -> Suppressions:
+    """Read the suppressions of a source text."""
+    found = Suppressions()
+    folded = text.lower()
+    # Folding never moves a character forward, so that nothing lies behind this place in the text.
+    last = max(folded.rfind("noqa"), folded.rfind("torchlint:"))
+    if last < 0:
+        return found
+    reader = _Reader(text, found)
+    for start, end in comments(text):
+        if start > last:
+            break
+        reader.read_comment(start, end)
+    return found
+
+
+class _Reader:
+    """Turns directives into entries and complaints, counting lines as it goes."""
+
+    def __init__(self, text: str, found: Suppressions) -> None:
+        self._text, self._found = text, found
+        self._line, self._line_start, self._counted = 1, 0, 0
+        self._alone = False
+
+    def read_comment(self, start: int, end: int) -> None:
+        for number, directive in enumerate(_DIRECTIVE.finditer(self._text, start, end)):
+            if number == 0:
+                self._advance(start)
+                self._alone = not self._text[self._line_start : start].strip()
+            self._read(directive)
+
+    def _read(self, directive: re.Match[str]) -> None:
+        if not directive["noqa"]:
+            self._read_own(directive)
+        elif (directive["codes"] or "").strip():
+            for start, end in _noqa_codes(directive):
+                self._found._entries.append(
+                    _Entry(*self._place(start, end), self._text[start:end], own=False)
+                )
+        else:
+            self._found._entries.append(_Entry(*self._place(*directive.span()), None, own=False))
+
+    def _read_own(self, directive: re.Match[str]) -> None:
+        word = _WORD.match(self._text, directive.start("ours"), directive.end("ours"))
+        assert word is not None
+        name, rest = word[1].lower(), self._text[word.end() : directive.end()].rstrip()
+        if name == "skip-file" and not self._alone:
+            self._complain(
+                directive, "`# torchlint: skip-file` works only on a line of its own; move it to one"
+            )
+        elif name == "skip-file":
+            self._found.skip_file = True
+        elif name == "ignore" and not rest:
+            self._found._entries.append(_Entry(*self._place(*directive.span()), None, own=True))
+        elif name == "ignore" and rest.startswith("[") and "]" in rest:
+            self._read_list(directive, word.end() + 1)
+        else:
+            self._complain(directive, _malformed(word[1]))
+
+    def _read_list(self, directive: re.Match[str], start: int) -> None:
+        items = [item.span() for item in _ITEM.finditer(self._text, start, self._text.index("]", start))]
+        if not items:
+            self._complain(directive, f"suppression names no rule; {_WRITE}")
+        for first, end in items:
+            self._found._entries.append(_Entry(*self._place(first, end), self._text[first:end], own=True))
+
+    def _complain(self, directive: re.Match[str], message: str) -> None:
+        self._found._malformed.append(Unused(*self._place(*directive.span()), message))
+
+    def _place(self, start: int, end: int) -> tuple[int, int, int]:
+        width = len(self._text[start:end].rstrip())
+        column = start - self._line_start + 1
+        return self._line, column, column + width
+
+    def _advance(self, offset: int) -> None:
+        text, start = self._text, self._counted
+        newlines = text.count("\n", start, offset) + text.count("\r", start, offset)
+        self._line += newlines - text.count("\r\n", start, offset)
+        if newlines:
+            self._line_start = max(text.rfind("\n", start, offset), text.rfind("\r", start, offset)) + 1
+        self._counted = offset
+
+
+def _noqa_codes(directive: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The codes of a ``noqa``, up to the first word that is none: there the reason begins."""
+    if directive["codes"] is None:
+        return
+    for item in _NOQA_CODE.finditer(directive.string, directive.start("codes"), directive.end("codes")):
+        if not _CODE_LIKE.fullmatch(item[0]):
+            return
+        yield item.span()
+
+
+def _malformed(word: str) -> str:
+    if word.lower() == "ignore":
+        return f"malformed suppression, which suppresses nothing; {_WRITE}"
+    close = _nearest(word, ("ignore", "skip-file"))
+    advice = f"did you mean `{close}`?" if close else f"{_WRITE} or `# torchlint: skip-file`"
+    return f"unknown directive {word!r}, which suppresses nothing; {advice}"
+
+
+def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str]) -> str | None:
+    """What to say of an entry that matched nothing; ``None`` where that is not our business."""
+    if entry.code is None:
+        return "unused suppression: nothing is found here; remove it" if entry.own else None
+    rule_id = _resolve(entry.code, known)
+    if rule_id is None:
+        return _unknown(entry.code, known) if entry.own or _OURS_LIKE.fullmatch(entry.code) else None
+    if rule_id not in active:
+        return None
+    return f"unused suppression: {rule_id} {known[rule_id]} is not found here; remove it"
+
+
+def _resolve(code: str, known: Mapping[str, str]) -> str | None:
+    folded = code.casefold()
+    return next((i for i, name in known.items() if folded in (i.casefold(), name)), None)
+
+
+def _is_self(entry: _Entry, known: Mapping[str, str]) -> bool:
+    return entry.code is not None and _resolve(entry.code, known) == UNUSED_SUPPRESSION
+
+
+def _nearest(word: str, valid: Collection[str]) -> str | None:
+    import difflib
+
+    close = difflib.get_close_matches(word[:80].replace("_", "-"), valid, n=1)
+    return close[0] if close else None
+
+
+def _unknown(code: str, known: Mapping[str, str]) -> str:
+    close = _nearest(code, [*known, *known.values()])
+    advice = f"did you mean {close}?" if close else "give the id or the name of a rule, or remove it"
+    return f"unknown rule {code[:80]!r} in a suppression; {advice}"
+
+
+_CODE = re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["']""")
+_FIELD = re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["'(){}\[\]:]""")
+_STRING = {
+    '"': re.compile(r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?', re.DOTALL),
+    "'": re.compile(r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?", re.DOTALL),
+    '"""': re.compile(r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:""")?', re.DOTALL),
+    "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:''')?", re.DOTALL),
+}
+_LITERAL = {
+    quote: re.compile(rf"\\N\{{[^{{}}\r\n]*\}}|\\(?:\r\n|[^{{}}])|\{{\{{|[{{}}]|{quote}{newline}", re.DOTALL)
+    for quote, newline in (('"', r"|[\r\n]"), ("'", r"|[\r\n]"), ('"""', ""), ("'''", ""))
+}
+_OPENERS = "([{"
+
+
+def comments(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of every comment, in order. Broken text gives a best effort and no error."""
+    position = 0
+    # What is open: the quotes of f-strings, ":" for their format specs, brackets in their fields.
+    # Outside f-strings brackets do not matter and are not kept.
+    opened: list[str] = []
+    quotes: list[str] = []
+    while True:
+        in_literal = bool(opened) and opened[-1] not in _OPENERS
+        pattern = _LITERAL[quotes[-1]] if in_literal else _FIELD if opened else _CODE
+        found = pattern.search(text, position)
+        if found is None:
+            return
+        position, token = found.end(), found[0]
+        if in_literal:
+            _in_literal(token, opened, quotes)
+        elif token[0] == "#":
+            yield found.span()
+        elif token[0] in "\"'" and _is_formatted(text, found.start()):
+            opened.append(token)
+            quotes.append(token)
+        elif token[0] in "\"'":
+            string = _STRING[token].match(text, position)
+            position = string.end() if string else position
+        else:
+            _in_field(token, opened)
+
+
+def _is_formatted(text: str, quote: int) -> bool:
+    """Whether the string that begins at ``quote`` has the prefix of an f-string or a t-string."""
+    start = quote
+    while start and quote - start < 3 and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    return text[start:quote].lower() in ("f", "t", "rf", "fr", "rt", "tr")
+
+
+def _in_literal(token: str, opened: list[str], quotes: list[str]) -> None:
+    if token == "{":
+        opened.append("{")
+    elif token == "}":
+        if opened[-1] == ":":
+            del opened[-2:]
+    elif token in ("\r", "\n", quotes[-1]):
+        # The end of the string, or of a line in which it was not closed.
+        while opened.pop() != quotes[-1]:
+            pass
+        quotes.pop()
+
+
+def _in_field(token: str, opened: list[str]) -> None:
+    if token in _OPENERS:
+        opened.append(token)
+    elif token == ":":
+        if opened[-1] == "{" and opened[-2] not in _OPENERS:
+            opened.append(":")
+    elif token == "}" or opened[-1] != "{":
+        opened.pop()
