@@ -14,12 +14,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchlint.model import Severity
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torchlint.rule import Rule
 
 TABLE = "tool.torchlint"

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from torchlint.model import UNUSED_SUPPRESSION
@@ -220,31 +221,48 @@ def _unknown(code: str, known: Mapping[str, str]) -> str:
     return f"unknown rule {code[:80]!r} in a suppression; {advice}"
 
 
-_CODE = re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["']""")
-_FIELD = re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["'(){}\[\]:]""")
-_STRING = {
-    '"': re.compile(r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?', re.DOTALL),
-    "'": re.compile(r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?", re.DOTALL),
-    '"""': re.compile(r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:""")?', re.DOTALL),
-    "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:''')?", re.DOTALL),
-}
-_LITERAL = {
-    quote: re.compile(rf"\\N\{{[^{{}}\r\n]*\}}|\\(?:\r\n|[^{{}}])|\{{\{{|[{{}}]|{quote}{newline}", re.DOTALL)
-    for quote, newline in (('"', r"|[\r\n]"), ("'", r"|[\r\n]"), ('"""', ""), ("'''", ""))
-}
 _OPENERS = "([{"
+
+
+@dataclass(frozen=True)
+class _Patterns:
+    """What the scanner looks for: in code, in fields of f-strings, and to the end of strings."""
+
+    code: re.Pattern[str]
+    field: re.Pattern[str]
+    string: Mapping[str, re.Pattern[str]]
+    literal: Mapping[str, re.Pattern[str]]
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> _Patterns:
+    # Compiled when first needed: most runs meet no suppression.
+    string = {
+        '"': r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?',
+        "'": r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?",
+        '"""': r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:""")?',
+        "'''": r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:''')?",
+    }
+    newline = {quote: r"|[\r\n]" if len(quote) == 1 else "" for quote in string}
+    literal = r"\\N\{[^{}\r\n]*\}|\\(?:\r\n|[^{}])|\{\{|[{}]|"
+    return _Patterns(
+        code=re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["']"""),
+        field=re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["'(){}\[\]:]"""),
+        string={quote: re.compile(rest, re.DOTALL) for quote, rest in string.items()},
+        literal={quote: re.compile(literal + quote + newline[quote], re.DOTALL) for quote in string},
+    )
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of every comment, in order. Broken text gives a best effort and no error."""
-    position = 0
+    patterns, position = _patterns(), 0
     # What is open: the quotes of f-strings, ":" for their format specs, brackets in their fields.
     # Outside f-strings brackets do not matter and are not kept.
     opened: list[str] = []
     quotes: list[str] = []
     while True:
         in_literal = bool(opened) and opened[-1] not in _OPENERS
-        pattern = _LITERAL[quotes[-1]] if in_literal else _FIELD if opened else _CODE
+        pattern = patterns.literal[quotes[-1]] if in_literal else patterns.field if opened else patterns.code
         found = pattern.search(text, position)
         if found is None:
             return
@@ -257,7 +275,7 @@ def comments(text: str) -> Iterator[tuple[int, int]]:
             opened.append(token)
             quotes.append(token)
         elif token[0] in "\"'":
-            string = _STRING[token].match(text, position)
+            string = patterns.string[token].match(text, position)
             position = string.end() if string else position
         else:
             _in_field(token, opened)

@@ -142,6 +142,16 @@ class SourceModule:
             return Span(span.line, span.column, last, first.column)
         return span
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    def comments(self, first: int, last: int) -> str:
+        """The comments on these lines and the block of comment lines right above them."""
+        while first > 1 and self._lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+        return "\n".join(line.partition("#")[2] for line in self._lines[first - 1 : last])
+
     def evidence(self, node: cst.CSTNode, text: str) -> Evidence:
         """A fact and the place it stands at."""
         span = self.span(node)

@@ -1,0 +1,256 @@
+"""Transfers: values that go from the device to the host and come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding, dotted
+from torchlint.analysis.calls import keyword, method, positional, receiver
+from torchlint.analysis.tensors import device_of
+from torchlint.analysis.values import Device, Kind
+from torchlint.knowledge import transfers as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 40
+_CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """A value that leaves the device at ``down`` and is brought back at ``up``.
+
+    ``names`` are the variables it passes through, ``arrays`` whether NumPy has it in between, and
+    ``read`` the host read (``item`` or ``tolist``) when it comes back as Python numbers.
+    """
+
+    up: cst.Call
+    down: cst.Call
+    names: tuple[str, ...] = ()
+    arrays: bool = False
+    read: str | None = None
+
+    @property
+    def direct(self) -> bool:
+        """Down and up stand in one expression."""
+        return not self.names
+
+
+class Transfers:
+    """Finds round trips in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def round_trip(self, call: cst.Call) -> RoundTrip | None:
+        """The round trip that ends at a call, if the call brings a value to a device and one is proved."""
+        carried = self._brought(call)
+        if carried is None:
+            return None
+        if self._module.qualified(call.func) in _CONSTRUCTORS:
+            read = self._host_read(call, carried)
+            if read is not None:
+                return read
+        trip = self._trace(carried, RoundTrip(call, call), _DEPTH)
+        return trip if trip is not None and not self._meant(trip) else None
+
+    def to_accelerator(self, node: cst.CSTNode | None) -> bool:
+        """The argument names an accelerator, or the device a variable called so stands for."""
+        if node is None:
+            return False
+        value = self._module.value(node)
+        device = device_of(self._module.evaluator, node)
+        if device is not Device.UNKNOWN:
+            return device.accelerated
+        if value.kind is Kind.TENSOR:
+            return value.device is not Device.CPU
+        last = (dotted(node) or "").rpartition(".")[2].lower()
+        return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and last.strip("_") in ("device", "dev", "cuda", "gpu")
+
+    def _brought(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What a call brings to an accelerator; None when it brings nothing there."""
+        name = method(call)
+        if name == "cuda" and self._module.qualified(call.func) is None:
+            return receiver(call)
+        if name == "to" and self._module.qualified(call.func) is None:
+            target = keyword(call, "device") or positional(call, 0)
+            return receiver(call) if self.to_accelerator(target) else None
+        if self._module.qualified(call.func) in _CONSTRUCTORS and self.to_accelerator(keyword(call, "device")):
+            return positional(call, 0)
+        return None
+
+    def _host_read(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
+        """``torch.tensor(x.item(), device=x.device)``: read to the host, wrapped, sent back."""
+        name = method(carried)
+        if name not in ("item", "tolist") or not isinstance(carried, cst.Call):
+            return None
+        source = receiver(carried)
+        if source is None or not self._on_device(source, keyword(call, "device")):
+            return None
+        return RoundTrip(call, carried, read=name)
+
+    def _on_device(self, source: cst.BaseExpression, device: cst.BaseExpression | None) -> bool:
+        value = self._module.value(source)
+        if value.kind is Kind.TENSOR:
+            return value.device is not Device.CPU
+        if not isinstance(device, cst.Attribute) or device.attr.value != "device":
+            return False
+        name = dotted(device.value)
+        return name is not None and name == dotted(source)
+
+    # -- following the value back ----------------------------------------------------------------
+
+    def _trace(self, node: cst.CSTNode, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        """Follow a value back to the move that took it off the device, through what torch can do there."""
+        if depth == 0:
+            return None
+        if isinstance(node, cst.Call):
+            return self._through_call(node, trip, depth)
+        if isinstance(node, cst.Name):
+            return self._through_name(node, trip, depth)
+        if isinstance(node, cst.Attribute):
+            plain = node.attr.value in ("data", "T", "mT", "values", "indices") and not self._module.qualified(node)
+            return self._trace(node.value, trip, depth - 1) if plain else None
+        if isinstance(node, cst.Subscript):
+            return self._trace(node.value, trip, depth - 1)
+        if isinstance(node, cst.UnaryOperation):
+            return self._trace(node.expression, trip, depth - 1)
+        if isinstance(node, cst.BinaryOperation):
+            return self._through_operator((node.left, node.right), trip, depth)
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+            return self._through_operator((node.left, node.comparisons[0].comparator), trip, depth)
+        return None
+
+    def _through_operator(
+        self, operands: tuple[cst.BaseExpression, ...], trip: RoundTrip, depth: int
+    ) -> RoundTrip | None:
+        """One operand comes from the device; the others do too, or are numbers."""
+        found: RoundTrip | None = None
+        for operand in operands:
+            traced = self._trace(operand, trip, depth - 1)
+            if traced is None and self._module.value(operand).kind is not Kind.SCALAR:
+                return None
+            found = found or traced
+        return found
+
+    def _through_call(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        name = self._module.qualified(call.func)
+        if name is not None:
+            return self._through_function(call, name, trip, depth)
+        source = receiver(call)
+        if source is None:
+            return self._through_local(call, trip, depth)
+        if self._goes_down(call, source):
+            return replace(trip, down=call)
+        verb = method(call)
+        if verb == "numpy" or verb in known.TENSOR_METHODS or verb in known.ARRAY_METHODS:
+            return self._trace(source, replace(trip, arrays=trip.arrays or verb == "numpy"), depth - 1)
+        return None
+
+    def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
+        """The call moves a tensor that may be on a device to the CPU."""
+        verb = method(call)
+        if verb == "to":
+            target = keyword(call, "device") or positional(call, 0)
+            if target is None or device_of(self._module.evaluator, target) is not Device.CPU:
+                return False
+        elif verb != "cpu":
+            return False
+        value = self._module.value(source)
+        return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
+
+    def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        equal = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
+        if name not in equal or not call.args or any(a.star for a in call.args):
+            return None
+        numpy = trip.arrays or name.startswith("numpy.")
+        operands = [a.value for a in call.args if a.keyword is None]
+        if not operands:
+            return None
+        first = operands[0]
+        if isinstance(first, (cst.List, cst.Tuple)):
+            operands = [*(e.value for e in first.elements), *operands[1:]]
+        return self._through_operator(tuple(operands), replace(trip, arrays=numpy), depth)
+
+    def _through_local(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        """A function of the file that does nothing but such operations to its only argument."""
+        function = self._module.functions.called(call)
+        if function is None or len(call.args) != 1 or len(function.params.params) != 1:
+            return None
+        returns = self._module.functions.body(function).returns
+        parameter = self._module.binding_of(function.params.params[0].name)
+        if len(returns) != 1 or returns[0].value is None or parameter is None:
+            return None
+        if not self._keeps_to(returns[0].value, parameter, depth - 1):
+            return None
+        return self._trace(call.args[0].value, trip, depth - 1)
+
+    def _keeps_to(self, node: cst.CSTNode, parameter: Binding, depth: int) -> bool:
+        """An expression reaches the parameter through operations that torch has."""
+        if depth == 0:
+            return False
+        if isinstance(node, cst.Name):
+            bindings = self._module.definitions(node)
+            if bindings == (parameter,):
+                return True
+            single = bindings[0] if len(bindings) == 1 else None
+            plain = single is not None and single.kind == "assign" and not single.path
+            return bool(plain and single and single.value and self._keeps_to(single.value, parameter, depth - 1))
+        if isinstance(node, cst.Call):
+            name = self._module.qualified(node.func)
+            if name is not None:
+                same = name in known.NUMPY_FUNCTIONS or name in known.TORCH_FUNCTIONS
+                return same and bool(node.args) and self._keeps_to(node.args[0].value, parameter, depth - 1)
+            source = receiver(node)
+            verb = method(node)
+            same = verb in known.ARRAY_METHODS or verb in known.TENSOR_METHODS
+            return source is not None and same and self._keeps_to(source, parameter, depth - 1)
+        if isinstance(node, cst.Subscript):
+            return self._keeps_to(node.value, parameter, depth - 1)
+        if isinstance(node, cst.BinaryOperation):
+            sides = (node.left, node.right)
+            kept = [self._keeps_to(s, parameter, depth - 1) for s in sides]
+            numbers = [self._module.value(s).kind is Kind.SCALAR for s in sides]
+            return any(kept) and all(k or n for k, n in zip(kept, numbers, strict=True))
+        return False
+
+    def _through_name(self, name: cst.Name, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        """A variable set once for this read, in the same loop, and not wanted on the host otherwise."""
+        bindings = self._module.definitions(name)
+        if len(bindings) != 1:
+            return None
+        binding = bindings[0]
+        plain = binding.kind in ("assign", "walrus") and not binding.path and binding.value is not None
+        if not plain or binding.value is None or self._loop(binding.node) is not self._loop(name):
+            return None
+        if not all(use is name or self._neutral(use) for use in self._module.uses(binding)):
+            return None
+        if self._module.function_of(binding.node) is not self._module.function_of(name):
+            return None
+        return self._trace(binding.value, replace(trip, names=(*trip.names, name.value)), depth - 1)
+
+    def _neutral(self, use: cst.Name) -> bool:
+        parent = self._module.parent(use)
+        return isinstance(parent, cst.Attribute) and parent.attr.value in known.NEUTRAL_READS
+
+    def _loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        for around in self._module.ancestors(node):
+            if isinstance(around, (cst.For, cst.While)):
+                return around
+            if isinstance(around, (cst.FunctionDef, cst.Lambda)):
+                return None
+        return None
+
+    # -- what is meant ---------------------------------------------------------------------------
+
+    def _meant(self, trip: RoundTrip) -> bool:
+        """An exception handler, or a comment on the lines, says that the detour is wanted."""
+        if any(guard.kind == "handler" for guard in self._module.guards(trip.up)):
+            return True
+        first = min(self._module.line(trip.down), self._module.line(trip.up))
+        comments = self._module.comments(first, self._module.span(trip.up).end_line)
+        return any(word in comments.lower() for word in known.INTENT)

@@ -1,0 +1,1 @@
+"""Rules about backends: flags of cuDNN and its kin."""

@@ -1,0 +1,1 @@
+"""Rules about copies: tensors made by copying more than needed."""

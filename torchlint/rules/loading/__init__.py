@@ -1,0 +1,1 @@
+"""Rules about loading: how batches reach the training loop."""

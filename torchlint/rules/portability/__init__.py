@@ -1,0 +1,1 @@
+"""Rules about portability: code that runs on one kind of machine only."""

@@ -1,0 +1,1 @@
+"""Rules about transfers: what travels between host and device."""

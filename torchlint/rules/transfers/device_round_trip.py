@@ -1,0 +1,121 @@
+"""TL201: a value goes from the device to the host and straight back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.transfers import RoundTrip
+
+
+class DeviceRoundTrip(Rule):
+    """
+    ## What it finds
+    A tensor that is copied to the host (`.cpu()`, `.to("cpu")`, `.item()`, `.tolist()`), put through nothing
+    that the device could not do itself, and copied back (`.to(device)`, `.cuda()`, `device=`). The detour may
+    be one expression, run through variables on one path, or pass NumPy on the way.
+
+    ## Why it costs
+    Each direction is a transfer, and the copy to the host waits until the device has finished everything queued
+    before it. The device then idles while the CPU works and while the copy back is made. PyTorch's
+    performance tuning guide lists such synchronisations among the first things to remove.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def smooth(x, device):
+        return x.cpu().clamp(0, 1).to(device)
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def smooth(x, device):
+        return x.clamp(0, 1)
+    ```
+
+    ## When to leave it
+    Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
+    `pack_padded_sequence`, saving, printing. The rule knows those by their absence from its tables and says
+    nothing. Neither does it where a comment beside the lines names the reason (an operation missing on a backend,
+    determinism, memory), in exception handlers, or for modules.
+
+    ## Fix safety
+    No fix is offered yet. Dropping both moves keeps the mathematics, but CPU and GPU kernels may round
+    differently; `torch.tensor(x.item(), device=x.device)` equals `x.detach().clone()` only where the dtype is
+    the one that the Python number would give.
+
+    ## Confirmed by
+    A copy from the device followed, in the same step, by a copy to it of data derived from the first: both are
+    counted with their bytes, and the time the device idles in between is measured.
+
+    ## Sources
+    - [PyTorch performance tuning guide](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)
+    - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html)
+    """
+
+    id = "TL201"
+    name = "device-round-trip"
+    summary = "A value is copied to the host and back to the device for work the device could do"
+    severity = Severity.WARNING
+    triggers = (
+        (b"torch",),
+        (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
+        (b".cuda", b".to(", b"device"),
+    )
+    recipe = Recipe("copies", "finding", "a copy to the host and a copy back of derived data in one step")
+
+    def visit_Call(self, node: cst.Call) -> None:
+        from torchlint.analysis.transfers import Transfers
+
+        trip = Transfers(self.module).round_trip(node)
+        if trip is None:
+            return
+        heat = self.module.heat(node)
+        hot = trip.direct or heat.rank >= Heat.STEP.rank
+        self.report(
+            node,
+            self._message(trip),
+            evidence=self._evidence(trip),
+            severity=Severity.WARNING if hot else Severity.INFO,
+            heat=heat,
+        )
+
+    def _message(self, trip: RoundTrip) -> str:
+        if trip.read is not None:
+            copy = "`.detach().clone()`"
+            return f"the value is read to the host with `.{trip.read}()` and sent back as a new tensor: use {copy}"
+        line = self.module.line(trip.down)
+        where = "" if trip.direct else f" on line {line}"
+        through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.names))})" if trip.names else ""
+        way = "NumPy" if trip.arrays else "the CPU"
+        advice = (
+            "use the torch functions of the same meaning and leave the tensor on the device"
+            if trip.arrays
+            else "drop both moves"
+        )
+        return (
+            f"the value is moved to the host{where} and back here{through}, only for work that the device does as "
+            f"well: both copies wait for the device, and it idles while {way} works; {advice}"
+        )
+
+    def _evidence(self, trip: RoundTrip) -> list[Evidence]:
+        text = "read to the host here" if trip.read else "moved to the host here"
+        return [self.module.evidence(_name(trip.down), text)]
+
+
+def _name(call: cst.Call) -> cst.CSTNode:
+    """The method's name: the evidence points at it, not at the start of a long chain."""
+    return getattr(call.func, "attr", call)
