@@ -152,11 +152,12 @@ class RuleInfo:
 
 @dataclass(frozen=True)
 class FileResult:
-    """What linting one file gave. ``source`` lines are read again by the reporters that show them."""
+    """What linting one file gave; ``suppressed`` counts the findings that comments took away."""
 
     path: str
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
+    suppressed: int = 0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity
+from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity, Span
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
 HEADINGS = ("What it finds", "Why it costs", "Instead", "When to leave it", "Fix safety", "Confirmed by", "Sources")
+FACTS = ("id", "name", "summary", "severity", "triggers", "recipe")
 TOPICS = {
     "0": "lint",
     "1": "copies",
@@ -61,6 +62,7 @@ class Rule:
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module
         self.options = options
+        self.statements: list[Span] = []
         self._sink = sink
 
     def report(
@@ -73,7 +75,12 @@ class Rule:
         heat: Heat | None = None,
         fix: Fix | None = None,
     ) -> None:
-        """File a finding that starts and ends where ``node`` does."""
+        """File a finding that starts and ends where ``node`` does.
+
+        ``statements`` notes the span of the statement around it: a suppression may stand on any of
+        its lines.
+        """
+        self.statements.append(self.module.statement_span(node))
         self._sink(
             Finding(
                 rule=self.id,
@@ -119,7 +126,7 @@ def _documentation(rule: type[Rule]) -> str:
 
 def problems(rule: type[Rule]) -> list[str]:
     """What is malformed in a rule; an empty list when it may be loaded."""
-    found = [f"has no {fact}" for fact in _FACTS if not hasattr(rule, fact)]
+    found = [f"has no {fact}" for fact in FACTS if not hasattr(rule, fact)]
     if found:
         return found
     if not re.fullmatch(r"TL\d{3}", rule.id):
@@ -134,9 +141,6 @@ def problems(rule: type[Rule]) -> list[str]:
         found.append("Options is not a dataclass")
     found += _heading_problems(rule) + _visitor_problems(rule)
     return found
-
-
-_FACTS = ("id", "name", "summary", "severity", "triggers", "recipe")
 
 
 def _heading_problems(rule: type[Rule]) -> list[str]:

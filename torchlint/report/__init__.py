@@ -6,11 +6,13 @@ A reporter reads no files and prints nothing. Source lines reach the formats tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torchlint.model import RunResult
+from torchlint.text import split_lines
+
+__all__ = ["FORMATS", "Renderer", "ReportOptions", "renderer", "split_lines"]
 
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
@@ -46,8 +48,3 @@ def renderer(name: str) -> Renderer:
         raise ValueError(f"{name!r} is no output format; use one of {', '.join(FORMATS)}")
     found: Renderer = import_module(f"{__name__}.{name}").render
     return found
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a source text as Python counts them: form feeds and U+2028 end no line."""
-    return re.split(r"\r\n|\r|\n", text)

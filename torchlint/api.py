@@ -1,0 +1,32 @@
+"""The functions that other programs call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from torchlint import discover, session
+from torchlint.config import Config
+from torchlint.model import FileResult, RunResult
+
+
+def lint_source(source: str | bytes, path: str = "<string>", config: Config | None = None) -> FileResult:
+    """Lint one source text, without reading or writing any file.
+
+    ``path`` is what findings are reported under and what per-file ignores match. Raises
+    :class:`torchlint.config.ConfigError` when the configuration names what does not exist.
+    """
+    data = source.encode() if isinstance(source, str) else source
+    return session.plan(config or Config()).lint(data, path)
+
+
+def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = None, *, jobs: int = 1) -> RunResult:
+    """Lint files and folders, without a cache. Raises as :func:`lint_source` does."""
+    config = config or Config()
+    what = session.plan(config)
+    found, problems = discover.files([os.fspath(p) for p in paths], config, str(Path.cwd()))
+    run = session.run(found, what, jobs=jobs)
+    return RunResult(
+        run.findings, (*problems, *run.problems), run.files, run.from_cache, run.suppressed, run.rules
+    )

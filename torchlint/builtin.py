@@ -1,0 +1,77 @@
+"""The findings that torchlint makes itself, without a rule class: TL000 and TL001."""
+
+from __future__ import annotations
+
+from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION, RuleInfo, Severity
+from torchlint.rule import DOCS_URL
+
+_SYNTAX = """\
+## What it finds
+A file that torchlint cannot read as Python: a syntax error, merge conflict markers, Python 2, an encoding that the file
+does not keep to, code nested deeper than a parser survives, a file of more than eight megabytes.
+
+Files in which no rule could fire are not parsed, so their syntax errors are left to Python.
+
+## Why it costs
+Nothing in the file is checked.
+
+## Instead
+Mend the file, or leave it out with `exclude`.
+
+## When to leave it
+A file that is broken on purpose belongs into `exclude`. The rule cannot be turned off.
+
+## Fix safety
+No fix is offered.
+
+## Confirmed by
+No run is needed.
+
+## Sources
+- [The Python language reference](https://docs.python.org/3/reference/)
+"""
+
+_UNUSED = """\
+## What it finds
+A comment `# torchlint: ignore[..]`, or a `# noqa` with one of torchlint's codes, that suppresses nothing; one that names a
+rule that does not exist; one that is misspelt. A bare `# noqa`, and codes of other tools, are not judged.
+
+## Why it costs
+It hides the finding that somebody makes on this line next year.
+
+## Instead
+Delete the comment, or the code in it.
+
+## When to leave it
+Turn the rule off with `ignore = ["TL001"]` if the same files are also linted with other rules or versions.
+
+## Fix safety
+No fix is offered yet. Deleting the comment changes nothing that runs.
+
+## Confirmed by
+No run is needed.
+
+## Sources
+- [How torchlint reads suppressions](https://github.com/torchlint/torchlint#suppressions)
+"""
+
+
+def _info(rule_id: str, name: str, severity: Severity, summary: str, documentation: str) -> RuleInfo:
+    return RuleInfo(
+        id=rule_id,
+        name=name,
+        topic="lint",
+        severity=severity,
+        summary=summary,
+        default=True,
+        fix="never",
+        since="0.1.0",
+        documentation=documentation,
+        url=DOCS_URL.format(name=name),
+    )
+
+
+BUILT_IN = (
+    _info(SYNTAX_ERROR, "syntax-error", Severity.ERROR, "The file cannot be read as Python", _SYNTAX),
+    _info(UNUSED_SUPPRESSION, "unused-suppression", Severity.INFO, "A suppression suppresses nothing", _UNUSED),
+)

@@ -1,0 +1,161 @@
+"""The cache: what linting a file gave, by the file's content.
+
+One JSON file for each combination of rules, configuration and versions. It is read whole, never
+trusted (whatever does not look like a cache is ignored and replaced), and replaced atomically, so that
+two runs at once can at worst lose each other's new entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
+
+NAME = ".torchlint_cache"
+_FORMAT = 1
+
+
+def digest(*parts: bytes) -> str:
+    """A hash of several byte strings that keeps their borders apart."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()
+
+
+class Cache:
+    """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run."""
+
+    def __init__(self, directory: Path, key: str) -> None:
+        self._file = directory / f"{key}.json"
+        self._entries: dict[str, Any] = self._read()
+        self._used: dict[str, Any] = {}
+        self._changed = False
+
+    def get(self, path: str, data: bytes) -> FileResult | None:
+        """What these bytes at this path gave before."""
+        key = digest(path.encode("utf-8", "surrogatepass"), data)
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        try:
+            result = _unpack(path, entry)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            return None
+        self._used[key] = entry
+        return result
+
+    def put(self, data: bytes, result: FileResult) -> None:
+        """Remember a result. What torchlint failed at is tried again."""
+        if not result.problems:
+            key = digest(result.path.encode("utf-8", "surrogatepass"), data)
+            self._used[key] = _pack(result)
+            self._changed = True
+
+    def save(self) -> None:
+        """Write what this run used; entries of files that it did not see are kept while there is room."""
+        if not self._changed:
+            return
+        entries = dict(self._used)
+        for key, entry in self._entries.items():
+            if len(entries) >= 4 * len(self._used) + 10_000:
+                break
+            entries.setdefault(key, entry)
+        with contextlib.suppress(OSError):
+            _prepare(self._file.parent)
+            _replace(self._file, json.dumps({"format": _FORMAT, "entries": entries}, separators=(",", ":")))
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            document = json.loads(self._file.read_bytes())
+            entries = document["entries"] if document["format"] == _FORMAT else {}
+            return entries if isinstance(entries, dict) else {}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return {}
+
+
+def _prepare(directory: Path) -> None:
+    """Make the directory, with a ``.gitignore`` so that nobody commits it, and few old files in it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    ignore = directory / ".gitignore"
+    if not ignore.exists():
+        _replace(ignore, "*\n")
+    kept = sorted(directory.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    for file in kept[:-8]:
+        file.unlink(missing_ok=True)
+
+
+def _replace(file: Path, text: str) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _pack(result: FileResult) -> list[Any]:
+    return [result.suppressed, *(_pack_finding(finding) for finding in result.findings)]
+
+
+def _pack_finding(f: Finding) -> list[Any]:
+    fix = None
+    if f.fix is not None:
+        fix = [f.fix.title, f.fix.safety.value, f.fix.caveat, [[*_numbers(e.span), e.text] for e in f.fix.edits]]
+    evidence = [[e.line, e.column, e.text] for e in f.evidence]
+    heat = f.heat.value if f.heat else None
+    facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint]
+    return [*facts, _numbers(f.span), evidence, fix]
+
+
+def _numbers(span: Span) -> list[int]:
+    return [span.line, span.column, span.end_line, span.end_column]
+
+
+def _unpack(path: str, entry: list[Any]) -> FileResult:
+    suppressed, *findings = entry
+    if not isinstance(suppressed, int):
+        raise TypeError("no count of suppressions")
+    return FileResult(path, tuple(_unpack_finding(path, packed) for packed in findings), (), suppressed)
+
+
+def _unpack_finding(path: str, packed: list[Any]) -> Finding:
+    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence, fix = packed
+    for text in (rule, name, topic, message, fingerprint):
+        if not isinstance(text, str):
+            raise TypeError("text expected")
+    return Finding(
+        rule=rule,
+        name=name,
+        topic=topic,
+        severity=Severity(severity),
+        path=path,
+        span=_span(span),
+        message=message,
+        heat=Heat(heat) if heat is not None else None,
+        evidence=tuple(Evidence(int(line), int(column), str(text)) for line, column, text in evidence),
+        fix=_unpack_fix(fix) if fix is not None else None,
+        cell=cell,
+        fingerprint=fingerprint,
+    )
+
+
+def _span(numbers: Iterable[Any]) -> Span:
+    line, column, end_line, end_column = (int(number) for number in numbers)
+    return Span(line, column, end_line, end_column)
+
+
+def _unpack_fix(packed: list[Any]) -> Fix:
+    title, safety, caveat, edits = packed
+    return Fix(title, Safety(safety), tuple(Edit(_span(edit[:4]), str(edit[4])) for edit in edits), caveat)

@@ -1,0 +1,85 @@
+"""From rules to documents: a page for each, and the table of the README.
+
+``python -m torchlint.docs`` writes them; a test says when they are stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from torchlint.model import RuleInfo
+
+PAGES = Path("docs", "rules")
+README = Path("README.md")
+BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
+
+
+def page(info: RuleInfo) -> str:
+    """The page of one rule, in Markdown."""
+    default = "yes" if info.default else "no"
+    facts = (
+        f"{info.summary}.\n\n"
+        "| topic | severity | on by default | fix | since |\n| --- | --- | --- | --- | --- |\n"
+        f"| {info.topic} | {info.severity.value} | {default} | {info.fix} | {info.since} |\n"
+    )
+    return f"# {info.id} `{info.name}`\n\n{facts}\n{info.documentation.strip()}\n"
+
+
+def table(infos: Iterable[RuleInfo]) -> str:
+    """The table of all rules, in Markdown."""
+    rows = ["| rule | name | finds | severity |", "| --- | --- | --- | --- |"]
+    for info in infos:
+        severity = info.severity.value if info.default else f"{info.severity.value}, off by default"
+        link = f"[{info.name}]({PAGES.as_posix()}/{info.name}.md)"
+        rows.append(f"| {info.id} | {link} | {info.summary} | {severity} |")
+    return "\n".join(rows) + "\n"
+
+
+def listing(infos: Sequence[RuleInfo]) -> str:
+    """All rules, a line each."""
+    width = max(len(info.name) for info in infos)
+    lines = [
+        f"{info.id}  {info.name:<{width}}  {info.severity.value if info.default else 'off':<7}  {info.summary}"
+        for info in infos
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(infos: Iterable[RuleInfo]) -> str:
+    """The facts of rules, for programs."""
+    import json
+    from dataclasses import asdict
+
+    return json.dumps([asdict(info) for info in infos], indent=2) + "\n"
+
+
+def with_table(readme: str, infos: Iterable[RuleInfo]) -> str:
+    """The README with the table between its markers brought up to date."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{table(infos)}{END}{after}"
+
+
+def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
+    """Every generated document by its path below the repository."""
+    found = {PAGES / f"{info.name}.md": page(info) for info in infos}
+    found[README] = with_table(README.read_text(encoding="utf-8"), infos)
+    return found
+
+
+def main() -> None:
+    """Write every document; pages of rules that are gone are deleted."""
+    from torchlint import registry, session
+
+    wanted = documents(session.infos(registry.load()))
+    for path in PAGES.glob("*.md"):
+        if path not in wanted:
+            path.unlink()
+    for path, text in wanted.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

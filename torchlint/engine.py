@@ -1,0 +1,212 @@
+"""The engine: the bytes of one file in, findings out.
+
+Screening comes first, so that a file in which nothing can fire is neither decoded nor parsed. What is
+wrong with the file is a finding (``TL000``); what goes wrong in torchlint is a problem, and the other
+rules and files go on.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchlint import screen
+from torchlint.config import Config, options_for
+from torchlint.decode import DecodeProblem, decode
+from torchlint.model import (
+    SYNTAX_ERROR,
+    UNUSED_SUPPRESSION,
+    FileResult,
+    Finding,
+    Problem,
+    Severity,
+    Span,
+)
+from torchlint.select import ignored_for, names, relative_to_root
+from torchlint.suppress import Suppressions, scan
+from torchlint.text import split_lines
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.rule import Rule
+
+MAX_BYTES = 8_000_000
+ISSUES = "https://github.com/torchlint/torchlint/issues"
+_RECURSION = 12_000
+_NOTHING = Suppressions()
+
+
+class _File:
+    """What is known while one file is linted."""
+
+    def __init__(self, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> None:
+        ignored = ignored_for(path, config, rules)
+        self.path = path
+        self.config = config
+        self.rules = tuple(rule for rule in rules if rule.id in active and rule.id not in ignored)
+        self.active = active - ignored
+        self.known = names(rules)
+        self.findings: list[Finding] = []
+        self.problems: list[Problem] = []
+        self.suppressed = 0
+
+    def result(self) -> FileResult:
+        """The findings in order, with fingerprints."""
+        findings = tuple(sorted(self.findings, key=lambda finding: finding.sort_key))
+        return FileResult(self.path, findings, tuple(self.problems), self.suppressed)
+
+    def broken(self, message: str, line: int = 1, column: int = 1) -> FileResult:
+        """The file itself is at fault."""
+        span = Span(line, column, line, column + 1)
+        finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, self.path, span, message)
+        self.findings = [_fingerprinted(finding, "", 0, self.config)]
+        return self.result()
+
+
+def lint(
+    data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config
+) -> FileResult:
+    """Lint one file.
+
+    ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
+    rule can fire are parsed; in others, syntax errors go unseen.
+    """
+    file = _File(path, rules, active, config)
+    survivors = screen.survivors(data, file.rules)
+    commented = b"torchlint:" in data or b"noqa" in data.lower()
+    if not survivors and not (commented and UNUSED_SUPPRESSION in file.active):
+        return file.result()
+    if len(data) > MAX_BYTES:
+        size = f"{len(data) / 1_000_000:.0f} MB"
+        return file.broken(f"the file is too large to lint ({size}; the limit is 8 MB): exclude it")
+    try:
+        text = decode(data)
+    except DecodeProblem as problem:
+        return file.broken(problem.message, problem.line)
+    suppressions = scan(text) if commented else _NOTHING
+    if suppressions.skip_file:
+        return file.result()
+    if survivors:
+        with _deep_recursion():
+            problem_in_file = _run(file, text, survivors, suppressions)
+        if problem_in_file is not None:
+            return problem_in_file
+    if UNUSED_SUPPRESSION in file.active:
+        _report_unused(file, suppressions)
+    file.findings = _with_fingerprints(file.findings, text, config)
+    return file.result()
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Walks recurse as deep as the code is nested; :mod:`torchlint.analysis.depth` bounds that."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _run(
+    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions
+) -> FileResult | None:
+    from torchlint.analysis.module import SourceModule, SyntaxProblem
+
+    try:
+        module = SourceModule.parse(text, file.path, target_torch=file.config.target_torch)
+    except SyntaxProblem as problem:
+        return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
+    except (RecursionError, MemoryError):
+        return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
+    for rule in rules:
+        try:
+            for finding, statement in _findings(rule, module, file.config):
+                _keep(file, finding, statement, suppressions)
+        except Exception as error:  # one rule's mistake must not cost the rest of the run
+            file.problems.append(_internal_error(rule, file.path, error))
+    return None
+
+
+def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, Span]]:
+    """What one rule finds, with the span of the statement around each finding."""
+    import libcst as cst
+
+    found: list[Finding] = []
+    instance = rule(module, options_for(rule, config), found.append)
+    for name in dir(rule):
+        if name.startswith("visit_"):
+            visit = getattr(instance, name)
+            for node in module.nodes.get(getattr(cst, name[6:]), ()):
+                visit(node)
+    return list(zip(found, instance.statements, strict=True))
+
+
+def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppressions) -> None:
+    first, last = statement.line, max(statement.end_line, statement.line)
+    if suppressions.matches(finding.rule, finding.name, first, last):
+        file.suppressed += 1
+    else:
+        file.findings.append(finding)
+
+
+def _report_unused(file: _File, suppressions: Suppressions) -> None:
+    for unused in suppressions.unused(file.known, file.active):
+        span = Span(unused.line, unused.column, unused.line, unused.end_column)
+        file.findings.append(
+            Finding(
+                UNUSED_SUPPRESSION, "unused-suppression", "lint", Severity.INFO, file.path, span, unused.message
+            )
+        )
+
+
+def _internal_error(rule: type[Rule], path: str, error: Exception) -> Problem:
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    trace = error.__traceback__
+    line = None
+    while trace is not None:
+        line, trace = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}", trace.tb_next
+    return Problem(
+        path,
+        f"{SYNTAX_ERROR} internal-error: rule {rule.id} {rule.name} failed ({reason}, at {line}); the other rules "
+        f"went on. Please report this with the file at {ISSUES}",
+    )
+
+
+def _with_fingerprints(findings: list[Finding], text: str, config: Config) -> list[Finding]:
+    """Fingerprints survive moved lines: rule, path, the text of the line, and its number among equals."""
+    if not findings:
+        return findings
+    lines = split_lines(text)
+    seen: dict[tuple[str, str], int] = {}
+    done = []
+    for finding in sorted(findings, key=lambda f: f.sort_key):
+        line = lines[finding.span.line - 1].strip() if finding.span.line <= len(lines) else ""
+        number = seen.get((finding.rule, line), 0)
+        seen[(finding.rule, line)] = number + 1
+        done.append(_fingerprinted(finding, line, number, config))
+    return done
+
+
+def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
+    from hashlib import blake2b
+
+    path = relative_to_root(finding.path, config)
+    parts = "\0".join((finding.rule, path, line, str(number)))
+    digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return replace(finding, fingerprint=digest)
+
+
+def _explained(message: str, text: str, line: int) -> str:
+    """The parser's message, with the cause where it can be recognised."""
+    lines = split_lines(text)
+    shown = lines[line - 1].lstrip() if line <= len(lines) else ""
+    if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+        return "a merge conflict is not resolved here: choose a side and delete the markers"
+    if "Missing parentheses in call to 'print'" in message or shown.startswith(("print ", "exec ")):
+        return f"{message}: this looks like Python 2, which torchlint does not read"
+    return message

@@ -1,0 +1,126 @@
+"""The command line: subcommands, options and their help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from torchlint import __version__
+from torchlint.config import FAIL_ON
+
+COMMANDS = ("check", "rule", "rules", "completion")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+_EXAMPLES = """\
+examples:
+  torchlint                          lint the current folder
+  torchlint train.py src/            lint a file and a folder
+  torchlint --select loading src/    only the rules about data loading
+  torchlint --output-format sarif --output-file torchlint.sarif .
+  torchlint rule hardcoded-cuda      explain a rule
+  torchlint rules                    list the rules
+
+Exit status: 0 nothing found, 1 findings, 2 torchlint could not do its work, 130 interrupted.
+Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the statement.
+"""
+
+
+def with_command(arguments: Sequence[str]) -> list[str]:
+    """``torchlint path`` means ``torchlint check path``."""
+    if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version", "-V"):
+        return list(arguments)
+    return ["check", *arguments]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="torchlint",
+        description="Find PyTorch code that is slow for no reason. Reads code, never runs it.",
+        epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("-V", "--version", action="version", version=f"torchlint {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _check(commands)
+    rule = commands.add_parser("rule", help="explain one rule", description="Explain one rule.")
+    rule.add_argument("name", metavar="RULE", help="an id (TL101) or a name (tensor-copies-ndarray)")
+    rule.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
+    rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    completion = commands.add_parser(
+        "completion",
+        help="print a script that teaches a shell torchlint's options",
+        description="Print a completion script, for instance: torchlint completion bash > ~/.torchlint-completion",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    return top
+
+
+def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    check = commands.add_parser(
+        "check",
+        help="lint files and folders (the default)",
+        description="Lint files and folders. A folder means the Python files below it.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    check.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders; `-` is standard input; default: the current folder"
+    )
+    _selection(check.add_argument_group("which rules"))
+    _files(check.add_argument_group("which files"))
+    _output(check.add_argument_group("what comes out"))
+    _running(check.add_argument_group("how it runs"))
+
+
+def _selection(group: argparse._ArgumentGroup) -> None:
+    rules = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading) or ALL"
+    group.add_argument("--select", metavar="RULES", action="append", help=f"run these rules only: {rules}")
+    group.add_argument("--extend-select", metavar="RULES", action="append", help="run these rules too")
+    group.add_argument("--ignore", metavar="RULES", action="append", help="do not run these rules")
+    group.add_argument(
+        "--per-file-ignores",
+        metavar="GLOB:RULES",
+        action="append",
+        help="do not report these rules in files that match, such as 'tests/**:TL7'",
+    )
+    group.add_argument("--target-torch", metavar="VERSION", help="the oldest torch the code must run on, such as 2.4")
+
+
+def _files(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--exclude", metavar="GLOB", action="append", help="leave these files and folders out")
+    group.add_argument("--force-exclude", action="store_true", help="exclude files named on the command line too")
+    group.add_argument("--stdin-filename", metavar="NAME", help="the name that standard input is reported under")
+    group.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    group.add_argument("--isolated", action="store_true", help="read no configuration")
+    group.add_argument("--show-files", action="store_true", help="list the files that would be linted, and stop")
+    group.add_argument("--show-settings", action="store_true", help="print the settings that count, and stop")
+
+
+def _output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--output-format", choices=FORMATS, default="text", help="default: text")
+    group.add_argument("--output-file", metavar="FILE", help="write the report to a file")
+    group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="findings only: no count, no progress")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="more: links to rules, cached files")
+    group.add_argument(
+        "--fail-on", choices=FAIL_ON, help="the least severity that makes the status 1; default: warning"
+    )
+    group.add_argument("--exit-zero", action="store_true", help="status 0 although there are findings")
+
+
+def _running(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-j", "--jobs", metavar="N", type=_positive, help="processes; default: one for each processor")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
+    return number

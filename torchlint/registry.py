@@ -1,0 +1,82 @@
+"""Finds the rules: the modules below ``torchlint.rules``, and the entry points of other packages.
+
+Names no rule. Rule modules are imported without LibCST, so that knowing the rules costs little. A rule
+that cannot be imported or is malformed stops the run: a linter that silently lacks a rule is worse.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import lru_cache
+from types import ModuleType
+
+from torchlint.rule import FACTS, Rule, problems
+
+ENTRY_POINTS = "torchlint.rules"
+
+
+class RegistryError(Exception):
+    """A rule cannot be loaded; one line that names it and says why."""
+
+
+@lru_cache(maxsize=1)
+def load() -> tuple[type[Rule], ...]:
+    """Every rule, in order of ids. Raises :class:`RegistryError`."""
+    found = [*_own(), *_plugged_in()]
+    by_id: dict[str, type[Rule]] = {}
+    for rule in found:
+        for key in (rule.id, rule.name):
+            other = by_id.setdefault(key, rule)
+            if other is not rule:
+                raise RegistryError(f"{_label(rule)} and {_label(other)} are both called {key}")
+    return tuple(sorted(found, key=lambda rule: rule.id))
+
+
+def _own() -> Iterator[type[Rule]]:
+    import torchlint.rules
+
+    for module in pkgutil.walk_packages(torchlint.rules.__path__, "torchlint.rules."):
+        if not module.ispkg:
+            yield from _rules_of(_import(module.name))
+
+
+def _plugged_in() -> Iterator[type[Rule]]:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            loaded = entry.load()
+        except Exception as error:
+            raise RegistryError(f"the entry point {entry.value!r} cannot be loaded: {_reason(error)}") from error
+        rules = list(_rules_of(loaded)) if isinstance(loaded, ModuleType) else [loaded]
+        for rule in rules:
+            malformed = problems(rule) if isinstance(rule, type) and issubclass(rule, Rule) else ["is no Rule"]
+            if malformed:
+                raise RegistryError(f"the rule behind the entry point {entry.value!r} {malformed[0]}")
+            yield rule
+
+
+def _import(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise RegistryError(f"the rule module {name} cannot be imported: {_reason(error)}") from error
+
+
+def _rules_of(module: ModuleType) -> Iterator[type[Rule]]:
+    for thing in vars(module).values():
+        if isinstance(thing, type) and issubclass(thing, Rule) and thing.__module__ == module.__name__:
+            lacking = [fact for fact in FACTS if not hasattr(thing, fact)]
+            if lacking:
+                raise RegistryError(f"{_label(thing)} has no {lacking[0]}")
+            yield thing
+
+
+def _label(rule: type[Rule]) -> str:
+    return f"{rule.__module__}.{rule.__qualname__}"
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
