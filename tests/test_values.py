@@ -52,7 +52,10 @@ def test_what_is_not_certain_on_every_path_is_unknown(code: str) -> None:
         ("for it in np.zeros((2, 3)):\n    it", Kind.NDARRAY),
         ("for i, it in enumerate(np.zeros((2, 3))):\n    it", Kind.NDARRAY),
         ("if (it := np.zeros(3)) is not None:\n    it", Kind.NDARRAY),
-        ("class A:\n    def __init__(self):\n        self.x = np.load(p)\n    def f(self):\n        it = self.x\n        it", Kind.NDARRAY),
+        (
+            "class A:\n    def __init__(self):\n        self.x = np.load(p)\n    def f(self):\n        it = self.x\n        it",
+            Kind.NDARRAY,
+        ),
         ("it = np.zeros(3) + torch.zeros(3)\nit", Kind.TENSOR),
         ("it = torch.zeros(3).numpy()\nit", Kind.NDARRAY),
         ("it = x.detach().cpu().numpy()\nit", Kind.NDARRAY),
@@ -72,7 +75,10 @@ def test_kinds_are_proved_through_names_calls_loops_and_attributes(code: str, ki
         ("it = torch.zeros(3)\nit", Device.CPU),
         ("it = torch.zeros(3, device=d)\nit", Device.UNKNOWN),
         ("it = torch.zeros(3, device='cuda:0')\nit", Device.CUDA),
-        ("d = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nit = torch.zeros(3).to(d)\nit", Device.VARIABLE),
+        (
+            "d = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\nit = torch.zeros(3).to(d)\nit",
+            Device.VARIABLE,
+        ),
         ("d = 'cuda' if ok else 'cpu'\nit = torch.zeros(3, device=d)\nit", Device.VARIABLE),
         ("it = torch.zeros(3).cuda().exp().cpu()\nit", Device.CPU),
         ("it = torch.zeros(3).cuda() * 2\nit", Device.CUDA),

@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return Finding
     if name in ("lint_paths", "lint_source"):
-        from torchlint import api
+        import torchlint.api
 
-        return getattr(api, name)
+        return getattr(torchlint.api, name)
     raise AttributeError(f"module 'torchlint' has no attribute {name!r}")

@@ -27,6 +27,4 @@ def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = 
     what = session.plan(config)
     found, problems = discover.files([os.fspath(p) for p in paths], config, str(Path.cwd()))
     run = session.run(found, what, jobs=jobs)
-    return RunResult(
-        run.findings, (*problems, *run.problems), run.files, run.from_cache, run.suppressed, run.rules
-    )
+    return RunResult(run.findings, (*problems, *run.problems), run.files, run.from_cache, run.suppressed, run.rules)

@@ -112,7 +112,12 @@ def _pack(result: FileResult) -> list[Any]:
 def _pack_finding(f: Finding) -> list[Any]:
     fix = None
     if f.fix is not None:
-        fix = [f.fix.title, f.fix.safety.value, f.fix.caveat, [[*_numbers(e.span), e.text] for e in f.fix.edits]]
+        fix = [
+            f.fix.title,
+            f.fix.safety.value,
+            f.fix.caveat,
+            [[*_numbers(e.span), e.text] for e in f.fix.edits],
+        ]
     evidence = [[e.line, e.column, e.text] for e in f.evidence]
     heat = f.heat.value if f.heat else None
     facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint]

@@ -13,6 +13,7 @@ from torchlint import __version__
 if TYPE_CHECKING:
     import argparse
 
+    from torchlint.cache import Cache
     from torchlint.config import Config
     from torchlint.model import RuleInfo, RunResult
     from torchlint.report import ReportOptions
@@ -146,20 +147,18 @@ _sources: dict[str, bytes] = {}
 def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> RunResult | None:
     from torchlint import discover, session
 
-    files, problems = discover.files(paths, what.config, os.getcwd())
+    files, problems = discover.files(paths, what.config, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
     if arguments.show_files:
         print("\n".join(files))
         if problems:
             raise _Failure(f"{problems[0].path}: {problems[0].message}")
         return None
     with _Bar(arguments, len(files)) as bar:
-        run = session.run(
-            files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress
-        )
+        run = session.run(files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
     return replace(run, problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
 
 
-def _cache(arguments: argparse.Namespace, what: Plan):  # type: ignore[no-untyped-def]
+def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
     """The cache for this configuration, or None."""
     if arguments.no_cache:
         return None
@@ -178,7 +177,14 @@ def _cache_key(what: Plan) -> list[str]:
 
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in what.rules]
     settings = replace(what.config, fail_on=None, exclude=(), source=None, force_exclude=False)
-    return [__version__, platform.python_version(), *_stamps(), *sources, repr(sorted(what.active)), repr(settings)]
+    return [
+        __version__,
+        platform.python_version(),
+        *_stamps(),
+        *sources,
+        repr(sorted(what.active)),
+        repr(settings),
+    ]
 
 
 def _stamps() -> list[str]:
@@ -204,16 +210,15 @@ class _Bar:
             from tqdm import tqdm
 
             self._bar = tqdm(total=self._total, unit="file", leave=False, delay=0.5, file=sys.stderr)
-            self.progress = lambda count: void(self._bar.update(count))
+            self.progress = self._advance
         return self
+
+    def _advance(self, count: int) -> None:
+        self._bar.update(count)
 
     def __exit__(self, *_: object) -> None:
         if self._shown:
             self._bar.close()
-
-
-def void(_: object) -> None:
-    """Drop a value."""
 
 
 # -- the report ----------------------------------------------------------------------------------

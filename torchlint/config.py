@@ -276,9 +276,7 @@ def _build(table: dict[str, Any], path: str, shown: str, prefix: str) -> Config:
     for key in table:
         if key not in KEYS:
             raise ConfigError(f"{shown}: {prefix}{_quote(key)} is no key{_advice(key, KEYS, 'keys')}")
-    values = {
-        KEYS[key].field: read_value(key, value, f"{shown}: {prefix}{key}") for key, value in table.items()
-    }
+    values = {KEYS[key].field: read_value(key, value, f"{shown}: {prefix}{key}") for key, value in table.items()}
     return Config(**values, root=os.path.dirname(path), source=shown)
 
 

@@ -72,9 +72,7 @@ def _cookie(body: bytes) -> tuple[str, int]:
     """The declared encoding and the line it stands in; UTF-8 when none is declared."""
     start = 0
     for number in (1, 2):
-        end = min(
-            (i for i in (body.find(b"\n", start), body.find(b"\r", start)) if i >= 0), default=len(body)
-        )
+        end = min((i for i in (body.find(b"\n", start), body.find(b"\r", start)) if i >= 0), default=len(body))
         text = body[start:end]
         if found := _COOKIE.match(text):
             return found[1].decode("ascii"), number

@@ -38,6 +38,7 @@ MAX_BYTES = 8_000_000
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
 _NOTHING = Suppressions()
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
 
 
 class _File:
@@ -67,9 +68,7 @@ class _File:
         return self.result()
 
 
-def lint(
-    data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config
-) -> FileResult:
+def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> FileResult:
     """Lint one file.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
@@ -78,7 +77,7 @@ def lint(
     file = _File(path, rules, active, config)
     survivors = screen.survivors(data, file.rules)
     commented = b"torchlint:" in data or b"noqa" in data.lower()
-    if not survivors and not (commented and UNUSED_SUPPRESSION in file.active):
+    if not survivors and not (commented and UNUSED_SUPPRESSION in file.active) and not data.startswith(_UTF16):
         return file.result()
     if len(data) > MAX_BYTES:
         size = f"{len(data) / 1_000_000:.0f} MB"
@@ -112,9 +111,7 @@ def _deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _run(
-    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions
-) -> FileResult | None:
+def _run(file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions) -> FileResult | None:
     from torchlint.analysis.module import SourceModule, SyntaxProblem
 
     try:
@@ -159,7 +156,13 @@ def _report_unused(file: _File, suppressions: Suppressions) -> None:
         span = Span(unused.line, unused.column, unused.line, unused.end_column)
         file.findings.append(
             Finding(
-                UNUSED_SUPPRESSION, "unused-suppression", "lint", Severity.INFO, file.path, span, unused.message
+                UNUSED_SUPPRESSION,
+                "unused-suppression",
+                "lint",
+                Severity.INFO,
+                file.path,
+                span,
+                unused.message,
             )
         )
 

@@ -65,7 +65,10 @@ def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     check.add_argument(
-        "paths", nargs="*", metavar="PATH", help="files and folders; `-` is standard input; default: the current folder"
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders; `-` is standard input; default: the current folder",
     )
     _selection(check.add_argument_group("which rules"))
     _files(check.add_argument_group("which files"))

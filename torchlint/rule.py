@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
-HEADINGS = ("What it finds", "Why it costs", "Instead", "When to leave it", "Fix safety", "Confirmed by", "Sources")
+HEADINGS = (
+    "What it finds",
+    "Why it costs",
+    "Instead",
+    "When to leave it",
+    "Fix safety",
+    "Confirmed by",
+    "Sources",
+)
 FACTS = ("id", "name", "summary", "severity", "triggers", "recipe")
 TOPICS = {
     "0": "lint",

@@ -79,9 +79,7 @@ def _options(rule: type[Rule]) -> dict[str, Any]:
         content = {"description": field.metadata["help"]} if "help" in field.metadata else {}
         content.update(_of_type(hints[field.name]))
         default = _field_default(field)
-        properties[field.name.replace("_", "-")] = (
-            content if default is None else {**content, "default": default}
-        )
+        properties[field.name.replace("_", "-")] = content if default is None else {**content, "default": default}
     return {
         "description": rule.summary,
         "type": "object",

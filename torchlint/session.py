@@ -81,7 +81,12 @@ def run(
 
 
 def collect(
-    results: Iterable[FileResult], what: Plan, *, files: int, from_cache: int = 0, problems: Iterable[Problem] = ()
+    results: Iterable[FileResult],
+    what: Plan,
+    *,
+    files: int,
+    from_cache: int = 0,
+    problems: Iterable[Problem] = (),
 ) -> RunResult:
     """The results of single files as the result of a run, everything in order."""
     listed = list(results)
@@ -128,9 +133,7 @@ def _report(progress: Progress | None, count: int) -> None:
 Work = tuple[str, bytes]
 
 
-def _lint_all(
-    todo: list[Work], what: Plan, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Work, FileResult]]:
+def _lint_all(todo: list[Work], what: Plan, jobs: int, progress: Progress | None) -> Iterator[tuple[Work, FileResult]]:
     """Lint what the cache did not know; in other processes where that pays."""
     worth = len(todo) > 1 and sum(len(data) for _, data in todo) > _POOL_BYTES
     if jobs > 1 and worth:

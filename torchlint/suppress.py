@@ -122,9 +122,7 @@ class _Reader:
             self._read_own(directive)
         elif (directive["codes"] or "").strip():
             for start, end in _noqa_codes(directive):
-                self._found._entries.append(
-                    _Entry(*self._place(start, end), self._text[start:end], own=False)
-                )
+                self._found._entries.append(_Entry(*self._place(start, end), self._text[start:end], own=False))
         else:
             self._found._entries.append(_Entry(*self._place(*directive.span()), None, own=False))
 
@@ -133,9 +131,7 @@ class _Reader:
         assert word is not None
         name, rest = word[1].lower(), self._text[word.end() : directive.end()].rstrip()
         if name == "skip-file" and not self._alone:
-            self._complain(
-                directive, "`# torchlint: skip-file` works only on a line of its own; move it to one"
-            )
+            self._complain(directive, "`# torchlint: skip-file` works only on a line of its own; move it to one")
         elif name == "skip-file":
             self._found.skip_file = True
         elif name == "ignore" and not rest:

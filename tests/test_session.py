@@ -1,0 +1,123 @@
+"""Runs over many files: processes, cache and order never change a result."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from torchlint import session
+from torchlint.cache import Cache
+from torchlint.config import Config
+from torchlint.engine import lint
+from torchlint.model import FileResult, RunResult
+
+GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
+
+
+def tree(folder: Path, count: int = 40) -> list[str]:
+    """Files of very different sizes, every third of them guilty."""
+    paths = []
+    for i in range(count):
+        path = folder / f"file{i:02}.py"
+        text = GUILTY if i % 3 == 0 else "import torch\n"
+        path.write_text(text + f"x = {i}  # padding\n" * (i * 60), encoding="utf-8")
+        paths.append(str(path))
+    return paths
+
+
+def run(paths: list[str], **options: object) -> RunResult:
+    return session.run(paths, session.plan(Config()), **options)  # type: ignore[arg-type]
+
+
+def test_the_number_of_processes_and_the_order_of_paths_do_not_change_the_result(tmp_path: Path) -> None:
+    paths = tree(tmp_path)
+    one = run(paths, jobs=1)
+    assert len(one.findings) == 14
+    assert run(paths, jobs=3) == one
+    assert run(paths[::-1], jobs=2) == one
+
+
+def test_an_unreadable_file_is_a_problem_and_the_rest_is_linted(tmp_path: Path) -> None:
+    paths = [*tree(tmp_path, 4), str(tmp_path / "gone.py")]
+    result = run(paths)
+    assert len(result.findings) == 2
+    assert [p.path for p in result.problems] == [paths[-1]]
+    assert "cannot be read" in result.problems[0].message
+
+
+def dies_on_file03(data: bytes, path: str, *rest: object) -> FileResult:
+    if path.endswith("file03.py"):
+        os._exit(1)
+    return lint(data, path, *rest)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the replacement reaches other processes by forking")
+def test_a_process_that_dies_costs_only_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import multiprocessing
+
+    if multiprocessing.get_start_method() != "fork":
+        pytest.skip("the replacement reaches other processes by forking")
+    monkeypatch.setattr("torchlint.engine.lint", dies_on_file03)
+    result = run(tree(tmp_path), jobs=2)
+    assert len(result.findings) == 13
+    assert [Path(p.path).name for p in result.problems] == ["file03.py"]
+    assert "died" in result.problems[0].message
+
+
+def test_a_second_run_answers_from_the_cache_alike(tmp_path: Path) -> None:
+    paths, folder = tree(tmp_path, 9), tmp_path / "cache"
+    first = run(paths, cache=Cache(folder, "key"))
+    second = run(paths, cache=Cache(folder, "key"))
+    assert second.from_cache == 9
+    assert (second.findings, second.suppressed) == (first.findings, first.suppressed)
+    assert (folder / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_changed_content_and_another_key_miss_the_cache(tmp_path: Path) -> None:
+    paths, folder = tree(tmp_path, 3), tmp_path / "cache"
+    run(paths, cache=Cache(folder, "key"))
+    Path(paths[1]).write_text(GUILTY, encoding="utf-8")
+    changed = run(paths, cache=Cache(folder, "key"))
+    assert (changed.from_cache, len(changed.findings)) == (2, 2)
+    assert run(paths, cache=Cache(folder, "other")).from_cache == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b'{"format": 99, "entries": {}}',
+        b'{"format": 1, "entries": []}',
+        b"[" * 100_000,
+        b'{"format": 1',
+    ],
+)
+def test_a_corrupt_or_foreign_cache_is_ignored_and_replaced(tmp_path: Path, content: bytes) -> None:
+    paths, folder = tree(tmp_path, 3), tmp_path / "cache"
+    folder.mkdir()
+    (folder / "key.json").write_bytes(content)
+    assert len(run(paths, cache=Cache(folder, "key")).findings) == 1
+    assert run(paths, cache=Cache(folder, "key")).from_cache == 3
+
+
+def test_cached_entries_of_another_shape_are_not_trusted(tmp_path: Path) -> None:
+    import json
+
+    paths, folder = tree(tmp_path, 1), tmp_path / "cache"
+    run(paths, cache=Cache(folder, "key"))
+    file = folder / "key.json"
+    document = json.loads(file.read_bytes())
+    for bad in ([], [0, []], ["x"], [0, [1] * 11], None, [0, ["TL201", "n", "t", "fatal", "m", None, None, "f", [1, 1, 1, 1], [], None]]):
+        document["entries"] = dict.fromkeys(document["entries"], bad)
+        file.write_text(json.dumps(document), encoding="utf-8")
+        assert len(run(paths, cache=Cache(folder, "key")).findings) == 1
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    assert len(run(tree(tmp_path, 3), cache=Cache(blocked / "cache", "key")).findings) == 1
