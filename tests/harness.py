@@ -1,0 +1,123 @@
+"""Reads the marks of fixtures, compares them with what a rule finds, and words the differences.
+
+A mark is a comment at the end of a line:
+
+- ``# flag`` - exactly one finding, a warning or an error, starts on this line;
+- ``# flag[info]`` - exactly one finding of severity info starts here;
+- ``# flag: "words"`` - as above, and the message contains the words;
+- ``# known miss: why`` - should be flagged and is not;
+- ``# known false alarm: why`` - is flagged and should not be.
+
+All other lines are silent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchlint import registry
+from torchlint.api import lint_source
+from torchlint.config import Config
+from torchlint.model import Finding, Severity
+from torchlint.rule import Rule
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "fixtures"
+_MARK = re.compile(
+    r"#\s*(?:(?P<flag>flag)(?P<info>\[info\])?(?::\s*\"(?P<words>[^\"]*)\")?|known (?P<known>miss|false alarm): .+)\s*$"
+)
+_GENERATED = {"cases.fixed.py", "cases.unsafe.py", "run.py"}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is expected of one line."""
+
+    expected: bool
+    info: bool
+    words: str
+    known: str | None
+
+
+def folders() -> dict[str, list[Path]]:
+    """The fixture files of every rule by name."""
+    return {
+        folder.name: sorted(p for p in folder.rglob("*.py") if p.name not in _GENERATED)
+        for folder in sorted(FIXTURES.iterdir())
+        if folder.is_dir()
+    }
+
+
+def files() -> list[Path]:
+    """All fixture files."""
+    return [path for paths in folders().values() for path in paths]
+
+
+def rule_of(path: Path) -> type[Rule]:
+    """The rule that the folder of a fixture is named after."""
+    name = path.relative_to(FIXTURES).parts[0]
+    return next(rule for rule in registry.load() if rule.name == name)
+
+
+def marks(text: str) -> dict[int, Mark]:
+    """The marks by line."""
+    found = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _MARK.search(line)
+        if match:
+            known = match["known"]
+            expected = bool(match["flag"]) or known == "false alarm"
+            found[number] = Mark(expected, bool(match["info"]), match["words"] or "", known)
+    return found
+
+
+def lint(text: str | bytes, path: Path) -> list[Finding]:
+    """What the fixture's own rule finds; a file that does not parse fails here."""
+    rule = rule_of(path)
+    result = lint_source(text, str(path.relative_to(ROOT)), Config(select=(rule.id,), root=str(ROOT)))
+    assert not result.problems, result.problems
+    broken = [f for f in result.findings if f.rule == "TL000"]
+    assert not broken, f"{path}:{broken[0].span.line}: {broken[0].message}"
+    return list(result.findings)
+
+
+def differences(path: Path) -> list[str]:
+    """Where findings and marks disagree, one line each."""
+    text = path.read_text(encoding="utf-8")
+    wanted = marks(text)
+    by_line: dict[int, list[Finding]] = {}
+    for finding in lint(text, path):
+        by_line.setdefault(finding.span.line, []).append(finding)
+    found = []
+    for line in sorted({*wanted, *by_line}):
+        message = _difference(wanted.get(line), by_line.get(line, []))
+        if message:
+            found.append(f"{path.relative_to(ROOT)}:{line}: {message}")
+    return found
+
+
+def _difference(mark: Mark | None, findings: list[Finding]) -> str | None:
+    if mark is None or not mark.expected:
+        if not findings:
+            return None
+        if mark is not None:
+            return "a known miss is found now: make it `# flag`"
+        return f"expected silence, found: {findings[0].message}"
+    if not findings:
+        if mark.known:
+            return "a known false alarm is gone: remove the mark"
+        return "expected a finding, none reported"
+    if len(findings) > 1:
+        return f"expected one finding, found {len(findings)}"
+    return _wrong(mark, findings[0])
+
+
+def _wrong(mark: Mark, finding: Finding) -> str | None:
+    is_info = finding.severity is Severity.INFO
+    if is_info != mark.info and not mark.known:
+        return f"expected {'info' if mark.info else 'a warning'}, found {finding.severity.value}: {finding.message}"
+    if mark.words not in finding.message:
+        return f"expected {mark.words!r} in the message: {finding.message}"
+    return None

@@ -1,0 +1,74 @@
+"""Every fixture: what is marked is found, nothing else is, and form does not matter."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests import harness
+
+FILES = harness.files()
+LABELS = [str(path.relative_to(harness.FIXTURES)) for path in FILES]
+each_file = pytest.mark.parametrize("path", FILES, ids=LABELS)
+
+
+def lines(text: str | bytes, path: Path) -> list[int]:
+    return [finding.span.line for finding in harness.lint(text, path)]
+
+
+@each_file
+def test_marked_lines_are_found_and_all_others_are_silent(path: Path) -> None:
+    found = harness.differences(path)
+    assert not found, "\n" + "\n".join(found)
+
+
+@each_file
+def test_suppressing_every_finding_silences_every_finding(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    rule = harness.rule_of(path)
+    wanted = set(lines(text, path))
+    rewritten = [
+        f"{line}  # torchlint: ignore[{rule.id}]" if number in wanted and not line.endswith("\\") else line
+        for number, line in enumerate(text.split("\n"), 1)
+    ]
+    assert lines("\n".join(rewritten), path) == []
+
+
+@each_file
+def test_newlines_indentation_and_the_end_of_the_file_do_not_matter(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    wanted = lines(text, path)
+    assert lines(text.replace("\n", "\r\n").encode(), path) == wanted
+    assert lines(text.rstrip("\n"), path) == wanted
+    assert lines(_with_tabs(text), path) == wanted
+
+
+def _with_tabs(text: str) -> str:
+    """Indentation by tabs, outside strings of several lines."""
+    inside = {
+        line
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.Constant, ast.JoinedStr)) and node.end_lineno
+        for line in range(node.lineno + 1, node.end_lineno + 1)
+    }
+    done = []
+    for number, line in enumerate(text.split("\n"), 1):
+        body = line.lstrip(" ")
+        width = len(line) - len(body)
+        done.append(line if number in inside or width % 4 else "\t" * (width // 4) + body)
+    return "\n".join(done)
+
+
+@pytest.mark.parametrize("name", list(harness.folders()))
+def test_a_fixture_shows_a_dozen_guilty_and_more_innocent_shapes(name: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in harness.folders()[name]]
+    flagged = sum(mark.expected for text in texts for mark in harness.marks(text).values())
+    innocent = sum(
+        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and "innocent" in node.name.lower()
+        for text in texts
+        for node in ast.walk(ast.parse(text))
+    )
+    assert flagged >= 12
+    assert innocent >= 15

@@ -1,0 +1,47 @@
+"""Every rule: well-formed, with true examples, and never lost by screening."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests import harness
+from torchlint import registry, screen
+from torchlint.api import lint_source
+from torchlint.config import Config
+from torchlint.rule import Rule, info, problems
+
+RULES = registry.load()
+each_rule = pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
+
+
+@each_rule
+def test_a_rule_is_well_formed(rule: type[Rule]) -> None:
+    assert problems(rule) == []
+    assert rule.__module__.rpartition(".")[2] == rule.name.replace("-", "_")
+    assert not rule.summary.endswith(".")
+
+
+@each_rule
+def test_a_rule_has_a_fixture(rule: type[Rule]) -> None:
+    assert harness.folders().get(rule.name)
+
+
+@each_rule
+def test_of_the_examples_the_first_is_found_and_the_second_is_not(rule: type[Rule]) -> None:
+    _, _, section = info(rule).documentation.partition("## Instead")
+    guilty, preferred, *_ = re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
+    config = Config(select=(rule.id,))
+    assert lint_source(guilty, "example.py", config).findings
+    assert not lint_source(preferred, "example.py", config).findings
+
+
+@pytest.mark.parametrize("path", harness.files(), ids=lambda p: str(p.relative_to(harness.FIXTURES)))
+def test_screening_changes_no_result(path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(path, harness.Path)
+    text = path.read_text(encoding="utf-8")
+    config = Config(root=str(harness.ROOT))
+    screened = lint_source(text, str(path), config)
+    monkeypatch.setattr(screen, "survivors", lambda _, rules: tuple(rules))
+    assert lint_source(text, str(path), config) == screened
