@@ -88,6 +88,8 @@ class Rule:
         ``statements`` notes the span of the statement around it: a suppression may stand on any of
         its lines.
         """
+        if self.module.never_runs(node):
+            return
         self.statements.append(self.module.statement_span(node))
         self._sink(
             Finding(

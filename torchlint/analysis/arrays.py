@@ -14,10 +14,11 @@ from torchlint.knowledge import arrays as known
 if TYPE_CHECKING:
     from torchlint.analysis.evaluate import Evaluator
 
-_PASS_THROUGH = frozenset(
-    "asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis "
-    "swapaxes "
-    "triu tril pad roll".split()
+# Functions whose result has the dtype and rank of the array they are given.
+_NUMPY_COPIES = frozenset(
+    f"numpy.{name}"
+    for name in "array asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis "
+    "swapaxes triu tril pad roll".split()
 )
 
 
@@ -25,10 +26,15 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     """The value of a call of a function known by its qualified name, if it is one of these libraries'."""
     fact = known.ARRAYS.get(name)
     if fact is not None:
-        return _made(evaluator, node, name, fact)
+        several = name == "numpy.unique" and any(a.keyword and a.keyword.value.startswith("return_") for a in node.args)
+        made = _made(evaluator, node, name, fact)
+        return Value(Kind.TUPLE, element=made, origin=node) if several else made
     if name in known.TUPLES:
         members = tuple(_plain(f, node, name) if f else UNKNOWN for f in known.TUPLES[name])
         return Value(Kind.TUPLE, elements=members, origin=node)
+    if name in known.ARRAY_LISTS:
+        element = Value(Kind.NDARRAY, fresh=True, origin=node, source=name)
+        return Value(Kind.LIST, element=element, origin=node)
     root, _, last = name.rpartition(".")
     if root == "numpy.random":
         return _random(evaluator, node, name, last)
@@ -40,7 +46,22 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.IMAGE, origin=node, source=name)
     if name in known.SPLITTERS:
         return _split(evaluator, node, name)
-    return None
+    return _opened(node, name)
+
+
+def _opened(node: cst.Call, name: str) -> Value | None:
+    """Archives, sample datasets, and objects whose methods give arrays."""
+    array = Value(Kind.NDARRAY, fresh=True, origin=node, source=name)
+    if name == "scipy.io.loadmat":
+        return Value(Kind.DICT, element=array, origin=node, source=name)
+    if name == "h5py.File":
+        return Value(Kind.INSTANCE, origin=node, source=name)
+    if name.startswith(known.SAMPLE_DATASETS):
+        if name.rpartition(".")[2].startswith("make_") or literal(keyword(node, "return_X_y")) is True:
+            return Value(Kind.TUPLE, element=array, origin=node)
+        return Value(Kind.INSTANCE, origin=node, source=name)
+    made = any(name.startswith(prefix) for prefix in known.PRODUCERS)
+    return Value(Kind.INSTANCE, origin=node, source=name) if made else None
 
 
 def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
@@ -49,7 +70,7 @@ def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
         dtype=fact.dtype,
         rank=fact.rank,
         fresh=fact.fresh,
-        readonly=fact.readonly,
+        unshareable=fact.unshareable,
         origin=node,
         source=name,
     )
@@ -59,22 +80,48 @@ def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact
     value = _plain(fact, node, name)
     first = evaluator.value(positional(node, 0))
     last = name.rpartition(".")[2]
-    if name.startswith("numpy.") and last in _PASS_THROUGH | {"array", "copy"} and first.kind is Kind.NDARRAY:
-        value = replace(value, dtype=first.dtype, rank=first.rank, readonly=value.readonly or first.readonly)
+    if name in _NUMPY_COPIES and first.kind is Kind.NDARRAY:
+        shared = value.unshareable or (first.unshareable and not value.fresh)
+        value = replace(value, dtype=first.dtype, rank=first.rank, readonly=first.readonly, unshareable=shared)
+    elif first.kind in (Kind.LIST, Kind.TUPLE) and first.each().kind is Kind.NDARRAY and root_of(name) == "numpy":
+        value = replace(value, dtype=first.each().dtype)
     if name == "numpy.array":
-        value = replace(value, rank=value.rank or _nesting(first), readonly=False)
-        if literal(keyword(node, "copy")) is False:
-            value = replace(value, fresh=False)
+        value = _array_of(value, first, node)
     elif name in ("numpy.asarray", "numpy.ascontiguousarray"):
         value = _viewed(value, first)
-    elif last == "memmap" or (name == "numpy.load" and keyword(node, "mmap_mode") is not None):
-        value = replace(value, fresh=False, readonly=True)
+    elif name == "numpy.load" and keyword(node, "mmap_mode") is not None:
+        value = replace(value, fresh=False, unshareable=True)
     if value.rank is None and last in ("zeros", "ones", "empty", "full"):
         value = replace(value, rank=_shape_rank(evaluator, argument(node, "shape", 0)))
+    return _typed(evaluator, node, value, fact)
+
+
+def root_of(name: str) -> str:
+    """The package of a qualified name."""
+    return name.partition(".")[0]
+
+
+def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
+    """``np.array(..)`` of a display: its rank, and whether torch could hold such elements."""
+    odd = any(e.kind in (Kind.STRING, Kind.NONE) for e in first.elements or ())
+    fresh = literal(keyword(node, "copy")) is not False
+    return replace(value, rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
+
+
+def _typed(evaluator: Evaluator, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
+    """The dtype asked for; one that torch has no name for cannot be shared."""
     dtype = keyword(node, "dtype")
     if dtype is None and fact.position is not None:
         dtype = positional(node, fact.position)
-    return value if dtype is None else replace(value, dtype=dtype_of(evaluator, dtype))
+    if dtype is None:
+        return value
+    named = dtype_of(evaluator, dtype)
+    exotic = named is None and (isinstance(literal(dtype), str) or _is_object(evaluator, dtype))
+    return replace(value, dtype=named, unshareable=value.unshareable or exotic)
+
+
+def _is_object(evaluator: Evaluator, node: cst.CSTNode) -> bool:
+    return evaluator.module.qualified(node) in ("builtins.object", "builtins.str", "numpy.object_", "numpy.str_")
 
 
 def _viewed(value: Value, first: Value) -> Value:
@@ -82,7 +129,7 @@ def _viewed(value: Value, first: Value) -> Value:
     if first.kind in (Kind.LIST, Kind.TUPLE):
         return replace(value, fresh=True, rank=_nesting(first))
     if first.kind is Kind.IMAGE:
-        return replace(value, readonly=True, dtype="uint8")
+        return replace(value, unshareable=True, dtype="uint8")
     return value
 
 
@@ -133,6 +180,8 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
             return replace(first, dtype=last, fresh=True, origin=node, source=name)
         return Value(Kind.NUMPY_SCALAR, dtype=last) if first.kind is Kind.SCALAR else UNKNOWN
     operands = [evaluator.value(a.value) for a in node.args if a.keyword is None and not a.star]
+    if name == "numpy.where" and len(node.args) == 1:
+        return Value(Kind.TUPLE, element=Value(Kind.NDARRAY, fresh=True, origin=node, source=name), origin=node)
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
         return Value(Kind.NDARRAY, fresh=True, rank=_common_rank(operands), origin=node, source=name)
     if (
@@ -200,7 +249,9 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     if base.kind in (Kind.FRAME, Kind.SERIES):
         if name == "values":
             return _from_pandas(base, node)
-        return replace(base, kind=base.kind) if name in ("iloc", "loc") else UNKNOWN
+        return replace(base, literal="indexer") if name in ("iloc", "loc") else UNKNOWN
+    if base.kind is Kind.INSTANCE and (base.source or "").startswith(known.SAMPLE_DATASETS):
+        return Value(Kind.NDARRAY, fresh=False, origin=node, source=base.source) if name in ("data", "target") else None
     return None
 
 
@@ -219,11 +270,17 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return _frame_method(base, node, name)
     if base.kind is Kind.GENERATOR:
         return _drawn(evaluator, node, f"Generator.{name}", name) or UNKNOWN
+    if base.kind is Kind.INSTANCE and base.source and _produces(base.source, name):
+        return Value(Kind.NDARRAY, fresh=True, origin=node, source=f"{base.source}.{name}")
     if base.kind is Kind.IMAGE:
         return base if name in ("convert", "resize", "crop", "rotate", "transpose") else UNKNOWN
     if name == "to_numpy":
         return Value(Kind.NDARRAY, readonly=True, origin=node, source=".to_numpy()")
     return None
+
+
+def _produces(source: str, name: str) -> bool:
+    return any(source.startswith(prefix) and name in methods for prefix, methods in known.PRODUCERS.items())
 
 
 def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
@@ -232,13 +289,15 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
         target = argument(node, "dtype", 0)
         dtype = dtype_of(evaluator, target) if target is not None else None
         fresh = literal(keyword(node, "copy")) is not False
-        return replace(made, dtype=dtype, fresh=fresh, readonly=False)
+        shared = {"readonly": base.readonly and not fresh, "unshareable": base.unshareable and not fresh}
+        return replace(made, dtype=dtype, fresh=fresh, **shared)
     if name in known.METHODS_FRESH:
         rank = 1 if name == "flatten" else base.rank
         return replace(
             made,
             fresh=True,
             readonly=False,
+            unshareable=False,
             rank=rank if name in ("copy", "flatten", "clip", "round") else None,
         )
     if name in known.METHODS_VIEW:
@@ -273,25 +332,38 @@ def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value |
     """Indexing of arrays and frames; None for other bases."""
     if base.kind is Kind.NDARRAY:
         return _indexed(evaluator, base, node)
-    if base.kind is Kind.FRAME:
-        index = node.slice[0].slice
-        if isinstance(index, cst.Index) and isinstance(literal(index.value), str):
-            return replace(base, kind=Kind.SERIES)
-        sliced = isinstance(index, cst.Slice) or (
-            isinstance(index, cst.Index) and isinstance(index.value, cst.List)
-        )
-        return base if sliced and len(node.slice) == 1 else UNKNOWN
+    if base.kind in (Kind.FRAME, Kind.SERIES):
+        return _frame_part(base, node)
+    if base.kind is Kind.INSTANCE and base.source == "h5py.File":
+        return replace(base, source="h5py.Dataset")
+    if base.kind is Kind.INSTANCE and base.source == "h5py.Dataset":
+        sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
+        return Value(Kind.NDARRAY, fresh=True, origin=node, source="h5py.Dataset") if sliced else UNKNOWN
     return None
+
+
+def _frame_part(base: Value, node: cst.Subscript) -> Value:
+    """A part of a frame is a frame or a series, which count alike, unless it may be one element."""
+    sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
+    index = node.slice[0].slice
+    listed = isinstance(index, cst.Index) and isinstance(index.value, (cst.List, cst.Comparison))
+    plain = replace(base, literal=None)
+    if base.kind is Kind.SERIES:
+        return plain if sliced or listed else UNKNOWN
+    if base.literal == "indexer":
+        return plain if sliced or listed or len(node.slice) == 1 else UNKNOWN
+    column = isinstance(index, cst.Index) and isinstance(literal(index.value), str)
+    return replace(plain, kind=Kind.SERIES) if column else plain
 
 
 def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
     """Slices are views; integers take a dimension off; a string opens an ``.npz`` archive."""
     removed = 0
-    for element in node.slice:
-        item = element.slice
-        if isinstance(item, cst.Slice) or (
-            isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)
-        ):
+    parts = [element.slice for element in node.slice]
+    if any(isinstance(p, cst.Slice) and _goes_back(p) for p in parts):
+        base = replace(base, unshareable=True)
+    for item in parts:
+        if isinstance(item, cst.Slice) or (isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)):
             continue
         if not isinstance(item, cst.Index):
             return UNKNOWN
@@ -299,7 +371,7 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
         if index.kind is Kind.NONE:
             removed -= 1
         elif index.kind in (Kind.NDARRAY, Kind.LIST):
-            return replace(base, fresh=True, rank=None, origin=node)
+            return replace(base, fresh=True, rank=None, unshareable=False, origin=node)
         elif isinstance(literal(item.value), str) and base.source == "numpy.load":
             return replace(base, fresh=True, rank=None, origin=node)
         elif index.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR):
@@ -309,9 +381,15 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
     return _dropped(base, node, removed)
 
 
+def _goes_back(part: cst.Slice) -> bool:
+    step = literal(part.step) if part.step is not None else 1
+    return isinstance(step, int) and step < 0
+
+
 def _row_at_best(base: Value, node: cst.Subscript) -> Value:
-    """An index of unknown kind takes off one dimension at most, if it is alone."""
-    if base.rank is not None and base.rank > len(node.slice):
+    """An index of unknown kind takes off one dimension at most; a slice beside it leaves an array."""
+    sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
+    if sliced or (base.rank is not None and base.rank > len(node.slice)):
         return replace(base, rank=None, fresh=False)
     return UNKNOWN
 

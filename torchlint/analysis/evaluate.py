@@ -12,7 +12,7 @@ from torchlint.analysis import arrays, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Kind, Value, join
-from torchlint.knowledge.arrays import DTYPE_NAMES
+from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -112,6 +112,8 @@ class Evaluator:
         qualified = self.module.qualified(node)
         if qualified is not None:
             dtype = DTYPE_NAMES.get(qualified)
+            if qualified in CONSTANTS:
+                return SCALAR
             return Value(Kind.DTYPE, literal=dtype) if dtype else UNKNOWN
         base = self.value(node.value)
         if base.node is not None and isinstance(base.node, cst.ClassDef):
@@ -123,7 +125,7 @@ class Evaluator:
         key = (owner, name)
         if key not in self._attributes:
             self._attributes[key] = UNKNOWN
-            self._attributes[key] = self.module.classes.attribute(owner, name)
+            self._attributes[key] = replace(self.module.classes.attribute(owner, name), fresh=False)
         return self._attributes[key]
 
     def subscript(self, node: cst.Subscript) -> Value:
@@ -137,7 +139,7 @@ class Evaluator:
                 and -len(base.elements) <= key < len(base.elements)
             ):
                 return base.elements[key]
-            if base.kind in (Kind.LIST, Kind.TUPLE) and base.element is not None:
+            if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
                 return base.element
         return arrays.subscript(self, base, node) or tensors.subscript(base) or UNKNOWN
 

@@ -11,7 +11,7 @@ from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal
 from torchlint.analysis.values import NONE, UNKNOWN, Kind, Value, join
 from torchlint.analysis.walk import children
-from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS
+from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -170,8 +170,7 @@ def argument_for(
 def annotation_value(module: SourceModule, annotation: cst.BaseExpression) -> Value:
     """The value an annotation promises: ndarrays, tensors, numbers, devices, and ``Optional`` of them."""
     if isinstance(annotation, cst.SimpleString):
-        name = str(literal(annotation)).strip()
-        return _by_name(name.replace("np.", "numpy."), annotation)
+        return _quoted(module, str(literal(annotation)), annotation)
     if isinstance(annotation, cst.Subscript):
         return _subscripted(module, annotation)
     if isinstance(annotation, cst.BinaryOperation):
@@ -182,11 +181,26 @@ def annotation_value(module: SourceModule, annotation: cst.BaseExpression) -> Va
     return _by_name(qualified, annotation) if qualified else UNKNOWN
 
 
+def _quoted(module: SourceModule, text: str, annotation: cst.BaseExpression) -> Value:
+    """An annotation in quotes: the names in it are those of the module."""
+    parts = [part.strip() for part in text.split("|") if part.strip() != "None"]
+    if len(parts) != 1 or not parts[0].replace(".", "").isidentifier():
+        return UNKNOWN
+    root, _, rest = parts[0].partition(".")
+    bindings = module.names.module.bindings.get(root, [])
+    meanings = {b.qualified for b in bindings}
+    if len(meanings) != 1 or None in meanings:
+        return UNKNOWN
+    base = str(meanings.pop())
+    return _by_name(f"{base}.{rest}" if rest else base, annotation)
+
+
 def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
     name = module.qualified(annotation.value)
     inner = annotation.slice[0].slice
     if name in ARRAY_ANNOTATIONS:
-        return _by_name(name, annotation)
+        array = _by_name(str(name), annotation)
+        return replace(array, dtype=_scalar_type(module, inner) if name == "numpy.typing.NDArray" else None)
     if name == "typing.Optional" and isinstance(inner, cst.Index):
         return annotation_value(module, inner.value)
     if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(
@@ -195,6 +209,12 @@ def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
         element = annotation_value(module, inner.value)
         return Value(Kind.LIST, element=element if element.known else None)
     return UNKNOWN
+
+
+def _scalar_type(module: SourceModule, inner: cst.BaseSlice) -> str | None:
+    """``NDArray[np.float32]`` promises a dtype."""
+    name = module.qualified(inner.value) if isinstance(inner, cst.Index) else None
+    return DTYPE_NAMES.get(name) if name else None
 
 
 _ANNOTATED = {

@@ -237,6 +237,13 @@ class SourceModule:
         """The file changes where factories put tensors."""
         return "set_default_device" in self.text or "set_default_tensor_type" in self.text
 
+    def never_runs(self, node: cst.CSTNode) -> bool:
+        """The node stands under ``if TYPE_CHECKING``."""
+        return any(
+            guard.holds and guard.condition is not None and self.qualified(guard.condition) == "typing.TYPE_CHECKING"
+            for guard in self.guards(node)
+        )
+
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """The two never run in the same pass through the code: they stand in different branches."""
         below: dict[cst.CSTNode, cst.CSTNode] = {}

@@ -97,6 +97,8 @@ def _device(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
 def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
     """The device that an argument such as ``device=`` names; an integer is a CUDA index."""
     value = evaluator.value(node)
+    if isinstance(node, cst.Call) and evaluator.module.qualified(node.func) == "torch.cuda.current_device":
+        return Device.CUDA
     if value.kind in (Kind.DEVICE, Kind.STRING):
         return device_named(value)
     return Device.CUDA if isinstance(node, cst.Integer) else Device.UNKNOWN

@@ -63,7 +63,8 @@ class Value:
     ``elements`` are the members of a tuple or list display, ``element`` is what every member is;
     ``origin`` is the expression that made the object and ``source`` its name in words;
     ``literal`` the text of a string or dtype; ``node`` the definition of a function or class, or the
-    display of a dict. ``batch`` marks what a data loader yielded and nobody has moved.
+    display of a dict. ``readonly`` says that writing to an array may fail, ``unshareable`` that a tensor
+    cannot or must not share its memory (a memory map, negative strides, strings). ``batch`` marks what a data loader yielded and nobody has moved.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -72,6 +73,7 @@ class Value:
     rank: int | None = None
     fresh: bool = False
     readonly: bool = False
+    unshareable: bool = False
     batch: bool = False
     literal: str | None = None
     elements: tuple[Value, ...] | None = None
@@ -163,6 +165,7 @@ def _join_same(one: Value, other: Value) -> Value:
         rank=agreed("rank"),  # type: ignore[arg-type]
         fresh=one.fresh and other.fresh,
         readonly=one.readonly or other.readonly,
+        unshareable=one.unshareable or other.unshareable,
         batch=one.batch and other.batch,
         literal=agreed("literal"),  # type: ignore[arg-type]
         elements=elements,

@@ -13,14 +13,15 @@ class ArrayFact:
     """What a call returns, when it returns an ndarray.
 
     ``dtype`` is what it makes without ``dtype=``; ``position`` the positional index of ``dtype``;
-    ``fresh`` whether nobody else holds the memory; ``rank`` the number of dimensions where certain.
+    ``fresh`` whether nobody else holds the memory; ``rank`` the number of dimensions where certain;
+    ``unshareable`` whether a tensor cannot share it (read-only memory, negative strides).
     """
 
     dtype: str | None = None
     position: int | None = None
     fresh: bool = True
     rank: int | None = None
-    readonly: bool = False
+    unshareable: bool = False
 
 
 def _named(prefix: str, names: str, fact: ArrayFact) -> dict[str, ArrayFact]:
@@ -29,6 +30,7 @@ def _named(prefix: str, names: str, fact: ArrayFact) -> dict[str, ArrayFact]:
 
 _FLOAT = ArrayFact("float64")
 _SHARED = ArrayFact(fresh=False)
+_UNSHAREABLE = ArrayFact(fresh=False, unshareable=True)
 
 ARRAYS: dict[str, ArrayFact] = {
     **_named("numpy", "zeros ones empty", ArrayFact("float64", 1)),
@@ -44,11 +46,12 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named(
         "numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()
     ),
-    **_named("numpy", "arange unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
+    **_named("numpy", "unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
     **_named("numpy", "fromfunction fromiter interp outer kron packbits unpackbits", ArrayFact()),
     **_named("numpy", "loadtxt genfromtxt", ArrayFact("float64")),
+    "numpy.arange": ArrayFact(rank=1),
     **_named("numpy", "load fromfile fromstring", ArrayFact()),
-    **_named("numpy", "frombuffer broadcast_to", ArrayFact(fresh=False, readonly=True)),
+    **_named("numpy", "frombuffer broadcast_to", _UNSHAREABLE),
     **_named(
         "numpy",
         "asarray ascontiguousarray asfortranarray asanyarray atleast_1d atleast_2d atleast_3d",
@@ -56,10 +59,11 @@ ARRAYS: dict[str, ArrayFact] = {
     ),
     **_named(
         "numpy",
-        "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis flip fliplr flipud",
+        "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis",
         _SHARED,
     ),
-    **_named("numpy", "rot90 memmap triu tril diag diagonal", _SHARED),
+    **_named("numpy", "triu tril diag diagonal", _SHARED),
+    **_named("numpy", "flip fliplr flipud rot90 memmap", _UNSHAREABLE),
     **_named(
         "numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()
     ),
@@ -88,7 +92,7 @@ ARRAYS: dict[str, ArrayFact] = {
         ArrayFact(),
     ),
     **_named(
-        "scipy.ndimage", "zoom rotate gaussian_filter shift affine_transform map_coordinates", ArrayFact()
+        "scipy.ndimage", "zoom rotate gaussian_filter shift affine_transform map_coordinates distance_transform_edt", ArrayFact()
     ),
     **_named("scipy.special", "softmax expit logit", ArrayFact()),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
@@ -191,7 +195,32 @@ FRAME_METHODS = frozenset(
     "filter query merge join "
     "drop_duplicates replace iloc loc assign select_dtypes".split()
 )
-# scikit-learn: methods that return an ndarray, and functions that return one for every array given.
-ESTIMATOR_METHODS = frozenset({"fit_transform", "predict_proba"})
+# scikit-learn: functions that return two of every array given.
 SPLITTERS = frozenset({"sklearn.model_selection.train_test_split"})
 ARRAY_ANNOTATIONS = frozenset({"numpy.ndarray", "numpy.typing.NDArray"})
+
+# Functions that return several arrays of the same kind, in a list or tuple.
+ARRAY_LISTS = frozenset(
+    f"numpy.{name}"
+    for name in "meshgrid array_split split hsplit vsplit dsplit nonzero histogram broadcast_arrays unravel_index".split()
+)
+SAMPLE_DATASETS = "sklearn.datasets."
+# Objects whose methods return ndarrays, by the beginning of the name that makes them.
+PRODUCERS: dict[str, frozenset[str]] = {
+    **{
+        f"sklearn.preprocessing.{name}": frozenset({"fit_transform", "transform", "inverse_transform"})
+        for name in "StandardScaler MinMaxScaler RobustScaler MaxAbsScaler Normalizer LabelEncoder OrdinalEncoder "
+        "QuantileTransformer PowerTransformer PolynomialFeatures".split()
+    },
+    "sklearn.decomposition.PCA": frozenset({"fit_transform", "transform", "inverse_transform"}),
+    "scipy.spatial.transform.Rotation.": frozenset("as_matrix as_quat as_euler as_rotvec as_mrp".split()),
+}
+# Reading these looks at no element.
+SHAPE_ATTRIBUTES = frozenset("shape size ndim dtype nbytes itemsize strides".split())
+# Methods that write to the array they are called on.
+MUTATORS = frozenset("fill sort partition put resize setfield itemset setflags byteswap shuffle".split())
+WRITING_FUNCTIONS = frozenset(
+    "numpy.random.shuffle numpy.copyto numpy.put numpy.place numpy.putmask numpy.fill_diagonal random.shuffle cv2.rectangle "
+    "cv2.line cv2.circle cv2.putText cv2.polylines cv2.fillPoly cv2.drawContours cv2.ellipse cv2.normalize".split()
+)
+CONSTANTS = frozenset("numpy.pi numpy.e numpy.inf numpy.nan math.pi math.e math.inf math.nan math.tau".split())

@@ -1,0 +1,122 @@
+"""Copies: tensors made from ndarrays, and what becomes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.arrays import dtype_of
+from torchlint.analysis.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.lifetime import Lifetimes
+from torchlint.analysis.transfers import Transfers
+from torchlint.analysis.values import Kind, Value
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_LEGACY = {"torch.Tensor": "float32", "torch.FloatTensor": "float32"}
+_KEEPERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+
+
+@dataclass(frozen=True)
+class ArrayCopy:
+    """A tensor made by copying an ndarray that need not have been copied.
+
+    ``moved`` is the call that then takes it to a device, ``converts`` whether a dtype is asked for, and
+    ``certain`` is false where only the array's dtype decides whether there is anything to gain.
+    """
+
+    call: cst.Call
+    data: cst.BaseExpression
+    array: Value
+    moved: cst.Call | None
+    converts: bool
+    certain: bool
+
+
+class Copies:
+    """Finds needless copies in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def of(self, call: cst.Call) -> ArrayCopy | None:
+        """The needless copy that a call makes, if it is proved to be one."""
+        name = self._module.qualified(call.func)
+        if name == "torch.tensor":
+            data, wanted = argument(call, "data", 0), keyword(call, "dtype")
+            if any(keyword(call, word) is not None for word in ("device", "requires_grad", "pin_memory")):
+                return None  # these ask for a new tensor, or are the better form already
+        elif name in _LEGACY and len(call.args) == 1:
+            data, wanted = positional(call, 0), None
+        else:
+            return None
+        if data is None or is_opaque(call) or self._is_kept(call):
+            return None
+        array = self._module.value(data)
+        if array.kind is not Kind.NDARRAY or array.unshareable:
+            return None
+        if name in _LEGACY and array.dtype == _LEGACY[name]:
+            return None  # the legacy constructors share an array of their own dtype
+        target = _LEGACY.get(name) or (dtype_of(self._module.evaluator, wanted) if wanted else None)
+        return self._judged(call, data, array, target, bool(wanted) or name in _LEGACY)
+
+    def _judged(
+        self, call: cst.Call, data: cst.BaseExpression, array: Value, target: str | None, converts: bool
+    ) -> ArrayCopy | None:
+        moved = self._moved(call)
+        if moved is not None:
+            return ArrayCopy(call, data, array, moved, converts, certain=True)
+        same = target is not None and array.dtype == target
+        differs = target is not None and array.dtype is not None and not same
+        if converts and (differs or (array.dtype is None and self._module.qualified(call.func) in _LEGACY)):
+            return None  # the conversion copies anyway
+        if Lifetimes(self._module).reused(data) is not None:
+            return None  # the copy protects somebody
+        return ArrayCopy(call, data, array, None, converts, certain=not converts or same)
+
+    def _is_kept(self, call: cst.Call) -> bool:
+        """The tensor becomes a parameter or buffer, which must not share a caller's array."""
+        outer = self._enclosing_call(call)
+        if outer is None:
+            return False
+        return self._module.qualified(outer.func) in _KEEPERS or method(outer) == "register_buffer"
+
+    def _enclosing_call(self, node: cst.CSTNode) -> cst.Call | None:
+        parent = self._module.parent(node)
+        outer = self._module.parent(parent) if isinstance(parent, cst.Arg) else None
+        return outer if isinstance(outer, cst.Call) else None
+
+    def _moved(self, call: cst.Call) -> cst.Call | None:
+        """The move to a device that the tensor is put through at once, or through its only use."""
+        mover = self._moved_in_chain(call)
+        if mover is not None:
+            return mover
+        parent = self._module.parent(call)
+        if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+            return None
+        target = parent.targets[0].target
+        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
+        uses = self._module.uses(binding) if binding else []
+        return self._moved_in_chain(uses[0]) if len(uses) == 1 else None
+
+    def _moved_in_chain(self, node: cst.CSTNode) -> cst.Call | None:
+        """``node.unsqueeze(0).to(device)``: the first move among the methods called on it."""
+        transfers = Transfers(self._module)
+        attribute = self._module.parent(node)
+        while isinstance(attribute, cst.Attribute) and attribute.value is node:
+            call = self._module.parent(attribute)
+            if not isinstance(call, cst.Call) or call.func is not attribute:
+                return None
+            name = attribute.attr.value
+            if name == "cuda" or (name == "to" and transfers.to_accelerator(argument(call, "device", 0))):
+                return call
+            node, attribute = call, self._module.parent(call)
+        return None
+
+
+def is_blocking(move: cst.Call) -> bool:
+    """The move waits; an asynchronous one must not become ``device=``, which always waits."""
+    return keyword(move, "non_blocking") is None or literal(keyword(move, "non_blocking")) is False
