@@ -99,6 +99,22 @@ class Functions:
                 self._method_reads.setdefault(attribute.attr.value, []).append(attribute)
         return list(self._method_reads.get(function.name.value, []))
 
+    def parameter_for(self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg) -> cst.Param | None:
+        """The parameter that an argument of a call becomes; None for starred arguments."""
+        params = function.params
+        ordered = (*params.posonly_params, *params.params)
+        if arg.star:
+            return None
+        if arg.keyword is not None:
+            named = (*ordered, *params.kwonly_params)
+            return next((p for p in named if p.name.value == arg.keyword.value), None)
+        if any(a.star for a in call.args):
+            return None
+        static = any(self._module.qualified(d.decorator) == "builtins.staticmethod" for d in function.decorators)
+        bound = self._module.class_of(function) is not None and isinstance(call.func, cst.Attribute) and not static
+        position = call.args.index(arg) + bound
+        return ordered[position] if position < len(ordered) else None
+
     def called(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function of the file that a call runs, when there is just one it can be."""
         target = self._module.value(call.func)
