@@ -122,12 +122,14 @@ class Consumptions:
         else:
             yield display
 
-    def _unpacked(self, kind: str, node: cst.CSTNode, place: int, way: Way) -> None:
+    def _unpacked(
+        self, kind: str, node: cst.CSTNode, place: int, way: Way, loop: cst.CSTNode | None = None
+    ) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Assign):
             for target in parent.targets:
                 if isinstance(target.target, cst.Tuple) and place < len(target.target.elements):
-                    self._target(kind, target.target.elements[place].value, way, None)
+                    self._target(kind, target.target.elements[place].value, way, loop)
 
     def _holder(self, node: cst.CSTNode, way: Way, _: cst.CSTNode) -> None:
         parent = self._module.parent(node)
@@ -159,9 +161,15 @@ class Consumptions:
         elif isinstance(parent, cst.Yield):
             self._returned("loader", parent, way)
         elif isinstance(parent, cst.Element):
-            return
+            self._member(node, parent, loop)
         else:
             self._passed_on("batch", node, way, loop)
+
+    def _member(self, node: cst.CSTNode, element: cst.Element, loop: cst.CSTNode) -> None:
+        """``image, mask = sample["image"], sample["mask"]``."""
+        display = self._module.parent(element)
+        if isinstance(display, cst.Tuple):
+            self._unpacked("batch", display, display.elements.index(element), (), loop)
 
     def _batch_attribute(self, attribute: cst.Attribute, loop: cst.CSTNode) -> None:
         call = self._module.parent(attribute)

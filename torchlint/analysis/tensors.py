@@ -52,7 +52,7 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
     if root.startswith("torch.optim") and last[:1].isupper() and ".lr_scheduler" not in root:
         return Value(Kind.OPTIMIZER, origin=node, source=name)
-    if root.startswith("torchvision.datasets") or name in known.DATASET_BASES:
+    if root.startswith("torchvision.datasets") or (root.startswith("torch.utils.data") and "Dataset" in last):
         return Value(Kind.DATASET, origin=node, source=name)
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)

@@ -69,7 +69,7 @@ class Transfers:
         if value.kind is Kind.TENSOR:
             return value.device is not Device.CPU
         last = (dotted(node) or "").rpartition(".")[2].lower()
-        return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and last.strip("_") in ("device", "dev", "cuda", "gpu")
+        return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not known.DEVICE_WORDS.isdisjoint(last.split("_"))
 
     def _brought(self, call: cst.Call) -> cst.BaseExpression | None:
         """What a call brings to an accelerator; None when it brings nothing there."""

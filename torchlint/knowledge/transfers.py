@@ -44,3 +44,5 @@ ARRAY_METHODS = frozenset(
 NEUTRAL_READS = frozenset("shape size dtype device ndim dim numel nelement requires_grad is_cuda".split())
 # What a comment says where the detour is meant.
 INTENT = ("mps", "not implemented", "not supported", "unsupported", "workaround", "work around", "determinis", "oom", "offload")
+# A variable of unknown value with one of these words in its name is taken for a device to move to.
+DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
