@@ -1,0 +1,101 @@
+"""TL501: cuDNN is told to be deterministic and to benchmark at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+_CHOOSE = (
+    "cuDNN then times the deterministic algorithms only: slower than without `deterministic`, and reproducible "
+    "only within one process, since another may choose differently; choose one: `benchmark = False` to "
+    "reproduce runs, or no `deterministic` to be fast"
+)
+
+
+class BenchmarkWithDeterministic(Rule):
+    """
+    ## What it finds
+    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path through the
+    code, also when a function that is called sets one of them; `cudnn.flags(benchmark=True, deterministic=True)`; and
+    Lightning's `Trainer(benchmark=True, deterministic=True)`.
+
+    ## Why it costs
+    Neither flag overrides the other. `deterministic` leaves only the deterministic algorithms, and `benchmark` times
+    those and takes the fastest. So the program pays for both: the search, and the slower algorithms (1.54 s against
+    3.67 s for one transposed convolution, espnet/espnet#3041). And it does not get what `deterministic` is for: two
+    algorithms that are nearly as fast may swap places in the next process, and their roundings differ
+    (pytorch/pytorch#15359).
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def setup(seed):
+        torch.manual_seed(seed)
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.benchmark = True
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def setup(seed):
+        torch.manual_seed(seed)
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.benchmark = False
+    ```
+
+    ## When to leave it
+    Where results need to agree within a process only: say so in a comment ("deterministic per process"), and the
+    rule is silent. So it is for code that runs on ROCm, in tests, where a condition decides between the two, and where
+    a later write takes one of them back. Writes in other files are not seen.
+
+    ## Fix safety
+    No fix is offered: only the author knows which of the two was wanted. Both alternatives change which algorithms run,
+    and with them the last bits of results.
+
+    ## Confirmed by
+    Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs time.
+
+    ## Sources
+    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
+    - [pytorch/pytorch#15359](https://github.com/pytorch/pytorch/issues/15359)
+    - [espnet/espnet#3041](https://github.com/espnet/espnet/issues/3041)
+    """
+
+    id = "TL501"
+    name = "benchmark-with-deterministic"
+    summary = "cuDNN is told to benchmark and to be deterministic at once"
+    severity = Severity.WARNING
+    triggers = ((b"cudnn", b"Trainer"), (b"benchmark",), (b"deterministic",))
+    recipe = Recipe("flags", "run", "both flags are True when a convolution runs; algorithms by process, time by flag")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.backends import Backends
+
+        for conflict in Backends(self.module).conflicts():
+            line = self.module.line(conflict.earlier)
+            here = conflict.flag.rpartition(".")[2]
+            other = "benchmark" if here == "deterministic" else "deterministic"
+            self.report(
+                conflict.later,
+                f"`{here}` is switched on here while `{other}` is on since line {line}: {_CHOOSE}",
+                evidence=[self.module.evidence(conflict.earlier, f"`{other}` is switched on here")],
+            )
+
+    def visit_Call(self, node: cst.Call) -> None:
+        from torchlint.analysis.backends import Backends
+
+        if Backends(self.module).sets_both(node):
+            self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}")
