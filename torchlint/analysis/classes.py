@@ -45,6 +45,10 @@ class Classes:
         wanted = set(names)
         return any(base in wanted for base in self.bases(owner))
 
+    def inherits(self, owner: cst.ClassDef, base: cst.ClassDef) -> bool:
+        """One class of the file derives from another, or the other way round."""
+        return base in self._lineage(owner) or owner in self._lineage(base)
+
     def is_module(self, owner: cst.ClassDef) -> bool:
         """A subclass of ``nn.Module`` or of one of torch's own modules."""
         return any(b in MODULE_BASES or b.startswith("torch.nn.") for b in self.bases(owner))

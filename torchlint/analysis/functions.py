@@ -97,7 +97,17 @@ class Functions:
             self._method_reads = {}
             for attribute in self._module.nodes_of(cst.Attribute):
                 self._method_reads.setdefault(attribute.attr.value, []).append(attribute)
-        return list(self._method_reads.get(function.name.value, []))
+        owner = self._module.class_of(function)
+        reads = self._method_reads.get(function.name.value, [])
+        return [read for read in reads if owner is None or self._may_be_of(read, owner)]
+
+    def _may_be_of(self, read: cst.Attribute, owner: cst.ClassDef) -> bool:
+        """``self.method`` belongs to the class around it or to one derived from it in the file."""
+        if not isinstance(read.value, cst.Name) or read.value.value != "self":
+            known = self._module.value(read.value).node
+            return not isinstance(known, cst.ClassDef) or known is owner
+        around = self._module.class_of(read)
+        return around is owner or (around is not None and self._module.classes.inherits(around, owner))
 
     def parameter_for(self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg) -> cst.Param | None:
         """The parameter that an argument of a call becomes; None for starred arguments."""

@@ -1,0 +1,333 @@
+"""Portability: places that name CUDA as the device, and whether the file could run without it at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
+from torchlint.analysis.cuda_guards import CudaGuards
+from torchlint.analysis.values import Device, Kind
+from torchlint.analysis.walk import descendants
+from torchlint.knowledge import portability as known
+from torchlint.knowledge.tensors import LEGACY, LIGHTNING_BASES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_CUDA = re.compile(r"cuda(:\d+)?")
+
+
+@dataclass(frozen=True)
+class CudaUse:
+    """A place that names CUDA as the device.
+
+    ``kind`` is ``method``, ``device``, ``type`` or ``constant``; ``overridable`` is true for defaults that
+    a caller or user can replace; ``index`` for a fixed index such as ``cuda:0``.
+    """
+
+    node: cst.CSTNode
+    kind: str
+    overridable: bool = False
+    index: bool = False
+
+
+class Portability:
+    """Finds hard-coded devices in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self.guards = CudaGuards(module)
+        self._only: str | None = None
+        self._asked = False
+
+    # -- the file --------------------------------------------------------------------------------
+
+    def cuda_only(self) -> str | None:
+        """What makes the file CUDA-only by nature, in words; None when nothing does."""
+        if not self._asked:
+            self._asked = True
+            self._only = self._package() or self._call()
+        return self._only
+
+    def _package(self) -> str | None:
+        for bindings in self._module.names.module.bindings.values():
+            for binding in bindings:
+                name = (binding.qualified or "").lstrip(".")
+                needed = name.partition(".")[0] in known.CUDA_PACKAGES or name.startswith("torch.cuda.nvtx")
+                if binding.kind == "import" and needed and not any(self._module.guards(binding.node)):
+                    return f"it imports `{name}`"
+        return None
+
+    def _call(self) -> str | None:
+        for call in self._module.nodes_of(cst.Call):
+            name = self._module.qualified(call.func)
+            if name is not None and self._needs_cuda(call, name) and not self.guards.guarded(call):
+                return f"it calls `{name}`"
+        return None
+
+    def _needs_cuda(self, call: cst.Call, name: str) -> bool:
+        if name in known.CUDA_CALLS:
+            return True
+        if name == "torch.distributed.init_process_group":
+            return literal(argument(call, "backend", 0)) == "nccl"
+        if name in known.EXTENSIONS:
+            texts = [literal(n) for n in descendants(call) if isinstance(n, cst.SimpleString)]
+            return keyword(call, "cuda_sources") is not None or any(str(t).endswith(".cu") for t in texts)
+        return False
+
+    def imports_torch(self) -> bool:
+        """Without torch in the file, a ``.cuda()`` is somebody else's."""
+        scopes = self._module.nodes_of(cst.Import) or self._module.nodes_of(cst.ImportFrom)
+        return bool(scopes) and re.search(r"^\s*(import|from)\s+torch", self._module.text, re.MULTILINE) is not None
+
+    # -- uses ------------------------------------------------------------------------------------
+
+    def of_call(self, call: cst.Call) -> CudaUse | None:
+        """The hard-coded device of ``x.cuda()``, ``torch.cuda.FloatTensor(..)`` or a default tensor type."""
+        name = self._module.qualified(call.func)
+        if name in LEGACY:
+            return CudaUse(call, "type") if LEGACY[str(name)] == "cuda" else None
+        if name == "torch.set_default_tensor_type":
+            kind = positional(call, 0)
+            text = literal(kind)
+            cuda = str(text).startswith("torch.cuda.") or LEGACY.get(self._qualified(kind)) == "cuda"
+            return CudaUse(call, "type") if cuda else None
+        if method(call) != "cuda" or name is not None or self._is_foreign(receiver(call)):
+            return None
+        where = argument(call, "device", 0)
+        if where is not None and not isinstance(where, cst.Integer):
+            return None  # the index comes from outside
+        return CudaUse(call, "method", index=where is not None)
+
+    def _qualified(self, node: cst.CSTNode | None) -> str:
+        return (self._module.qualified(node) or "") if node is not None else ""
+
+    def of_string(self, node: cst.SimpleString) -> CudaUse | None:
+        """The hard-coded device that a string such as ``"cuda:0"`` chooses, if it chooses one."""
+        text = literal(node)
+        if not isinstance(text, str) or not _CUDA.fullmatch(text):
+            return None
+        index = ":" in text
+        parent = self._module.parent(node)
+        if isinstance(parent, cst.Arg):
+            return self._argument(node, parent, index)
+        return self._constant(node, parent, index)
+
+    def _argument(self, node: cst.SimpleString, arg: cst.Arg, index: bool) -> CudaUse | None:
+        call = self._module.parent(arg)
+        assert isinstance(call, cst.Call)
+        name = self._module.qualified(call.func)
+        if name == "torch.device":
+            return self._device(call, index)
+        if name in known.AUTOCAST:
+            return CudaUse(call, "device", overridable=True) if arg.keyword is None else None
+        if name == "torch.set_default_device":
+            return CudaUse(call, "device", index=index)
+        if self._is_default(call, arg, name):
+            return CudaUse(node, "constant", overridable=True, index=index)
+        if method(call) == "to" and name is None and node is argument(call, "device", 0):
+            return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", index=index)
+        if self._is_device_argument(call, arg, name):
+            return CudaUse(node, "device", index=index)
+        return None
+
+    def _device(self, call: cst.Call, index: bool) -> CudaUse | None:
+        """``torch.device("cuda", rank)`` takes its index from outside; one bound to a name may be corrected."""
+        number = argument(call, "index", 1)
+        if number is not None and not isinstance(number, cst.Integer):
+            return None
+        parent = self._module.parent(call)
+        if isinstance(parent, cst.Param):
+            return CudaUse(call, "device", overridable=True, index=index)
+        if isinstance(parent, cst.Assign) and self._corrected(parent):
+            return None
+        return CudaUse(call, "device", index=index or number is not None)
+
+    def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
+        """A default that a user or caller can override, of an option that chooses a device."""
+        verb = method(call)
+        spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
+        about_device = any(word in spelled for word in known.DEVICE_WORDS)
+        if arg.keyword is not None and arg.keyword.value == "default":
+            if verb == "add_argument":
+                return about_device and not self._attribute_corrected(call)
+            return name in ("click.option", "dataclasses.field", "click.argument", "typer.Option")
+        if name in ("typer.Option", "typer.Argument"):
+            return True
+        place = call.args.index(arg)
+        if name in ("os.environ.get", "os.getenv") or (verb in ("get", "pop", "setdefault") and name is None):
+            return place == 1 and about_device
+        return name == "builtins.getattr" and place == 2 and about_device
+
+    def _attribute_corrected(self, call: cst.Call) -> bool:
+        """``args.device = "cpu"`` where there is no CUDA."""
+        for assign in self._module.nodes_of(cst.Assign):
+            target = assign.targets[0].target
+            if self._module.function_of(assign) is not self._module.function_of(call):
+                continue
+            if isinstance(target, cst.Attribute) and "device" in target.attr.value:
+                tests = [g for g in self._module.guards(assign) if g.kind == "test" and g.condition is not None]
+                if any(self.guards.implies(g.condition, not g.holds) for g in tests if g.condition):
+                    return True
+                if self.guards.asks(assign.value):
+                    return True
+        return False
+
+    def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
+        if name in known.NO_PLACEMENT:
+            return False
+        function = self._module.functions.called(call)
+        if function is not None:
+            param = self._module.functions.parameter_for(function, call, arg)
+            return param is not None and _is_device_word(param.name.value)
+        if arg.keyword is None or arg.keyword.value != "device":
+            return False
+        if name is not None:
+            return name.partition(".")[0] in known.TAKES_DEVICE
+        owner = self._module.value(call.func).node
+        return isinstance(owner, cst.ClassDef) or self._module.value(receiver(call)).kind is Kind.TENSOR
+
+    # -- constants -------------------------------------------------------------------------------
+
+    def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, index: bool) -> CudaUse | None:
+        if isinstance(parent, cst.Param):
+            used = _is_device_word(parent.name.value) or self._name_used(parent.name)
+            return CudaUse(node, "constant", overridable=True, index=index) if used else None
+        if not isinstance(parent, (cst.Assign, cst.AnnAssign)):
+            return None
+        target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
+        if isinstance(parent, cst.Assign) and self._corrected(parent):
+            return None
+        owner = self._module.class_of(node)
+        if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
+            used = self._attribute_used(owner, target.value)
+            dataclass = isinstance(parent, cst.AnnAssign) and bool(owner.decorators)
+            return CudaUse(node, "constant", overridable=dataclass, index=index) if used else None
+        if not isinstance(target, cst.Name) or not self._name_used(target):
+            return None
+        replaced = self._module.function_of(node) is None and self._executes_settings()
+        return CudaUse(node, "constant", overridable=replaced, index=index)
+
+    def _executes_settings(self) -> bool:
+        """Globals may be replaced by ``exec`` of a configuration."""
+        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.nodes_of(cst.Call))
+
+    def _corrected(self, assign: cst.Assign) -> bool:
+        """The same name gets another value where CUDA is missing."""
+        target = assign.targets[0].target
+        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
+        if binding is None:
+            return False
+        scope = self._module.names.scope_at(binding.node)
+        others = [b for b in scope.bindings.get(binding.name, []) if b is not binding]
+        return any(self._absent(other) for other in others)
+
+    def _absent(self, binding: Binding) -> bool:
+        for guard in self._module.guards(binding.node):
+            if guard.kind == "handler":
+                return True
+            if guard.kind == "test" and guard.condition is not None:
+                if self.guards.implies(guard.condition, not guard.holds):
+                    return True
+        return False
+
+    def _name_used(self, target: cst.Name) -> bool:
+        binding = self._module.binding_of(target)
+        return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
+
+    def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
+        return any(
+            read.attr.value == name and self._is_device_place(read)
+            for read in descendants(owner.body)
+            if isinstance(read, cst.Attribute)
+        )
+
+    def _is_device_place(self, node: cst.CSTNode) -> bool:
+        """The expression is used as a device: ``.to(node)``, ``device=node``, ``torch.device(node)``."""
+        arg = self._module.parent(node)
+        call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg):
+            return False
+        if arg.keyword is not None:
+            return arg.keyword.value == "device"
+        first = call.args[0] is arg
+        if first and method(call) in ("to", "cuda"):
+            return True
+        if first and self._module.qualified(call.func) in ("torch.device", "torch.set_default_device"):
+            return True
+        function = self._module.functions.called(call)
+        param = self._module.functions.parameter_for(function, call, arg) if function else None
+        return param is not None and _is_device_word(param.name.value)
+
+    # -- receivers and surroundings --------------------------------------------------------------
+
+    def _is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
+        """The receiver is proved to be no tensor or module of torch."""
+        if node is None or depth == 0:
+            return False
+        value = self._module.value(node)
+        if value.kind in (Kind.TENSOR, Kind.MODULE):
+            return False
+        if value.known and value.kind is not Kind.TUPLE:
+            return True
+        if isinstance(node, cst.Name):
+            defined = [b.value for b in self._module.definitions(node) if b.value is not None]
+            return bool(defined) and all(self._is_foreign(v, depth - 1) for v in defined)
+        if isinstance(node, cst.Call):
+            root = (self._module.qualified(node.func) or "").partition(".")[0]
+            return root in known.FOREIGN or self._is_foreign(node.func, depth - 1)
+        if isinstance(node, cst.Attribute):
+            root = (self._module.qualified(node) or "").partition(".")[0]
+            return root in known.FOREIGN
+        return False
+
+    def in_forward(self, node: cst.CSTNode) -> str | None:
+        """``module``, ``lightning`` or ``function`` inside such a class's ``forward``; ``elsewhere`` in other methods.
+
+        None outside of such classes.
+        """
+        owner = next((a for a in self._module.ancestors(node) if isinstance(a, cst.ClassDef)), None)
+        if owner is None:
+            return None
+        if self._module.classes.derives(owner, LIGHTNING_BASES):
+            kind = "lightning"
+        elif self._module.classes.is_module(owner):
+            kind = "module"
+        elif self._module.classes.derives(owner, {"torch.autograd.Function"}):
+            kind = "function"
+        else:
+            return None
+        names = {a.name.value for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef)}
+        return kind if names & {"forward", "training_step", "validation_step"} else f"{kind} elsewhere"
+
+    def device_in_scope(self, node: cst.CSTNode) -> tuple[str, cst.CSTNode] | None:
+        """A name that falls back to the CPU and that the place could use instead."""
+        scope = self._module.names.scope_at(node)
+        current = scope
+        while current is not None:
+            for name, bindings in current.bindings.items():
+                values = [self._module.evaluator.bound(b) for b in bindings]
+                falls_back = all(
+                    v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values
+                )
+                if falls_back and _is_device_word(name) and self._module.comes_before(bindings[0].node, node):
+                    return name, bindings[0].node
+            if current.parent is None:
+                return None
+            current = current.parent
+        return None
+
+    def uses_ranks(self) -> bool:
+        """Several processes run the file, one for each device."""
+        return any(word in self._module.text for word in known.RANKS)
+
+
+def _is_device_word(name: str) -> bool:
+    return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_"))
+
+

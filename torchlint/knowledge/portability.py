@@ -1,0 +1,35 @@
+"""What asks for CUDA, what needs it by nature, and what only looks like it. Sources: the PyTorch reference manual."""
+
+from __future__ import annotations
+
+AVAILABLE = frozenset(
+    "torch.cuda.is_available torch.cuda.device_count torch.cuda.is_initialized torch.accelerator.is_available "
+    "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
+)
+# A condition on something with one of these words in its name asks for CUDA, or for its absence.
+POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
+NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
+NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
+# Exceptions that a missing CUDA raises.
+RAISED = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
+# Packages that exist for CUDA alone: a file that cannot do without one is CUDA-only by nature.
+CUDA_PACKAGES = frozenset(
+    "triton cupy flash_attn bitsandbytes pycuda tensorrt torch_tensorrt apex nvidia cuda transformer_engine".split()
+)
+CUDA_CALLS = frozenset(
+    "torch.cuda.Stream torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.make_graphed_callables "
+    "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
+)
+EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
+# Libraries whose objects have a `cuda` or `to` of their own.
+FOREIGN = frozenset(
+    "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()
+)
+# Packages whose functions take torch devices.
+TAKES_DEVICE = frozenset(
+    "torch torchvision torchaudio transformers timm diffusers whisper clip open_clip sentence_transformers".split()
+)
+NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
+AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
+DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
+RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")

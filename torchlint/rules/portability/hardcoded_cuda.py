@@ -1,0 +1,148 @@
+"""TL701: CUDA is named as the device, with no way to run without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Evidence, Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import libcst as cst
+
+    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.portability import CudaUse, Portability
+    from torchlint.model import Finding
+
+
+class HardcodedCuda(Rule):
+    """
+    ## What it finds
+    A device that is CUDA whatever the machine has: `.cuda()`, `.to("cuda")`, `device="cuda:0"`,
+    `torch.device("cuda")`, `torch.cuda.FloatTensor(..)`, a default tensor type of CUDA, or a constant that is used as a
+    device, where nothing on the way there has asked for CUDA. Defaults that a caller or a user can replace are shown at
+    `info`.
+
+    ## Why it costs
+    Without CUDA the line raises ("Torch not compiled with CUDA enabled"). With several devices a fixed index sends
+    every process to the first one, where they share memory and time. In `forward`, a tensor made on the current
+    device while the module lives on another has to be copied between devices, or raises.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def build():
+        return torch.nn.Linear(8, 2).cuda()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+    def build():
+        return torch.nn.Linear(8, 2).to(device)
+    ```
+
+    In `forward`, use the device of the input: `torch.zeros(n, device=x.device)`. Since torch 2.6,
+    `torch.accelerator.current_accelerator()` names the accelerator, whichever it is.
+
+    ## When to leave it
+    In programs that cannot do without CUDA. The rule sees the usual signs and is then silent for the whole file: imports
+    of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and graphs, extensions built from
+    CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the top says so, too. It knows guards by `if`,
+    ternary, early return, assert, `try`, decorators and skip marks, through variables and options that carry them,
+    and in all callers of a function in the file. Indices from ranks and options, `device_type=`, comparisons and
+    messages are not devices.
+
+    ## Fix safety
+    No fix is offered yet. On a machine with CUDA `.to(device)` does the same as `.cuda()`; without it, an error becomes
+    a slow run, which is why such a fix counts as unsafe.
+
+    ## Confirmed by
+    One step with CUDA hidden fails at the line.
+
+    ## Sources
+    - [CUDA semantics: device-agnostic code](https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code)
+    - [torch.accelerator](https://docs.pytorch.org/docs/stable/accelerator.html)
+    """
+
+    id = "TL701"
+    name = "hardcoded-cuda"
+    summary = "CUDA is hard-coded as the device, with no fallback"
+    severity = Severity.WARNING
+    triggers = ((b"torch",), (b".cuda", b"'cuda", b'"cuda', b"import cuda", b"torch.cuda"))
+    recipe = Recipe("hide-cuda", "finding", "with CUDA hidden, the line raises")
+
+    def __init__(self, module: SourceModule, options: object, sink: Callable[[Finding], None]) -> None:
+        super().__init__(module, options, sink)
+        self._portability: Portability | None = None
+
+    @property
+    def portability(self) -> Portability:
+        """The questions about devices, asked of one object, which remembers its answers."""
+        if self._portability is None:
+            from torchlint.analysis.portability import Portability
+
+            self._portability = Portability(self.module)
+        return self._portability
+
+    def visit_Call(self, node: cst.Call) -> None:
+        self._judge(self.portability.of_call(node))
+
+    def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        self._judge(self.portability.of_string(node))
+
+    def _judge(self, use: CudaUse | None) -> None:
+        ask = self.portability
+        if use is None or not ask.imports_torch():
+            return
+        place = ask.in_forward(use.node)
+        if place == "lightning elsewhere":
+            return  # the framework places everything there
+        if ask.cuda_only() is not None or ask.guards.guarded(use.node):
+            return
+        message, evidence = self._message(use, place)
+        severity = Severity.INFO if use.overridable else Severity.WARNING
+        self.report(use.node, message, evidence=evidence, severity=severity)
+
+    def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
+        if use.overridable:
+            return (
+                "this default is CUDA on every machine: choose it by `torch.cuda.is_available()`, so that the "
+                "program also runs without being told otherwise"
+            ), []
+        what = {
+            "method": "`.cuda()` is called",
+            "device": "CUDA is named as the device",
+            "type": "a tensor type of CUDA is used",
+            "constant": "this device is CUDA",
+        }[use.kind]
+        what += ", and nothing on the way here asks whether there is one"
+        if use.index and self.portability.uses_ranks():
+            return (
+                f"{what}: every rank of this program would use the first GPU; take the index from the local rank"
+            ), []
+        if place in ("module", "function"):
+            return f"{what}: in `forward`, use the device of the input (`x.device`), wherever the module lives", []
+        if place == "lightning":
+            return f"{what}: in a Lightning module, use `self.device`", []
+        found = self.portability.device_in_scope(use.node)
+        if found is not None:
+            name, node = found
+            line = self.module.line(node)
+            message = f"{what}: use `{name}` from line {line}, which falls back to the CPU"
+            return message, [self.module.evidence(node, f"`{name}` falls back to the CPU")]
+        return (
+            f"{what}: move to a device that falls back, such as "
+            '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
+        ), []
