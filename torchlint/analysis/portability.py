@@ -125,7 +125,8 @@ class Portability:
         if name == "torch.device":
             return self._device(call, index)
         if name in known.AUTOCAST:
-            return CudaUse(call, "device", overridable=True) if arg.keyword is None else None
+            off = literal(keyword(call, "enabled")) is False
+            return CudaUse(call, "device", overridable=True) if arg.keyword is None and not off else None
         if name == "torch.set_default_device":
             return CudaUse(call, "device", index=index)
         if self._is_default(call, arg, name):

@@ -11,6 +11,7 @@ from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.calls import argument, keyword, positional
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge import tensors as known
+from torchlint.knowledge.transfers import TENSOR_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.evaluate import Evaluator
@@ -153,6 +154,8 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return _module_method(evaluator, base, node, name)
     if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
         return base.element
+    if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN and name in TENSOR_METHODS:
+        return Value(Kind.TENSOR, base.device, origin=node)  # a module's output that is used as a tensor
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
     if name in ("detach", "cpu") and surely_tensor(node.func):

@@ -10,7 +10,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import keyword, method, positional, receiver
 from torchlint.analysis.tensors import device_of
-from torchlint.analysis.values import Device, Kind
+from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge import transfers as known
 
 if TYPE_CHECKING:
@@ -24,14 +24,16 @@ _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 class RoundTrip:
     """A value that leaves the device at ``down`` and is brought back at ``up``.
 
-    ``names`` are the variables it passes through, ``arrays`` whether NumPy has it in between, and
-    ``read`` the host read (``item`` or ``tolist``) when it comes back as Python numbers.
+    ``names`` are the variables it passes through, ``arrays`` whether NumPy has it in between, ``through`` the
+    functions it is put through there, and ``read`` the host read (``item`` or ``tolist``) when it comes back
+    as Python numbers.
     """
 
     up: cst.Call
     down: cst.Call
     names: tuple[str, ...] = ()
     arrays: bool = False
+    through: tuple[str, ...] = ()
     read: str | None = None
 
     @property
@@ -97,6 +99,8 @@ class Transfers:
         value = self._module.value(source)
         if value.kind is Kind.TENSOR:
             return value.device is not Device.CPU
+        if value.kind is Kind.UNKNOWN and value.device.accelerated:
+            return True
         if not isinstance(device, cst.Attribute) or device.attr.value != "device":
             return False
         name = dotted(device.value)
@@ -116,13 +120,23 @@ class Transfers:
             plain = node.attr.value in ("data", "T", "mT", "values", "indices") and not self._module.qualified(node)
             return self._trace(node.value, trip, depth - 1) if plain else None
         if isinstance(node, cst.Subscript):
-            return self._trace(node.value, trip, depth - 1)
+            return self._through_subscript(node, trip, depth)
         if isinstance(node, cst.UnaryOperation):
             return self._trace(node.expression, trip, depth - 1)
         if isinstance(node, cst.BinaryOperation):
             return self._through_operator((node.left, node.right), trip, depth)
         if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
             return self._through_operator((node.left, node.comparisons[0].comparator), trip, depth)
+        return None
+
+    def _through_subscript(self, node: cst.Subscript, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        """The value indexed comes from the device, or, as in ``np.eye(n)[labels]``, the index does."""
+        found = self._trace(node.value, trip, depth - 1)
+        if found is not None or len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+            return found
+        table = node.value
+        if isinstance(table, cst.Call) and self._module.qualified(table.func) in known.NUMPY_TABLES:
+            return self._trace(node.slice[0].slice.value, _passing(trip, table), depth - 1)
         return None
 
     def _through_operator(
@@ -132,7 +146,7 @@ class Transfers:
         found: RoundTrip | None = None
         for operand in operands:
             traced = self._trace(operand, trip, depth - 1)
-            if traced is None and self._module.value(operand).kind is not Kind.SCALAR:
+            if traced is None and not _is_plain(self._module.value(operand)):
                 return None
             found = found or traced
         return found
@@ -147,8 +161,11 @@ class Transfers:
         if self._goes_down(call, source):
             return replace(trip, down=call)
         verb = method(call)
+        if verb in ("item", "tolist") and self._on_device(source, None):
+            return replace(trip, down=call, read=verb)
         if verb == "numpy" or verb in known.TENSOR_METHODS or verb in known.ARRAY_METHODS:
-            return self._trace(source, replace(trip, arrays=trip.arrays or verb == "numpy"), depth - 1)
+            passed = trip if verb in known.FORM_METHODS else _passing(trip, call)
+            return self._trace(source, replace(passed, arrays=trip.arrays or verb == "numpy"), depth - 1)
         return None
 
     def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
@@ -174,7 +191,8 @@ class Transfers:
         first = operands[0]
         if isinstance(first, (cst.List, cst.Tuple)):
             operands = [*(e.value for e in first.elements), *operands[1:]]
-        return self._through_operator(tuple(operands), replace(trip, arrays=numpy), depth)
+        passed = trip if name in _WRAPPERS else _passing(trip, call)
+        return self._through_operator(tuple(operands), replace(passed, arrays=numpy), depth)
 
     def _through_local(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
         """A function of the file that does nothing but such operations to its only argument."""
@@ -224,17 +242,20 @@ class Transfers:
         if len(bindings) != 1:
             return None
         binding = bindings[0]
-        plain = binding.kind in ("assign", "walrus") and not binding.path and binding.value is not None
-        if not plain or binding.value is None or self._loop(binding.node) is not self._loop(name):
+        value = _member(binding)
+        if value is None or self._loop(binding.node) is not self._loop(name):
             return None
         if not all(use is name or self._neutral(use) for use in self._module.uses(binding)):
             return None
         if self._module.function_of(binding.node) is not self._module.function_of(name):
             return None
-        return self._trace(binding.value, replace(trip, names=(*trip.names, name.value)), depth - 1)
+        return self._trace(value, replace(trip, names=(*trip.names, name.value)), depth - 1)
 
     def _neutral(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
+        if isinstance(parent, cst.Arg):  # printing alone does not need the detour
+            call = self._module.parent(parent)
+            return isinstance(call, cst.Call) and self._module.qualified(call.func) == "builtins.print"
         return isinstance(parent, cst.Attribute) and parent.attr.value in known.NEUTRAL_READS
 
     def _loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
@@ -248,9 +269,49 @@ class Transfers:
     # -- what is meant ---------------------------------------------------------------------------
 
     def _meant(self, trip: RoundTrip) -> bool:
-        """An exception handler, or a comment on the lines, says that the detour is wanted."""
+        """An exception handler, or a comment on the lines, says that the detour is wanted; so do two devices."""
+        if self._between_devices(trip):
+            return True
         if any(guard.kind == "handler" for guard in self._module.guards(trip.up)):
             return True
         first = min(self._module.line(trip.down), self._module.line(trip.up))
         comments = self._module.comments(first, self._module.span(trip.up).end_line)
         return any(word in comments.lower() for word in known.INTENT)
+
+    def _between_devices(self, trip: RoundTrip) -> bool:
+        """Staging on the way from one device to another, which may lack a direct connection."""
+        target = self._module.value(positional(trip.up, 0)).literal
+        source = receiver(trip.down)
+        made = self._module.value(source).origin if source is not None else None
+        if target is None or ":" not in target or not isinstance(made, cst.Call):
+            return False
+        before = self._module.value(positional(made, 0)).literal if method(made) == "to" else None
+        return before is not None and before != target
+
+
+_WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
+
+
+def _passing(trip: RoundTrip, call: cst.Call) -> RoundTrip:
+    """The trip, noting the name of a function it passes."""
+    name = (dotted(call.func) or method(call) or "").rpartition(".")[2]
+    return replace(trip, through=(*trip.through, name)) if name else trip
+
+
+def _member(binding: Binding) -> cst.BaseExpression | None:
+    """What a binding gives its name: the value, or the member of a display that it unpacks."""
+    if binding.kind not in ("assign", "walrus") or binding.value is None:
+        return None
+    if not binding.path:
+        return binding.value
+    step, value = binding.path[0], binding.value
+    if len(binding.path) == 1 and isinstance(step, int) and isinstance(value, (cst.Tuple, cst.List)):
+        return value.elements[step].value if step < len(value.elements) else None
+    return None
+
+
+def _is_plain(value: Value) -> bool:
+    """A number, or a display of numbers such as the dimensions of ``flip``."""
+    if value.kind in (Kind.LIST, Kind.TUPLE) and value.elements:
+        return all(_is_plain(e) for e in value.elements)
+    return value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.NONE, Kind.DTYPE)

@@ -46,3 +46,7 @@ NEUTRAL_READS = frozenset("shape size dtype device ndim dim numel nelement requi
 INTENT = ("mps", "not implemented", "not supported", "unsupported", "workaround", "work around", "determinis", "oom", "offload")
 # A variable of unknown value with one of these words in its name is taken for a device to move to.
 DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
+# Methods that change the form of a value and compute nothing.
+FORM_METHODS = frozenset("numpy detach clone contiguous reshape view squeeze unsqueeze flatten permute transpose t".split())
+# Tables that an index from the device looks things up in.
+NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})

@@ -101,11 +101,10 @@ class DeviceRoundTrip(Rule):
         where = "" if trip.direct else f" on line {line}"
         through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.names))})" if trip.names else ""
         way = "NumPy" if trip.arrays else "the CPU"
-        advice = (
-            "use the torch functions of the same meaning and leave the tensor on the device"
-            if trip.arrays
-            else "drop both moves"
-        )
+        work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.through)))
+        advice = "drop both moves"
+        if trip.arrays:
+            advice = f"use what torch has for {work}" if work else "leave the tensor on the device"
         return (
             f"the value is moved to the host{where} and back here{through}, only for work that the device does as "
             f"well: both copies wait for the device, and it idles while {way} works; {advice}"
