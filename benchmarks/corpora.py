@@ -98,9 +98,7 @@ def check(corpus: Corpus, timeout: float) -> Check:
     command = [sys.executable, "-m", "torchlint", "check", *options, str(corpus.path)]
     start = time.perf_counter()
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         return Check(corpus, 0, 0, timeout, f"still running after {timeout:.0f} s")
     return _judge(corpus, done, time.perf_counter() - start)
@@ -167,12 +165,8 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--cache", type=Path, default=default_cache(), help="where corpora are kept (%(default)s)"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where corpora are kept (%(default)s)")
     parser.add_argument(
         "--only",
         type=lambda text: text.split(","),
@@ -181,9 +175,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"some of {', '.join(PACKAGES)} (default: all), or {', '.join(INSTALLED)} as installed here",
     )
     parser.add_argument("--check", action="store_true", help="run torchlint over each and report what breaks")
-    parser.add_argument(
-        "--timeout", type=float, default=600, help="seconds for one corpus with --check (%(default)s)"
-    )
+    parser.add_argument("--timeout", type=float, default=600, help="seconds for one corpus with --check (%(default)s)")
     parser.add_argument("--clean", action="store_true", help="empty the cache folder's pinned corpora first")
     return parser.parse_args(argv)
 

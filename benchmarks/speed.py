@@ -118,9 +118,7 @@ def _run(row: Contestant) -> tuple[float, float]:
     done = subprocess.run(row.command, capture_output=True, text=True, encoding="utf-8", check=False)
     wall, after = time.perf_counter() - start, os.times()
     if not row.worked(done):
-        raise BenchmarkError(
-            f"{row.name} ended with {done.returncode}: {(done.stderr or done.stdout)[-1000:].strip()}"
-        )
+        raise BenchmarkError(f"{row.name} ended with {done.returncode}: {(done.stderr or done.stdout)[-1000:].strip()}")
     cpu = after.children_user - before.children_user + after.children_system - before.children_system
     return wall, cpu
 
@@ -188,18 +186,12 @@ def write(text: str, page: Path = PAGE) -> None:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", default="timm", help="a corpus of corpora.py (%(default)s)")
     parser.add_argument("--path", type=Path, help="measure over this folder instead of a corpus")
-    parser.add_argument(
-        "--cache", type=Path, default=corpora.default_cache(), help="where corpora and TorchFix live"
-    )
+    parser.add_argument("--cache", type=Path, default=corpora.default_cache(), help="where corpora and TorchFix live")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each row (%(default)s)")
-    parser.add_argument(
-        "--peer-repeat", type=int, default=3, help="runs of TorchFix, 0 for none (%(default)s)"
-    )
+    parser.add_argument("--peer-repeat", type=int, default=3, help="runs of TorchFix, 0 for none (%(default)s)")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     return parser.parse_args(argv)
 

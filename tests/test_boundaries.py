@@ -80,9 +80,7 @@ def test_all_import_contracts_hold() -> None:
         ("libcst-door", "session.py", "import libcst.matchers"),
     ],
 )
-def test_a_forbidden_import_breaks_its_contract(
-    tmp_path: Path, contract: str, module: str, statement: str
-) -> None:
+def test_a_forbidden_import_breaks_its_contract(tmp_path: Path, contract: str, module: str, statement: str) -> None:
     shutil.copytree(ROOT / "torchlint", tmp_path / "torchlint", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     with (tmp_path / "torchlint" / module).open("a", encoding="utf-8") as file:

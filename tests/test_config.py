@@ -114,18 +114,14 @@ def test_the_nearest_file_counts() -> None:
     read('select = ["TL1"]')
     Path("a/b/c").mkdir(parents=True)
     Path("a/b/pyproject.toml").write_text('[tool.torchlint]\nselect = ["TL2"]\n')
-    Path("a/b/c/pyproject.toml").write_text(
-        "[tool.ruff]\nline-length = 100\n[project]\nname = 'torchlint-x'\n"
-    )
+    Path("a/b/c/pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n[project]\nname = 'torchlint-x'\n")
     assert load(Path("a")).select == ("TL1",)
     found = load(Path("a/b/c/x.py"))
     assert (found.select, found.source) == (("TL2",), str(Path("a", "b", "pyproject.toml")))
     assert Path(found.root) == Path("a/b").absolute()
 
 
-def test_a_file_outside_the_working_folder_is_named_in_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_outside_the_working_folder_is_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read("")
     Path("a").mkdir()
     monkeypatch.chdir("a")

@@ -37,9 +37,7 @@ def test_a_byte_order_mark_agrees_with_every_spelling_of_utf8(name: str) -> None
     assert decode(codecs.BOM_UTF8 + f"# coding: {name}\n'é'".encode()).endswith("'é'")
 
 
-@pytest.mark.parametrize(
-    "name", ["latin-1", "latin-1-unix", "iso-8859-15", "cp1252", "koi8-r", "gbk", "euc_jp"]
-)
+@pytest.mark.parametrize("name", ["latin-1", "latin-1-unix", "iso-8859-15", "cp1252", "koi8-r", "gbk", "euc_jp"])
 def test_a_declared_encoding_is_used(name: str) -> None:
     codec = name.removesuffix("-unix")
     text = f"#!/usr/bin/env python\n# -*- coding: {name} -*-\nx = 'abc'\n"

@@ -71,9 +71,7 @@ def test_every_file_is_linted_once() -> None:
     assert found("a/b.py", "./a/b.py", "a", "a/", ".", str(Path("a/b.py").absolute())) == ["a/b.py"]
 
 
-@pytest.mark.parametrize(
-    "folder", [".git", ".venv", "venv", "__pycache__", "node_modules", "build", "site-packages"]
-)
+@pytest.mark.parametrize("folder", [".git", ".venv", "venv", "__pycache__", "node_modules", "build", "site-packages"])
 def test_folders_without_code_of_the_project_are_left_out_unless_named(folder: str) -> None:
     touch("a.py", f"deep/{folder}/b.py")
     assert found(".") == ["a.py"]
@@ -90,9 +88,7 @@ def test_excluded_files_and_folders_are_left_out() -> None:
     assert found(".", exclude=("*_pb2.py", "vendor/", "src/gen")) == ["a.py", "gen/e.py"]
 
 
-def test_excludes_count_from_the_root_of_the_configuration(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_excludes_count_from_the_root_of_the_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     touch("src/gen/d.py", "src/a.py")
     monkeypatch.chdir("src")
     config = Config(root=str(tmp_path), exclude=("src/gen",))

@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_pages_and_the_table_of_the_readme_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     wanted = docs.documents(session.infos(registry.load()))
-    stale = [str(path) for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    stale = [
+        str(path) for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
     assert not stale, f"stale: {stale}; run: python -m torchlint.docs"
 
 

@@ -71,7 +71,9 @@ def test_skip_file_silences_everything() -> None:
         (GUILTY.encode() + b"\0", 4, ""),
     ],
 )
-def test_a_file_that_cannot_be_read_as_python_is_one_finding_with_a_line(text: str | bytes, line: int, words: str) -> None:
+def test_a_file_that_cannot_be_read_as_python_is_one_finding_with_a_line(
+    text: str | bytes, line: int, words: str
+) -> None:
     result = lint_source(text, "code.py")
     (finding,) = result.findings
     assert (finding.rule, finding.span.line, finding.severity) == ("TL000", line, Severity.ERROR)
@@ -102,7 +104,7 @@ def test_rules_can_be_chosen_and_ignored_by_file() -> None:
     assert found(GUILTY, Config(per_file_ignores=(("other.py", ("TL2",)),))) == [("TL201", 3)]
 
 
-def test_a_rule_that_fails_is_a_problem_that_names_it_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_that_fails_is_a_problem_that_names_it_and_the_others_go_on() -> None:
     first, *_ = registry.load()
 
     class Failing(first):  # type: ignore[misc, valid-type]
@@ -110,7 +112,7 @@ def test_a_rule_that_fails_is_a_problem_that_names_it_and_the_others_go_on(monke
         name = "failing"
         triggers = ((b"torch",),)
 
-        def visit_Module(self, node: object) -> None:
+        def visit_Module(self, _: object) -> None:  # noqa: N802 - LibCST's name
             raise RuntimeError("two\nlines")
 
     rules = (*registry.load(), Failing)

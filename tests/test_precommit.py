@@ -93,9 +93,7 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Hook:
 @pytest.fixture
 def project(hook: Hook, tmp_path: Path) -> Project:
     _git(tmp_path, "init", "--quiet")
-    configuration = (
-        f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n  - id: torchlint\n"
-    )
+    configuration = f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n  - id: torchlint\n"
     project = Project(tmp_path, hook.environment)
     project.stage(".pre-commit-config.yaml", configuration)
     return project

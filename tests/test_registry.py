@@ -36,7 +36,7 @@ HEADINGS = "\n".join(
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> object:
+def _fresh() -> object:
     registry.load.cache_clear()
     yield
     registry.load.cache_clear()
@@ -74,9 +74,7 @@ def test_a_rule_of_another_package_is_found(tmp_path: Path, monkeypatch: pytest.
         ("import no_such_module", "no_such_module"),
     ],
 )
-def test_a_malformed_rule_stops_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, words: str
-) -> None:
+def test_a_malformed_rule_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, words: str) -> None:
     plug_in(tmp_path, monkeypatch, code)
     with pytest.raises(RegistryError, match=words):
         registry.load()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_of_the_examples_the_first_is_found_and_the_second_is_not(rule: type[Rul
 
 @pytest.mark.parametrize("path", harness.files(), ids=lambda p: str(p.relative_to(harness.FIXTURES)))
 def test_screening_changes_no_result(path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(path, harness.Path)
+    assert isinstance(path, Path)
     text = path.read_text(encoding="utf-8")
     config = Config(root=str(harness.ROOT))
     screened = lint_source(text, str(path), config)

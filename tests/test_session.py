@@ -111,7 +111,14 @@ def test_cached_entries_of_another_shape_are_not_trusted(tmp_path: Path) -> None
     run(paths, cache=Cache(folder, "key"))
     file = folder / "key.json"
     document = json.loads(file.read_bytes())
-    for bad in ([], [0, []], ["x"], [0, [1] * 11], None, [0, ["TL201", "n", "t", "fatal", "m", None, None, "f", [1, 1, 1, 1], [], None]]):
+    for bad in (
+        [],
+        [0, []],
+        ["x"],
+        [0, [1] * 11],
+        None,
+        [0, ["TL201", "n", "t", "fatal", "m", None, None, "f", [1, 1, 1, 1], [], None]],
+    ):
         document["entries"] = dict.fromkeys(document["entries"], bad)
         file.write_text(json.dumps(document), encoding="utf-8")
         assert len(run(paths, cache=Cache(folder, "key")).findings) == 1

@@ -27,7 +27,7 @@ def value(code: str) -> Value:
         "def np(): ...\nit = np.zeros(3)\nit",
         "a = np.zeros(3)\nit = a * scale\nit",
         "import random\nit = random.choice(xs)\nit",
-        "class A:\n    def f(self):\n        self.x = np.zeros(3)\n        self.x = other()\n        it = self.x\n        it",
+        "class A:\n  def f(self):\n    self.x = np.zeros(3)\n    self.x = other()\n    it = self.x\n    it",
     ],
 )
 def test_what_is_not_certain_on_every_path_is_unknown(code: str) -> None:
@@ -47,13 +47,13 @@ def test_what_is_not_certain_on_every_path_is_unknown(code: str) -> None:
         ("it = pd.read_csv(p)['a'].values\nit", Kind.NDARRAY),
         ("it = pd.read_csv(p)[['a', 'b']].to_numpy()\nit", Kind.NDARRAY),
         ("def f(it: np.ndarray):\n    it", Kind.NDARRAY),
-        ("def f(it: 'np.ndarray | None' = None):\n    it", Kind.UNKNOWN),
+        ("def f(it: 'np.ndarray | None' = None):\n    it", Kind.NDARRAY),
         ("def g():\n    return np.zeros(3), 1\nit, n = g()\nit", Kind.NDARRAY),
         ("for it in np.zeros((2, 3)):\n    it", Kind.NDARRAY),
         ("for i, it in enumerate(np.zeros((2, 3))):\n    it", Kind.NDARRAY),
         ("if (it := np.zeros(3)) is not None:\n    it", Kind.NDARRAY),
         (
-            "class A:\n    def __init__(self):\n        self.x = np.load(p)\n    def f(self):\n        it = self.x\n        it",
+            "class A:\n  def __init__(self):\n    self.x = np.load(p)\n  def f(self):\n    it = self.x\n    it",
             Kind.NDARRAY,
         ),
         ("it = np.zeros(3) + torch.zeros(3)\nit", Kind.TENSOR),

@@ -33,8 +33,8 @@ No run is needed.
 
 _UNUSED = """\
 ## What it finds
-A comment `# torchlint: ignore[..]`, or a `# noqa` with one of torchlint's codes, that suppresses nothing; one that names a
-rule that does not exist; one that is misspelt. A bare `# noqa`, and codes of other tools, are not judged.
+A comment `# torchlint: ignore[..]`, or a `# noqa` with one of torchlint's codes, that suppresses nothing; one
+that names a rule that does not exist; one that is misspelt. A bare `# noqa`, and codes of other tools, are not judged.
 
 ## Why it costs
 It hides the finding that somebody makes on this line next year.

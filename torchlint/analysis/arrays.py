@@ -184,11 +184,7 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
         return Value(Kind.TUPLE, element=Value(Kind.NDARRAY, fresh=True, origin=node, source=name), origin=node)
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
         return Value(Kind.NDARRAY, fresh=True, rank=_common_rank(operands), origin=node, source=name)
-    if (
-        last in known.ELEMENTWISE
-        and operands
-        and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands)
-    ):
+    if last in known.ELEMENTWISE and operands and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands):
         return Value(Kind.NUMPY_SCALAR)
     if last in known.REDUCTIONS and operands and operands[0].kind is Kind.NDARRAY:
         return _reduced(operands[0], node, argument(node, "axis", 1), name)
@@ -289,8 +285,10 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
         target = argument(node, "dtype", 0)
         dtype = dtype_of(evaluator, target) if target is not None else None
         fresh = literal(keyword(node, "copy")) is not False
-        shared = {"readonly": base.readonly and not fresh, "unshareable": base.unshareable and not fresh}
-        return replace(made, dtype=dtype, fresh=fresh, **shared)
+        kept = not fresh
+        return replace(
+            made, dtype=dtype, fresh=fresh, readonly=base.readonly and kept, unshareable=base.unshareable and kept
+        )
     if name in known.METHODS_FRESH:
         rank = 1 if name == "flatten" else base.rank
         return replace(
@@ -301,9 +299,7 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
             rank=rank if name in ("copy", "flatten", "clip", "round") else None,
         )
     if name in known.METHODS_VIEW:
-        return replace(
-            made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name)
-        )
+        return replace(made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":

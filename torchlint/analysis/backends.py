@@ -199,12 +199,12 @@ class Backends:
         """The module, and the functions that write flags and that nothing in the file calls."""
         yield self.module.tree
         for function in self.module.nodes_of(cst.FunctionDef):
-            if self._writes(function) and not self.is_test(function):
-                if not any(self.writer_called(s.call) is function for s in self._sites(function)):
-                    yield function
-
-    def _sites(self, function: cst.FunctionDef) -> list[object]:
-        return list(self.module.functions.callers(function).sites)
+            if not self._writes(function) or self.is_test(function):
+                continue
+            sites = self.module.functions.callers(function).sites
+            called = any(self.writer_called(site.call) is function for site in sites)
+            if not called:
+                yield function
 
     def writer_called(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function of the file that a call runs, if it writes a flag; a class stands for its constructor."""
@@ -306,5 +306,3 @@ class Backends:
         if function is not None:
             texts += [function.name.value.replace("_", " "), function.get_docstring() or ""]
         return any(word in text.lower() for text in texts for word in known.INTENT)
-
-

@@ -122,9 +122,7 @@ class Consumptions:
         else:
             yield display
 
-    def _unpacked(
-        self, kind: str, node: cst.CSTNode, place: int, way: Way, loop: cst.CSTNode | None = None
-    ) -> None:
+    def _unpacked(self, kind: str, node: cst.CSTNode, place: int, way: Way, loop: cst.CSTNode | None = None) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Assign):
             for target in parent.targets:
@@ -137,9 +135,9 @@ class Consumptions:
             self._push("loader", parent, way)
         elif isinstance(parent, cst.Attribute):
             call = self._module.parent(parent)
-            loop = self._module.parent(call) if call else None
-            if method(call) in ("values", "items") and isinstance(loop, (cst.For, cst.CompFor)):
-                inner = (1,) if method(call) == "items" else ()
+            loop = self._module.parent(call) if call is not None else None
+            if call is not None and method(call) in ("values", "items") and isinstance(loop, (cst.For, cst.CompFor)):
+                inner: Way = (1,) if method(call) == "items" else ()
                 self._targets("loader", loop.target, inner, loop)
         elif isinstance(parent, (cst.For, cst.CompFor)) and node is parent.iter:
             self._targets("loader", parent.target, (), parent)
@@ -161,11 +159,11 @@ class Consumptions:
         elif isinstance(parent, cst.Yield):
             self._returned("loader", parent, way)
         elif isinstance(parent, cst.Element):
-            self._member(node, parent, loop)
+            self._member(parent, loop)
         else:
             self._passed_on("batch", node, way, loop)
 
-    def _member(self, node: cst.CSTNode, element: cst.Element, loop: cst.CSTNode) -> None:
+    def _member(self, element: cst.Element, loop: cst.CSTNode) -> None:
         """``image, mask = sample["image"], sample["mask"]``."""
         display = self._module.parent(element)
         if isinstance(display, cst.Tuple):

@@ -135,9 +135,7 @@ def _import_from(node: cst.ImportFrom) -> Iterator[Binding]:
         yield Binding("*", "import", node, node, qualified=module)
         return
     for alias in node.names:
-        full = (
-            f"{module}.{dotted(alias.name)}" if not module.endswith(".") else f"{module}{dotted(alias.name)}"
-        )
+        full = f"{module}.{dotted(alias.name)}" if not module.endswith(".") else f"{module}{dotted(alias.name)}"
         name = alias.asname.name if alias.asname else alias.name
         if isinstance(name, cst.Name):
             yield Binding(name.value, "import", name, node, qualified=full)

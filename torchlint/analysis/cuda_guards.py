@@ -59,7 +59,9 @@ class CudaGuards:
             return self.implies(guard.condition, guard.holds)
         if guard.kind == "case":
             return guard.pattern is not None and any(
-                str(literal(n)).startswith("cuda") for n in descendants(guard.pattern) if isinstance(n, cst.SimpleString)
+                str(literal(n)).startswith("cuda")
+                for n in descendants(guard.pattern)
+                if isinstance(n, cst.SimpleString)
             )
         if guard.kind == "try":
             assert isinstance(guard.node, (cst.Try, cst.TryStar))
@@ -72,9 +74,9 @@ class CudaGuards:
         name = (dotted(node.func if isinstance(node, cst.Call) else node) or "").lower()
         if not known.POSITIVE_WORDS.isdisjoint(name.replace(".", "_").split("_")):
             return True
-        if isinstance(node, cst.Name):
-            if any(b.value is not None and self.asks(b.value) for b in self._module.definitions(node)):
-                return True
+        defined = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        if any(b.value is not None and self.asks(b.value) for b in defined):
+            return True
         definition = self._module.value(node.func if isinstance(node, cst.Call) else node).node
         return isinstance(definition, cst.FunctionDef) and self.asks(definition.body)
 
@@ -131,7 +133,8 @@ class CudaGuards:
             index = node.slice[0].slice
             key = literal(index.value) if isinstance(index, cst.Index) else ""
             return _by_words(str(key), holds)
-        return _by_words((dotted(node) or getattr(getattr(node, "attr", None), "value", "")).rpartition(".")[2], holds)
+        last = node.attr if isinstance(node, cst.Attribute) else node
+        return isinstance(last, cst.Name) and _by_words(last.value, holds)
 
     def _values(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
         """What a name or attribute was given, where that is in sight."""
@@ -165,9 +168,7 @@ class CudaGuards:
     def _made_where_available(self, node: cst.BaseExpression, depth: int) -> bool:
         """``stream = torch.cuda.Stream() if torch.cuda.is_available() else None`` carries the guard."""
         return any(
-            isinstance(value, cst.IfExp)
-            and literal(value.orelse) is None
-            and self.implies(value.test, True, depth - 1)
+            isinstance(value, cst.IfExp) and literal(value.orelse) is None and self.implies(value.test, True, depth - 1)
             for value in self._values(node)
         )
 
@@ -184,5 +185,3 @@ def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     if handler.type is None:
         return True
     return any(isinstance(n, cst.Name) and n.value in known.RAISED for n in descendants(handler.type))
-
-

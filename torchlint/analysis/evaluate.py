@@ -133,11 +133,7 @@ class Evaluator:
         index = [element.slice for element in node.slice]
         if len(index) == 1 and isinstance(index[0], cst.Index):
             key = literal(index[0].value)
-            if (
-                isinstance(key, int)
-                and base.elements is not None
-                and -len(base.elements) <= key < len(base.elements)
-            ):
+            if isinstance(key, int) and base.elements is not None and -len(base.elements) <= key < len(base.elements):
                 return base.elements[key]
             if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
                 return base.element
@@ -178,9 +174,7 @@ class Evaluator:
 
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        return (
-            tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
-        )
+        return tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
 
     def comparison(self, node: cst.Comparison) -> Value:
         if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
@@ -194,9 +188,7 @@ class Evaluator:
             return SCALAR
         inner = self.value(node.expression)
         fresh = inner.kind is Kind.NDARRAY
-        return (
-            replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
-        )
+        return replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
 
     def conditional(self, node: cst.IfExp) -> Value:
         return join((self.value(node.body), self.value(node.orelse)))

@@ -29,9 +29,7 @@ class Guard:
 class Guards:
     """Answers which guards dominate a node of one module."""
 
-    def __init__(
-        self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]
-    ) -> None:
+    def __init__(self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]) -> None:
         self._parents = parents
         self._qualified = qualified
 
@@ -82,15 +80,11 @@ class Guards:
         elif isinstance(statement, cst.If):
             if always_leaves(statement.body, self._qualified):
                 yield Guard("test", statement, statement.test, False)
-            elif isinstance(statement.orelse, cst.Else) and always_leaves(
-                statement.orelse.body, self._qualified
-            ):
+            elif isinstance(statement.orelse, cst.Else) and always_leaves(statement.orelse.body, self._qualified):
                 yield Guard("test", statement, statement.test, True)
 
 
-def _tested(
-    current: cst.If | cst.IfExp | cst.While | cst.BooleanOperation, below: cst.CSTNode
-) -> Iterator[Guard]:
+def _tested(current: cst.If | cst.IfExp | cst.While | cst.BooleanOperation, below: cst.CSTNode) -> Iterator[Guard]:
     if isinstance(current, cst.BooleanOperation):
         if below is current.right:
             yield Guard("test", current, current.left, isinstance(current.operator, cst.And))

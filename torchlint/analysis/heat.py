@@ -129,7 +129,6 @@ def _is_cool(current: cst.CSTNode, below: cst.CSTNode) -> bool:
         return True
     if isinstance(current, cst.If) and below is current.body:
         return any(
-            isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo)
-            for n in descendants(current.test)
+            isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo) for n in descendants(current.test)
         )
     return False

@@ -63,8 +63,7 @@ class Mappings:
         if binding.kind not in ("assign", "walrus") or binding.path or binding.value is None:
             return None
         parts = [self.entries(binding.value, depth)]
-        for use in self._module.uses(binding):
-            parts.append(self._put_in(use, depth))
+        parts += [self._put_in(use, depth) for use in self._module.uses(binding)]
         return _merged(parts)
 
     def _put_in(self, use: cst.Name, depth: int) -> Entries | None:
@@ -75,11 +74,17 @@ class Mappings:
             return self._stored(parent)
         if isinstance(parent, cst.Attribute):
             call = self._module.parent(parent)
-            if method(call) == "update" and isinstance(call, cst.Call):
-                return _merged([{}, *(self._argument(arg, depth) for arg in call.args)])
-            if method(call) == "setdefault" and isinstance(call, cst.Call) and len(call.args) == 2:
-                key = literal(call.args[0].value)
-                return {key: [call.args[1].value]} if isinstance(key, str) else None
+            if isinstance(call, cst.Call):
+                return self._by_method(call, depth)
+        return {}
+
+    def _by_method(self, call: cst.Call, depth: int) -> Entries | None:
+        """What ``update`` and ``setdefault`` put in."""
+        if method(call) == "update":
+            return _merged([{}, *(self._argument(arg, depth) for arg in call.args)])
+        if method(call) == "setdefault" and len(call.args) == 2:
+            key = literal(call.args[0].value)
+            return {key: [call.args[1].value]} if isinstance(key, str) else None
         return {}
 
     def _argument(self, arg: cst.Arg, depth: int) -> Entries | None:

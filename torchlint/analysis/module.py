@@ -134,13 +134,14 @@ class SourceModule:
     def statement_span(self, node: cst.CSTNode) -> Span:
         """The span of the statement around a node; of a compound statement only the header."""
         statement = self.statement_of(node)
-        span = self.span(statement)
+        span, own = self.span(statement), self.span(node)
+        last = span.end_line
         body = getattr(statement, "body", None)
         if isinstance(body, cst.BaseSuite) and body.body:
-            first = self.span(body.body[0])
-            last = max(span.line, first.line - 1) if isinstance(body, cst.IndentedBlock) else first.line
-            return Span(span.line, span.column, last, first.column)
-        return span
+            first = self.span(body.body[0]).line
+            last = max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
+        # A decorator stands above the line on which its function begins.
+        return Span(min(span.line, own.line), span.column, max(last, own.end_line), span.end_column)
 
     @cached_property
     def _lines(self) -> list[str]:

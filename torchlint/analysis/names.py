@@ -149,11 +149,7 @@ class Names:
     def _binding_name(self, binding: Binding) -> str | None:
         if binding.kind == "import":
             return canonical(binding.qualified) if binding.qualified else None
-        plain = (
-            binding.kind == "assign"
-            and not binding.path
-            and isinstance(binding.value, (cst.Name, cst.Attribute))
-        )
+        plain = binding.kind == "assign" and not binding.path and isinstance(binding.value, (cst.Name, cst.Attribute))
         return self.qualified(binding.value) if plain and binding.value else None
 
 

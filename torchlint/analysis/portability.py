@@ -11,6 +11,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.cuda_guards import CudaGuards
+from torchlint.analysis.names import Scope
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
@@ -82,8 +83,7 @@ class Portability:
 
     def imports_torch(self) -> bool:
         """Without torch in the file, a ``.cuda()`` is somebody else's."""
-        scopes = self._module.nodes_of(cst.Import) or self._module.nodes_of(cst.ImportFrom)
-        return bool(scopes) and re.search(r"^\s*(import|from)\s+torch", self._module.text, re.MULTILINE) is not None
+        return re.search(r"^\s*(import|from)\s+torch", self._module.text, re.MULTILINE) is not None
 
     # -- uses ------------------------------------------------------------------------------------
 
@@ -232,9 +232,12 @@ class Portability:
         for guard in self._module.guards(binding.node):
             if guard.kind == "handler":
                 return True
-            if guard.kind == "test" and guard.condition is not None:
-                if self.guards.implies(guard.condition, not guard.holds):
-                    return True
+            if (
+                guard.kind == "test"
+                and guard.condition is not None
+                and self.guards.implies(guard.condition, not guard.holds)
+            ):
+                return True
         return False
 
     def _name_used(self, target: cst.Name) -> bool:
@@ -308,18 +311,13 @@ class Portability:
 
     def device_in_scope(self, node: cst.CSTNode) -> tuple[str, cst.CSTNode] | None:
         """A name that falls back to the CPU and that the place could use instead."""
-        scope = self._module.names.scope_at(node)
-        current = scope
+        current: Scope | None = self._module.names.scope_at(node)
         while current is not None:
             for name, bindings in current.bindings.items():
                 values = [self._module.evaluator.bound(b) for b in bindings]
-                falls_back = all(
-                    v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values
-                )
+                falls_back = all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values)
                 if falls_back and _is_device_word(name) and self._module.comes_before(bindings[0].node, node):
                     return name, bindings[0].node
-            if current.parent is None:
-                return None
             current = current.parent
         return None
 
@@ -330,5 +328,3 @@ class Portability:
 
 def _is_device_word(name: str) -> bool:
     return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_"))
-
-

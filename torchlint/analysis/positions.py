@@ -100,7 +100,5 @@ class Positions:
 def line_starts(text: str) -> list[int]:
     """Offsets at which lines begin; a line ends with LF, CRLF or CR, as in Python's own tokenizer."""
     starts = [0]
-    starts += [
-        i + 1 for i, char in enumerate(text) if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n")
-    ]
+    starts += [i + 1 for i, char in enumerate(text) if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n")]
     return starts

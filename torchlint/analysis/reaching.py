@@ -78,9 +78,7 @@ class Reaching:
         """The small statement or compound header in which a node is evaluated."""
         current: cst.CSTNode | None = node
         while current is not None:
-            if isinstance(current, ANCHORS) and (
-                current is not node or isinstance(node, cst.BaseSmallStatement)
-            ):
+            if isinstance(current, ANCHORS) and (current is not node or isinstance(node, cst.BaseSmallStatement)):
                 return current
             current = self._index.parents.get(current)
         return None
@@ -132,12 +130,8 @@ class Reaching:
             return name is parent.value
         if isinstance(parent, cst.Arg):
             return name is parent.value
-        if isinstance(
-            parent, (cst.Param, cst.FunctionDef, cst.ClassDef, cst.NameItem, cst.AsName, cst.ImportAlias)
-        ):
-            return name is not getattr(parent, "name", None) and not isinstance(
-                parent, (cst.AsName, cst.NameItem)
-            )
+        if isinstance(parent, (cst.Param, cst.FunctionDef, cst.ClassDef, cst.NameItem, cst.AsName, cst.ImportAlias)):
+            return name is not getattr(parent, "name", None) and not isinstance(parent, (cst.AsName, cst.NameItem))
         if isinstance(parent, cst.NamedExpr):
             return name is parent.value
         return not self._is_target(name)

@@ -57,9 +57,7 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.DATASET, origin=node, source=name)
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)
-        return replace(
-            inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
-        )
+        return replace(inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None)
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
@@ -180,9 +178,7 @@ def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
         where = moved_to(evaluator, node)
         dtype = keyword(node, "dtype")
         moved = base if where is None else replace(base, device=where, batch=False)
-        return replace(
-            moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False
-        )
+        return replace(moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False)
     if name in known.HOST_METHODS:
         return _host(base, node, known.HOST_METHODS[name])
     if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):

@@ -61,10 +61,11 @@ class Value:
     """What is proved about one expression.
 
     ``elements`` are the members of a tuple or list display, ``element`` is what every member is;
-    ``origin`` is the expression that made the object and ``source`` its name in words;
-    ``literal`` the text of a string or dtype; ``node`` the definition of a function or class, or the
-    display of a dict. ``readonly`` says that writing to an array may fail, ``unshareable`` that a tensor
-    cannot or must not share its memory (a memory map, negative strides, strings). ``batch`` marks what a data loader yielded and nobody has moved.
+    ``origin`` is the expression that made the object and ``source`` its name in words; ``literal`` the text
+    of a string or dtype; ``node`` the definition of a function or class, or the display of a dict.
+    ``readonly`` says that writing to an array may fail, ``unshareable`` that a tensor cannot or must not
+    share its memory (a memory map, negative strides, strings). ``batch`` marks what a data loader yielded
+    and nobody has moved.
     """
 
     kind: Kind = Kind.UNKNOWN

@@ -40,12 +40,8 @@ ARRAYS: dict[str, ArrayFact] = {
         "linspace logspace geomspace hanning hamming blackman bartlett kaiser",
         ArrayFact("float64", rank=1),
     ),
-    **_named(
-        "numpy", "full zeros_like ones_like empty_like full_like array tile repeat pad roll", ArrayFact()
-    ),
-    **_named(
-        "numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()
-    ),
+    **_named("numpy", "full zeros_like ones_like empty_like full_like array tile repeat pad roll", ArrayFact()),
+    **_named("numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()),
     **_named("numpy", "unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
     **_named("numpy", "fromfunction fromiter interp outer kron packbits unpackbits", ArrayFact()),
     **_named("numpy", "loadtxt genfromtxt", ArrayFact("float64")),
@@ -64,9 +60,7 @@ ARRAYS: dict[str, ArrayFact] = {
     ),
     **_named("numpy", "triu tril diag diagonal", _SHARED),
     **_named("numpy", "flip fliplr flipud rot90 memmap", _UNSHAREABLE),
-    **_named(
-        "numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()
-    ),
+    **_named("numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
     **_named("numpy.linalg", "inv pinv cholesky", ArrayFact()),
     "numpy.random.permutation": ArrayFact(),
     "cv2.imread": ArrayFact("uint8"),
@@ -92,7 +86,9 @@ ARRAYS: dict[str, ArrayFact] = {
         ArrayFact(),
     ),
     **_named(
-        "scipy.ndimage", "zoom rotate gaussian_filter shift affine_transform map_coordinates distance_transform_edt", ArrayFact()
+        "scipy.ndimage",
+        "zoom rotate gaussian_filter shift affine_transform map_coordinates distance_transform_edt",
+        ArrayFact(),
     ),
     **_named("scipy.special", "softmax expit logit", ArrayFact()),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
@@ -152,15 +148,12 @@ REDUCTIONS = frozenset(
 )
 
 # Methods of an ndarray.
-METHODS_FRESH = frozenset(
-    "copy flatten repeat clip round cumsum cumprod argsort take choose compress conj dot".split()
-)
+METHODS_FRESH = frozenset("copy flatten repeat clip round cumsum cumprod argsort take choose compress conj dot".split())
 METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap".split())
 ATTRIBUTES_VIEW = frozenset({"T", "real", "imag", "flat", "mT"})
 
 DTYPES = frozenset(
-    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 "
-    "bool".split()
+    "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool".split()
 )
 DTYPE_NAMES: dict[str, str] = {
     **{f"numpy.{name}": name for name in DTYPES},
@@ -186,8 +179,7 @@ DTYPE_NAMES: dict[str, str] = {
 # pandas: what makes frames and series, and which of their attributes and methods lead to an ndarray.
 FRAMES = frozenset(
     f"pandas.{n}"
-    for n in "read_csv read_excel read_parquet read_table read_json read_pickle read_hdf DataFrame concat "
-    "merge".split()
+    for n in "read_csv read_excel read_parquet read_table read_json read_pickle read_hdf DataFrame concat merge".split()
 )
 SERIES = frozenset({"pandas.Series", "pandas.to_datetime"})
 FRAME_METHODS = frozenset(
@@ -202,14 +194,16 @@ ARRAY_ANNOTATIONS = frozenset({"numpy.ndarray", "numpy.typing.NDArray"})
 # Functions that return several arrays of the same kind, in a list or tuple.
 ARRAY_LISTS = frozenset(
     f"numpy.{name}"
-    for name in "meshgrid array_split split hsplit vsplit dsplit nonzero histogram broadcast_arrays unravel_index".split()
+    for name in "meshgrid array_split split hsplit vsplit dsplit nonzero histogram broadcast_arrays "
+    "unravel_index".split()
 )
 SAMPLE_DATASETS = "sklearn.datasets."
 # Objects whose methods return ndarrays, by the beginning of the name that makes them.
 PRODUCERS: dict[str, frozenset[str]] = {
     **{
         f"sklearn.preprocessing.{name}": frozenset({"fit_transform", "transform", "inverse_transform"})
-        for name in "StandardScaler MinMaxScaler RobustScaler MaxAbsScaler Normalizer LabelEncoder OrdinalEncoder "
+        for name in "StandardScaler MinMaxScaler RobustScaler MaxAbsScaler Normalizer LabelEncoder "
+        "OrdinalEncoder "
         "QuantileTransformer PowerTransformer PolynomialFeatures".split()
     },
     "sklearn.decomposition.PCA": frozenset({"fit_transform", "transform", "inverse_transform"}),
@@ -220,7 +214,9 @@ SHAPE_ATTRIBUTES = frozenset("shape size ndim dtype nbytes itemsize strides".spl
 # Methods that write to the array they are called on.
 MUTATORS = frozenset("fill sort partition put resize setfield itemset setflags byteswap shuffle".split())
 WRITING_FUNCTIONS = frozenset(
-    "numpy.random.shuffle numpy.copyto numpy.put numpy.place numpy.putmask numpy.fill_diagonal random.shuffle cv2.rectangle "
-    "cv2.line cv2.circle cv2.putText cv2.polylines cv2.fillPoly cv2.drawContours cv2.ellipse cv2.normalize".split()
+    "numpy.random.shuffle numpy.copyto numpy.put numpy.place numpy.putmask numpy.fill_diagonal "
+    "random.shuffle cv2.rectangle "
+    "cv2.line cv2.circle cv2.putText cv2.polylines cv2.fillPoly cv2.drawContours cv2.ellipse "
+    "cv2.normalize".split()
 )
 CONSTANTS = frozenset("numpy.pi numpy.e numpy.inf numpy.nan math.pi math.e math.inf math.nan math.tau".split())

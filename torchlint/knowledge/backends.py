@@ -8,4 +8,12 @@ FLAGS = frozenset({BENCHMARK, DETERMINISTIC})
 # Calls that set both flags through arguments of these names.
 SETTERS = frozenset({"torch.backends.cudnn.flags", "pytorch_lightning.Trainer"})
 # What a comment, a docstring or a function's name says where the pair is meant.
-INTENT = ("per process", "within a process", "within one process", "on purpose", "deliberate", "intentional", "fastest det")
+INTENT = (
+    "per process",
+    "within a process",
+    "within one process",
+    "on purpose",
+    "deliberate",
+    "intentional",
+    "fastest det",
+)

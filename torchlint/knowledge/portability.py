@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 AVAILABLE = frozenset(
-    "torch.cuda.is_available torch.cuda.device_count torch.cuda.is_initialized torch.accelerator.is_available "
+    "torch.cuda.is_available torch.cuda.device_count torch.cuda.is_initialized "
+    "torch.accelerator.is_available "
     "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
 )
 # A condition on something with one of these words in its name asks for CUDA, or for its absence.

@@ -69,9 +69,7 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
 
 
 def _found(rule: RuleInfo) -> str:
-    section = re.search(
-        r"^## What it finds\n+(.+?)(?=\n\n|\n## |\Z)", rule.documentation, re.MULTILINE | re.DOTALL
-    )
+    section = re.search(r"^## What it finds\n+(.+?)(?=\n\n|\n## |\Z)", rule.documentation, re.MULTILINE | re.DOTALL)
     return " ".join(section[1].split()) if section else ""
 
 
@@ -116,9 +114,7 @@ def _related(number: int, path: str, evidence: Evidence) -> dict[str, Any]:
 
 def _fix(path: str, fix: Fix) -> dict[str, Any]:
     facts = {"safety": fix.safety.value, "caveat": fix.caveat}
-    replacements = [
-        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in fix.edits
-    ]
+    replacements = [{"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}} for edit in fix.edits]
     return {
         "description": {"text": fix.title},
         "artifactChanges": [{"artifactLocation": _artifact(path), "replacements": replacements}],

@@ -48,9 +48,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
-def _finding(
-    finding: Finding, lines: Sequence[str] | None, paint: Paint, rules: dict[str, RuleInfo] | None
-) -> str:
+def _finding(finding: Finding, lines: Sequence[str] | None, paint: Paint, rules: dict[str, RuleInfo] | None) -> str:
     # A notebook's lines count from each cell; a path's lines say nothing about them.
     known = lines if lines is not None and finding.cell is None else ()
     shown = rows(known, finding.span)
@@ -92,9 +90,7 @@ def _marked(row: Row | None, margin: int, paint: Paint, color: str) -> list[str]
     return [source, f"{_gutter('', margin, paint)} {marks}"]
 
 
-def _evidence(
-    evidence: Evidence, lines: Sequence[str], before: int | None, margin: int, paint: Paint
-) -> list[str]:
+def _evidence(evidence: Evidence, lines: Sequence[str], before: int | None, margin: int, paint: Paint) -> list[str]:
     row = point(lines, evidence.line, evidence.column)
     text = visible(evidence.text)
     if row is None:

@@ -20,16 +20,16 @@ _CHOOSE = (
 class BenchmarkWithDeterministic(Rule):
     """
     ## What it finds
-    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path through the
-    code, also when a function that is called sets one of them; `cudnn.flags(benchmark=True, deterministic=True)`; and
-    Lightning's `Trainer(benchmark=True, deterministic=True)`.
+    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path
+    through the code, also when a function that is called sets one of them; `cudnn.flags(benchmark=True,
+    deterministic=True)`; and Lightning's `Trainer(benchmark=True, deterministic=True)`.
 
     ## Why it costs
-    Neither flag overrides the other. `deterministic` leaves only the deterministic algorithms, and `benchmark` times
-    those and takes the fastest. So the program pays for both: the search, and the slower algorithms (1.54 s against
-    3.67 s for one transposed convolution, espnet/espnet#3041). And it does not get what `deterministic` is for: two
-    algorithms that are nearly as fast may swap places in the next process, and their roundings differ
-    (pytorch/pytorch#15359).
+    Neither flag overrides the other. `deterministic` leaves only the deterministic algorithms, and
+    `benchmark` times those and takes the fastest. So the program pays for both: the search, and the slower
+    algorithms (1.54 s against 3.67 s for one transposed convolution, espnet/espnet#3041). And it does not get
+    what `deterministic` is for: two algorithms that are nearly as fast may swap places in the next process,
+    and their roundings differ (pytorch/pytorch#15359).
 
     ## Instead
     Flagged:
@@ -57,16 +57,17 @@ class BenchmarkWithDeterministic(Rule):
     ```
 
     ## When to leave it
-    Where results need to agree within a process only: say so in a comment ("deterministic per process"), and the
-    rule is silent. So it is for code that runs on ROCm, in tests, where a condition decides between the two, and where
-    a later write takes one of them back. Writes in other files are not seen.
+    Where results need to agree within a process only: say so in a comment ("deterministic per process"), and
+    the rule is silent. So it is for code that runs on ROCm, in tests, where a condition decides between the
+    two, and where a later write takes one of them back. Writes in other files are not seen.
 
     ## Fix safety
-    No fix is offered: only the author knows which of the two was wanted. Both alternatives change which algorithms run,
-    and with them the last bits of results.
+    No fix is offered: only the author knows which of the two was wanted. Both alternatives change which
+    algorithms run, and with them the last bits of results.
 
     ## Confirmed by
-    Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs time.
+    Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs
+    time.
 
     ## Sources
     - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 class TensorCopiesNdarray(Rule):
     """
     ## What it finds
-    `torch.tensor(a)` where `a` is proved to be a NumPy array: by the call that made it, through names, attributes,
-    functions of the file, loops and annotations. Also `torch.Tensor(a)` and `torch.FloatTensor(a)` where the array is
-    not float32 and the tensor is then moved.
+    `torch.tensor(a)` where `a` is proved to be a NumPy array: by the call that made it, through names,
+    attributes, functions of the file, loops and annotations. Also `torch.Tensor(a)` and
+    `torch.FloatTensor(a)` where the array is not float32 and the tensor is then moved.
 
     ## Why it costs
-    `torch.tensor` always copies. For 4.8 million float32 values that is 930 µs, against 1.7 µs for `torch.as_tensor`,
-    which shares the memory (PyTorch 2.13, NumPy 2.4, two CPU cores). Followed by `.to(device)` the copy is made on
-    the host only to be transferred and thrown away; `torch.tensor(a, device=device)` transfers from the array itself.
+    `torch.tensor` always copies. For 4.8 million float32 values that is 930 µs, against 1.7 µs for
+    `torch.as_tensor`, which shares the memory (PyTorch 2.13, NumPy 2.4, two CPU cores). Followed by
+    `.to(device)` the copy is made on the host only to be transferred and thrown away; `torch.tensor(a,
+    device=device)` transfers from the array itself.
 
     ## Instead
     Flagged:
@@ -49,18 +50,20 @@ class TensorCopiesNdarray(Rule):
     ```
 
     ## When to leave it
-    Where the copy protects somebody: the array is a buffer that is filled again, is written to or read later while the
-    tensor is changed in place, is read-only, or becomes a parameter or a buffer of a module. The rule is silent in all of
-    these as far as they are in sight. It is silent, too, for lists, numbers, NumPy scalars and tensors, and where a `dtype=`
-    converts anyway. An array from pandas 3 is read-only: `torch.as_tensor` warns about it, and a tensor that shares it must
-    not be written to.
+    Where the copy protects somebody: the array is a buffer that is filled again, is written to or read later
+    while the tensor is changed in place, is read-only, or becomes a parameter or a buffer of a module. The
+    rule is silent in all of these as far as they are in sight. It is silent, too, for lists, numbers, NumPy
+    scalars and tensors, and where a `dtype=` converts anyway. An array from pandas 3 is read-only:
+    `torch.as_tensor` warns about it, and a tensor that shares it must not be written to.
 
     ## Fix safety
     No fix is offered yet. `device=` in the call is safe: the result never shares memory with the array.
-    `torch.as_tensor` is safe where nobody else can hold the array; otherwise tensor and array share memory afterwards.
+    `torch.as_tensor` is safe where nobody else can hold the array; otherwise tensor and array share memory
+    afterwards.
 
     ## Confirmed by
-    The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the step.
+    The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the
+    step.
 
     ## Sources
     - [torch.tensor](https://docs.pytorch.org/docs/stable/generated/torch.tensor.html)
@@ -132,7 +135,9 @@ class TensorCopiesNdarray(Rule):
 
         dtype = ", dtype=..." if copy.converts else ""
         shared = f"`torch.as_tensor({data}{dtype})`"
-        readonly = "; pandas may hand out read-only memory: do not write to the tensor then" if copy.array.readonly else ""
+        readonly = (
+            "; pandas may hand out read-only memory: do not write to the tensor then" if copy.array.readonly else ""
+        )
         if copy.moved is not None and is_blocking(copy.moved):
             if copy.array.readonly:
                 readonly = "; it also suits the read-only memory that pandas may hand out"

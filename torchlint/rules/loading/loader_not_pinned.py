@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 class LoaderNotPinned(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved to an
-    accelerator in the same file: in a loop over it, in a function it is passed to, in a method that reads the
-    attribute it is kept in. A device chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts.
+    A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved
+    to an accelerator in the same file: in a loop over it, in a function it is passed to, in a method that
+    reads the attribute it is kept in. A device chosen at run time (`"cuda" if torch.cuda.is_available() else
+    "cpu"`) counts.
 
     ## Why it costs
-    The driver stages a transfer from pageable memory through a pinned buffer of its own, and such a copy cannot run
-    beside computation. With `pin_memory=True` the loader pins in a background thread, and the copy runs at full speed;
-    together with `non_blocking=True` it is asynchronous. One published measurement is 8 to 10 % of an epoch on an RTX 2080
-    (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is small.
+    The driver stages a transfer from pageable memory through a pinned buffer of its own, and such a copy
+    cannot run beside computation. With `pin_memory=True` the loader pins in a background thread, and the copy
+    runs at full speed; together with `non_blocking=True` it is asynchronous. One published measurement is 8
+    to 10 % of an epoch on an RTX 2080 (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is
+    small.
 
     ## Instead
     Flagged:
@@ -54,14 +56,15 @@ class LoaderNotPinned(Rule):
     ```
 
     ## When to leave it
-    On hosts short of memory, or in containers that limit locked memory. The rule speaks at `info` where there are no
-    worker processes, since the main thread would then pin, and for loaders that only feed an evaluation. It is silent
-    where `**kwargs` or a wrapper may settle the matter out of sight, for loaders of other libraries, for batches that
-    cannot be pinned (sparse, nested, already on the device, objects without `pin_memory`), and on MPS and XLA.
+    On hosts short of memory, or in containers that limit locked memory. The rule speaks at `info` where there
+    are no worker processes, since the main thread would then pin, and for loaders that only feed an
+    evaluation. It is silent where `**kwargs` or a wrapper may settle the matter out of sight, for loaders of
+    other libraries, for batches that cannot be pinned (sparse, nested, already on the device, objects without
+    `pin_memory`), and on MPS and XLA.
 
     ## Fix safety
-    No fix is offered yet. Adding `pin_memory=torch.cuda.is_available()` keeps the batches as they are where they
-    consist of plain CPU tensors; a custom batch object may behave differently.
+    No fix is offered yet. Adding `pin_memory=torch.cuda.is_available()` keeps the batches as they are where
+    they consist of plain CPU tensors; a custom batch object may behave differently.
 
     ## Confirmed by
     Tensors that enter `.to` are not pinned, and the time of pageable copies is a material share of the step.

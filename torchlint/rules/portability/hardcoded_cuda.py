@@ -21,14 +21,14 @@ class HardcodedCuda(Rule):
     """
     ## What it finds
     A device that is CUDA whatever the machine has: `.cuda()`, `.to("cuda")`, `device="cuda:0"`,
-    `torch.device("cuda")`, `torch.cuda.FloatTensor(..)`, a default tensor type of CUDA, or a constant that is used as a
-    device, where nothing on the way there has asked for CUDA. Defaults that a caller or a user can replace are shown at
-    `info`.
+    `torch.device("cuda")`, `torch.cuda.FloatTensor(..)`, a default tensor type of CUDA, or a constant that is
+    used as a device, where nothing on the way there has asked for CUDA. Defaults that a caller or a user can
+    replace are shown at `info`.
 
     ## Why it costs
-    Without CUDA the line raises ("Torch not compiled with CUDA enabled"). With several devices a fixed index sends
-    every process to the first one, where they share memory and time. In `forward`, a tensor made on the current
-    device while the module lives on another has to be copied between devices, or raises.
+    Without CUDA the line raises ("Torch not compiled with CUDA enabled"). With several devices a fixed index
+    sends every process to the first one, where they share memory and time. In `forward`, a tensor made on the
+    current device while the module lives on another has to be copied between devices, or raises.
 
     ## Instead
     Flagged:
@@ -57,16 +57,16 @@ class HardcodedCuda(Rule):
     `torch.accelerator.current_accelerator()` names the accelerator, whichever it is.
 
     ## When to leave it
-    In programs that cannot do without CUDA. The rule sees the usual signs and is then silent for the whole file: imports
-    of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and graphs, extensions built from
-    CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the top says so, too. It knows guards by `if`,
-    ternary, early return, assert, `try`, decorators and skip marks, through variables and options that carry them,
-    and in all callers of a function in the file. Indices from ranks and options, `device_type=`, comparisons and
-    messages are not devices.
+    In programs that cannot do without CUDA. The rule sees the usual signs and is then silent for the whole
+    file: imports of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and
+    graphs, extensions built from CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the
+    top says so, too. It knows guards by `if`, ternary, early return, assert, `try`, decorators and skip
+    marks, through variables and options that carry them, and in all callers of a function in the file.
+    Indices from ranks and options, `device_type=`, comparisons and messages are not devices.
 
     ## Fix safety
-    No fix is offered yet. On a machine with CUDA `.to(device)` does the same as `.cuda()`; without it, an error becomes
-    a slow run, which is why such a fix counts as unsafe.
+    No fix is offered yet. On a machine with CUDA `.to(device)` does the same as `.cuda()`; without it, an
+    error becomes a slow run, which is why such a fix counts as unsafe.
 
     ## Confirmed by
     One step with CUDA hidden fails at the line.

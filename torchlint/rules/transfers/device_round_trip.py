@@ -21,8 +21,8 @@ class DeviceRoundTrip(Rule):
     be one expression, run through variables on one path, or pass NumPy on the way.
 
     ## Why it costs
-    Each direction is a transfer, and the copy to the host waits until the device has finished everything queued
-    before it. The device then idles while the CPU works and while the copy back is made. PyTorch's
+    Each direction is a transfer, and the copy to the host waits until the device has finished everything
+    queued before it. The device then idles while the CPU works and while the copy back is made. PyTorch's
     performance tuning guide lists such synchronisations among the first things to remove.
 
     ## Instead
@@ -49,8 +49,8 @@ class DeviceRoundTrip(Rule):
     ## When to leave it
     Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
     `pack_padded_sequence`, saving, printing. The rule knows those by their absence from its tables and says
-    nothing. Neither does it where a comment beside the lines names the reason (an operation missing on a backend,
-    determinism, memory), in exception handlers, or for modules.
+    nothing. Neither does it where a comment beside the lines names the reason (an operation missing on a
+    backend, determinism, memory), in exception handlers, or for modules.
 
     ## Fix safety
     No fix is offered yet. Dropping both moves keeps the mathematics, but CPU and GPU kernels may round
@@ -58,8 +58,8 @@ class DeviceRoundTrip(Rule):
     the one that the Python number would give.
 
     ## Confirmed by
-    A copy from the device followed, in the same step, by a copy to it of data derived from the first: both are
-    counted with their bytes, and the time the device idles in between is measured.
+    A copy from the device followed, in the same step, by a copy to it of data derived from the first: both
+    are counted with their bytes, and the time the device idles in between is measured.
 
     ## Sources
     - [PyTorch performance tuning guide](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)
