@@ -132,7 +132,7 @@ def test_a_commit_of_bad_code_fails_and_says_where_and_why(project: Project) -> 
 
 
 def test_a_commit_of_a_file_that_does_not_parse_fails(project: Project) -> None:
-    project.stage("broken.py", "import torch\nx = (\n")
+    project.stage("broken.py", "import torch\nx = torch.zeros(3).cuda(\n")
     done = project.commit_hook()
     assert done.returncode == 1, done.stdout + done.stderr
     assert "syntax-error" in done.stdout

@@ -152,7 +152,7 @@ class CudaGuards:
     ) -> bool:
         operator, right = target.operator, target.comparator
         named = [str(literal(side)) for side in (left, right) if isinstance(literal(side), str)]
-        if any(name.startswith("cuda") for name in named):
+        if any(name.startswith(("cuda", "gpu")) for name in named):
             return holds is isinstance(operator, (cst.Equal, cst.In))
         if any(name in ("cpu", "mps") for name in named):
             return holds is isinstance(operator, (cst.NotEqual, cst.NotIn))

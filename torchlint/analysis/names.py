@@ -142,7 +142,7 @@ class Names:
             return None
         bindings = self.bindings(node)
         if not bindings:
-            return f"builtins.{node.value}" if self.is_builtin(node) else None
+            return f"builtins.{node.value}" if node.value in _NEVER_SHADOWED or self.is_builtin(node) else None
         names = {self._binding_name(binding) for binding in bindings if not _is_fallback(binding)}
         return names.pop() if len(names) == 1 else _submodule_root(bindings, node.value)
 
@@ -180,6 +180,11 @@ def _submodule_root(bindings: list[Binding], name: str) -> str | None:
     agreed = all(b.kind == "import" and b.qualified == name for b in bindings)
     return name if agreed else None
 
+
+# Builtins that no star import of an array library replaces (NumPy and torch do export their own `sum` or `range`).
+_NEVER_SHADOWED = frozenset(
+    "enumerate zip len print iter next map isinstance property staticmethod classmethod super getattr dict list tuple exec".split()
+)
 
 # Public names for things that libraries also export elsewhere.
 _ALIASES = {

@@ -125,8 +125,9 @@ class Portability:
         if name == "torch.device":
             return self._device(call, index)
         if name in known.AUTOCAST:
-            off = literal(keyword(call, "enabled")) is False
-            return CudaUse(call, "device", overridable=True) if arg.keyword is None and not off else None
+            switched = keyword(call, "enabled")  # a condition there, or False, decides instead
+            always = arg.keyword is None and (switched is None or literal(switched) is True)
+            return CudaUse(call, "device", overridable=True) if always else None
         if name == "torch.set_default_device":
             return CudaUse(call, "device", index=index)
         if self._is_default(call, arg, name):
@@ -143,11 +144,12 @@ class Portability:
         if number is not None and not isinstance(number, cst.Integer):
             return None
         parent = self._module.parent(call)
-        if isinstance(parent, cst.Param):
-            return CudaUse(call, "device", overridable=True, index=index)
+        if isinstance(parent, cst.Attribute):
+            return None  # `torch.device("cuda").type` is only compared
         if isinstance(parent, cst.Assign) and self._corrected(parent):
             return None
-        return CudaUse(call, "device", index=index or number is not None)
+        default = isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        return CudaUse(call, "device", overridable=default, index=index or number is not None)
 
     def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
         """A default that a user or caller can override, of an option that chooses a device."""
@@ -212,7 +214,18 @@ class Portability:
         if not isinstance(target, cst.Name) or not self._name_used(target):
             return None
         replaced = self._module.function_of(node) is None and self._executes_settings()
+        replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
         return CudaUse(node, "constant", overridable=replaced, index=index)
+
+    def _fills_in(self, assign: cst.Assign) -> bool:
+        """``if device is None: device = "cuda"``: a default that the caller can override."""
+        target = assign.targets[0].target
+        if not isinstance(target, cst.Name):
+            return False
+        tests = [g.condition for g in self._module.guards(assign) if g.kind == "test" and g.condition is not None]
+        return any(
+            isinstance(part, cst.Name) and part.value == target.value for test in tests for part in descendants(test)
+        )
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
