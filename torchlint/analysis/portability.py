@@ -148,7 +148,10 @@ class Portability:
             return None  # `torch.device("cuda").type` is only compared
         if isinstance(parent, cst.Assign) and self._corrected(parent):
             return None
-        default = isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
+        default = (
+            instead or isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        )
         return CudaUse(call, "device", overridable=default, index=index or number is not None)
 
     def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
