@@ -183,7 +183,8 @@ def _submodule_root(bindings: list[Binding], name: str) -> str | None:
 
 # Builtins that no star import of an array library replaces (NumPy and torch do export their own `sum` or `range`).
 _NEVER_SHADOWED = frozenset(
-    "enumerate zip len print iter next map isinstance property staticmethod classmethod super getattr dict list tuple exec".split()
+    "enumerate zip len print iter next map isinstance property staticmethod classmethod super getattr dict list tuple "
+    "exec".split()
 )
 
 # Public names for things that libraries also export elsewhere.
