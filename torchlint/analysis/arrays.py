@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis import frames
 from torchlint.analysis.calls import argument, keyword, literal, positional
 from torchlint.analysis.values import SCALAR, UNKNOWN, Kind, Value, row
 from torchlint.knowledge import arrays as known
@@ -45,23 +46,8 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name == "PIL.Image.open":
         return Value(Kind.IMAGE, origin=node, source=name)
     if name in known.SPLITTERS:
-        return _split(evaluator, node, name)
-    return _opened(node, name)
-
-
-def _opened(node: cst.Call, name: str) -> Value | None:
-    """Archives, sample datasets, and objects whose methods give arrays."""
-    array = Value(Kind.NDARRAY, fresh=True, origin=node, source=name)
-    if name == "scipy.io.loadmat":
-        return Value(Kind.DICT, element=array, origin=node, source=name)
-    if name == "h5py.File":
-        return Value(Kind.INSTANCE, origin=node, source=name)
-    if name.startswith(known.SAMPLE_DATASETS):
-        if name.rpartition(".")[2].startswith("make_") or literal(keyword(node, "return_X_y")) is True:
-            return Value(Kind.TUPLE, element=array, origin=node)
-        return Value(Kind.INSTANCE, origin=node, source=name)
-    made = any(name.startswith(prefix) for prefix in known.PRODUCERS)
-    return Value(Kind.INSTANCE, origin=node, source=name) if made else None
+        return frames.split(evaluator, node, name)
+    return frames.opened(node, name)
 
 
 def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
@@ -208,20 +194,6 @@ def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name
     return Value(Kind.NDARRAY, rank=rank, fresh=True, origin=node, source=name)
 
 
-def _split(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
-    """``train_test_split`` gives two of whatever kind each array has."""
-    members: list[Value] = []
-    for arg in node.args:
-        if arg.star:
-            return UNKNOWN
-        if arg.keyword is None:
-            given = evaluator.value(arg.value)
-            kept = given.kind in (Kind.NDARRAY, Kind.FRAME, Kind.SERIES)
-            part = replace(given, fresh=True, origin=node, source=name) if kept else UNKNOWN
-            members += [part, part]
-    return Value(Kind.TUPLE, elements=tuple(members), origin=node)
-
-
 def dtype_of(evaluator: Evaluator, node: cst.CSTNode) -> str | None:
     """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``."""
     value = evaluator.value(node)
@@ -244,16 +216,11 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
         return SCALAR if name in ("size", "ndim", "itemsize", "nbytes") else UNKNOWN
     if base.kind in (Kind.FRAME, Kind.SERIES):
         if name == "values":
-            return _from_pandas(base, node)
+            return frames.from_pandas(base, node)
         return replace(base, literal="indexer") if name in ("iloc", "loc") else UNKNOWN
     if base.kind is Kind.INSTANCE and (base.source or "").startswith(known.SAMPLE_DATASETS):
         return Value(Kind.NDARRAY, fresh=False, origin=node, source=base.source) if name in ("data", "target") else None
     return None
-
-
-def _from_pandas(base: Value, node: cst.CSTNode) -> Value:
-    rank = 1 if base.kind is Kind.SERIES else None
-    return Value(Kind.NDARRAY, rank=rank, readonly=True, origin=node, source="pandas .values")
 
 
 def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
@@ -263,20 +230,16 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
     if base.kind is Kind.NDARRAY:
         return _array_method(evaluator, base, node, name)
     if base.kind in (Kind.FRAME, Kind.SERIES):
-        return _frame_method(base, node, name)
+        return frames.method(base, node, name)
     if base.kind is Kind.GENERATOR:
         return _drawn(evaluator, node, f"Generator.{name}", name) or UNKNOWN
-    if base.kind is Kind.INSTANCE and base.source and _produces(base.source, name):
+    if base.kind is Kind.INSTANCE and base.source and frames.produces(base.source, name):
         return Value(Kind.NDARRAY, fresh=True, origin=node, source=f"{base.source}.{name}")
     if base.kind is Kind.IMAGE:
         return base if name in ("convert", "resize", "crop", "rotate", "transpose") else UNKNOWN
     if name == "to_numpy":
         return Value(Kind.NDARRAY, readonly=True, origin=node, source=".to_numpy()")
     return None
-
-
-def _produces(source: str, name: str) -> bool:
-    return any(source.startswith(prefix) and name in methods for prefix, methods in known.PRODUCERS.items())
 
 
 def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
@@ -318,38 +281,18 @@ def _reshaped(node: cst.Call, name: str) -> int | None:
     return None
 
 
-def _frame_method(base: Value, node: cst.Call, name: str) -> Value:
-    if name == "to_numpy":
-        return _from_pandas(base, node)
-    return base if name in known.FRAME_METHODS else UNKNOWN
-
-
 def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value | None:
     """Indexing of arrays and frames; None for other bases."""
     if base.kind is Kind.NDARRAY:
         return _indexed(evaluator, base, node)
     if base.kind in (Kind.FRAME, Kind.SERIES):
-        return _frame_part(base, node)
+        return frames.part(base, node)
     if base.kind is Kind.INSTANCE and base.source == "h5py.File":
         return replace(base, source="h5py.Dataset")
     if base.kind is Kind.INSTANCE and base.source == "h5py.Dataset":
         sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
         return Value(Kind.NDARRAY, fresh=True, origin=node, source="h5py.Dataset") if sliced else UNKNOWN
     return None
-
-
-def _frame_part(base: Value, node: cst.Subscript) -> Value:
-    """A part of a frame is a frame or a series, which count alike, unless it may be one element."""
-    sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
-    index = node.slice[0].slice
-    listed = isinstance(index, cst.Index) and isinstance(index.value, (cst.List, cst.Comparison))
-    plain = replace(base, literal=None)
-    if base.kind is Kind.SERIES:
-        return plain if sliced or listed else UNKNOWN
-    if base.literal == "indexer":
-        return plain if sliced or listed or len(node.slice) == 1 else UNKNOWN
-    column = isinstance(index, cst.Index) and isinstance(literal(index.value), str)
-    return replace(plain, kind=Kind.SERIES) if column else plain
 
 
 def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
