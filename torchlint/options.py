@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from torchlint import __version__
 from torchlint.config import FAIL_ON
+from torchlint.report import FORMATS
 
 COMMANDS = ("check", "rule", "rules", "completion")
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 _EXAMPLES = """\
 examples:
   torchlint                          lint the current folder
