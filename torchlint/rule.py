@@ -101,7 +101,7 @@ class Rule:
                 span=self.module.span(node),
                 message=message,
                 heat=heat,
-                evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column))),
+                evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column, e.text))),
                 fix=fix,
             )
         )

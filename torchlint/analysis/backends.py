@@ -81,7 +81,7 @@ class _FlagFlow(Forward[State]):
         self._scope = str(len(stack)) + getattr(getattr(owner, "name", None), "value", "")
 
     def join(self, one: State, other: State) -> State:
-        return _bounded(one | other)
+        return self._bounded(one | other)
 
     def transfer(self, statement: cst.CSTNode, state: State) -> State:
         for call in _calls_in(statement):
@@ -98,7 +98,16 @@ class _FlagFlow(Forward[State]):
         inner = _FlagFlow(self._backends, function, self._stack)
         inner.run(function.body, state)
         left: State = frozenset().union(*inner.exits) if inner.exits else frozenset()
-        return _bounded(left) if left else state
+        return self._bounded(left) if left else state
+
+    def _bounded(self, state: State) -> State:
+        """Too many paths: forget the conditions, which merges most of them, and keep the first few."""
+        if len(state) <= _PATHS:
+            return state
+        order = self._backends.module.order
+        merged = frozenset(replace(path, conditions=frozenset()) for path in state)
+        first = sorted(merged, key=lambda p: sorted((w.flag, str(w.value), order(w.node)) for w in p.writes))
+        return frozenset(first[:_PATHS])
 
     def assume(self, test: cst.BaseExpression, holds: bool, state: State) -> State | None:
         left = frozenset(p for path in state if (p := self._assumed(test, holds, path)) is not None)
@@ -138,13 +147,6 @@ def _plain(node: cst.BaseExpression, code: object) -> str:
     return str(code(inner))  # type: ignore[operator]
 
 
-def _bounded(state: State) -> State:
-    """Too many paths: forget the conditions, which merges most of them."""
-    if len(state) <= _PATHS:
-        return state
-    return frozenset(list(frozenset(replace(path, conditions=frozenset()) for path in state))[:_PATHS])
-
-
 def _calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
     """The calls that a statement, or the header of a compound one, makes itself."""
     if isinstance(statement, _DEFINITIONS):
@@ -170,14 +172,18 @@ class Backends:
     def conflicts(self) -> list[Conflict]:
         """Every pair of writes that leaves both flags True at the end of some way through the code."""
         found: dict[cst.CSTNode, Conflict] = {}
+        order = self.module.order
         for root in self._roots():
             flow = _FlagFlow(self, root, ())
             body = root.body if isinstance(root, cst.FunctionDef) else root
             flow.run(body, frozenset({Path()}))
             for path in (p for state in flow.exits for p in state if p.completed is not None):
                 conflict = self._conflict(path)
-                found.setdefault(conflict.later, conflict)
-        return [c for c in found.values() if not self._meant(c)]
+                known_one = found.get(conflict.later)
+                if known_one is None or order(conflict.earlier) < order(known_one.earlier):
+                    found[conflict.later] = conflict
+        ordered = sorted(found.values(), key=lambda c: order(c.later))
+        return [c for c in ordered if not self._meant(c)]
 
     def sets_both(self, call: cst.Call) -> bool:
         """``cudnn.flags(..)`` or Lightning's ``Trainer(..)`` with both arguments True."""

@@ -16,8 +16,6 @@ from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-FunctionNode = (cst.FunctionDef, cst.Lambda)
-
 
 @dataclass(frozen=True)
 class Body:

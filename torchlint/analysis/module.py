@@ -109,6 +109,10 @@ class SourceModule:
     def _order(self) -> dict[cst.CSTNode, int]:
         return {node: i for i, node in enumerate(descendants(self.tree))}
 
+    def order(self, node: cst.CSTNode) -> int:
+        """The place of a node in the text, as a number that only means something beside others."""
+        return self._order[node]
+
     def comes_before(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """In the text, ``one`` begins before ``other``."""
         return self._order[one] < self._order[other]

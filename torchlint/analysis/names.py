@@ -192,7 +192,6 @@ _ALIASES = {
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
     "torch.autograd.variable.Variable": "torch.autograd.Variable",
-    "torch.functional": "torch.functional",
     "numpy.core": "numpy",
     "lightning.pytorch": "pytorch_lightning",
     "lightning": "pytorch_lightning",

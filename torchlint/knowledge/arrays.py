@@ -28,7 +28,6 @@ def _named(prefix: str, names: str, fact: ArrayFact) -> dict[str, ArrayFact]:
     return {f"{prefix}.{name}": fact for name in names.split()}
 
 
-_FLOAT = ArrayFact("float64")
 _SHARED = ArrayFact(fresh=False)
 _UNSHAREABLE = ArrayFact(fresh=False, unshareable=True)
 

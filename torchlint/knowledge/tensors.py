@@ -45,8 +45,7 @@ NOT_TENSOR_FUNCTIONS = frozenset(
 # Functions that return a tuple of tensors (or of lists of them).
 TUPLE_FUNCTIONS = frozenset(
     f"torch.{name}"
-    for name in "max_ min_ sort topk unbind split chunk meshgrid svd qr eig mode kthvalue unique_ "
-    "broadcast_tensors".split()
+    for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()
 )
 # Methods that return neither a tensor nor anything on the device.
 HOST_METHODS = {

@@ -112,5 +112,5 @@ class LoaderNotPinned(Rule):
         )
 
     def _evidence(self, loader: UnpinnedLoader) -> list[Evidence]:
-        moves = {getattr(m.move.func, "attr", m.move) for m in loader.moves}
-        return [self.module.evidence(move, "a batch is moved to the accelerator here") for move in moves][:5]
+        moves = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in loader.moves)
+        return [self.module.evidence(move, "a batch is moved to the accelerator here") for move in list(moves)[:5]]
