@@ -97,6 +97,21 @@ def test_encodings_and_newlines_do_not_hide_a_finding(data: bytes) -> None:
     assert [rule for rule, _ in found(data)] == ["TL201"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def g(x):\n    return(yield)if x else'a'\n",
+        "x = '\\N{no such name}' + torch.device('\\x')\n",
+        "x = torch.device('\\d')\n",
+        "def g(): return\\\n1\n",
+        "x = torch.zeros(" + "9" * 5_000 + ")\n",
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_odd_strings_and_spacing_neither_fail_nor_warn(code: str) -> None:
+    assert not lint_source(GUILTY + code, "code.py").problems
+
+
 def test_rules_can_be_chosen_and_ignored_by_file() -> None:
     assert found(GUILTY, Config(ignore=("transfers",))) == []
     assert found(GUILTY, Config(select=("TL4",))) == []

@@ -8,6 +8,7 @@ rules and files go on.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -90,7 +91,8 @@ def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[
     if suppressions.skip_file:
         return file.result()
     if survivors:
-        with _deep_recursion():
+        with _deep_recursion(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             problem_in_file = _run(file, text, survivors, suppressions)
         if problem_in_file is not None:
             return problem_in_file

@@ -90,11 +90,12 @@ def literal(node: cst.CSTNode | None) -> object:
     """The value of a literal ``True``, ``None``, number or plain string; ``...`` for anything else."""
     if isinstance(node, cst.Name) and node.value in ("True", "False", "None"):
         return {"True": True, "False": False, "None": None}[node.value]
-    if isinstance(node, (cst.Integer, cst.Float)):
-        return node.evaluated_value
-    if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
-        text = node.evaluated_value
-        return text if isinstance(text, str) else ...
+    if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.ConcatenatedString)):
+        try:
+            found = node.evaluated_value
+        except (SyntaxError, ValueError):
+            return ...  # a malformed escape or thousands of digits, which only compiling would have found
+        return found if isinstance(found, (str, int, float)) else ...
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         inner = literal(node.expression)
         return -inner if isinstance(inner, (int, float)) else ...

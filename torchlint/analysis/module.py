@@ -54,7 +54,7 @@ class SourceModule:
         gc.disable()  # a parse makes nothing but live objects: collecting doubles its time
         try:
             tree = cst.parse_module(text)
-        except cst.ParserSyntaxError as error:
+        except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
             raise syntax_problem(text, error) from None
         finally:
             if enabled:
