@@ -210,3 +210,14 @@ def test_the_second_run_uses_the_cache_and_says_the_same(capsys: pytest.CaptureF
     assert list((folder / ".torchlint_cache").glob("*.json"))
     main(["--output-format", "json", "."])
     assert capsys.readouterr().out == first
+
+
+def test_two_runs_at_once_on_one_cache_agree_and_leave_it_usable(folder: Path) -> None:
+    for i in range(30):
+        (folder / f"f{i}.py").write_text(GUILTY, encoding="utf-8")
+    command = [*TORCHLINT, "--output-format", "json", "."]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    reports = {run.communicate(timeout=60)[0] for run in runs}
+    assert len(reports) == 1
+    assert not list((folder / ".torchlint_cache").glob(".writing-*"))
+    assert torchlint("--output-format", "json", ".").stdout in reports
