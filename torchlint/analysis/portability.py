@@ -144,8 +144,8 @@ class Portability:
         if number is not None and not isinstance(number, cst.Integer):
             return None
         parent = self._module.parent(call)
-        if isinstance(parent, cst.Attribute):
-            return None  # `torch.device("cuda").type` is only compared
+        if isinstance(parent, (cst.Attribute, cst.Comparison, cst.ComparisonTarget)):
+            return None  # `torch.device("cuda").type`, `device == torch.device("cuda")`: only compared
         if isinstance(parent, cst.Assign) and self._corrected(parent):
             return None
         instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)

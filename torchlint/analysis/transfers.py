@@ -12,6 +12,7 @@ from torchlint.analysis.calls import keyword, method, positional, receiver
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge import transfers as known
+from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -72,6 +73,17 @@ class Transfers:
             return value.device is not Device.CPU
         last = (dotted(node) or "").rpartition(".")[2].lower()
         return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not known.DEVICE_WORDS.isdisjoint(last.split("_"))
+
+    def is_cuda_type(self, node: cst.CSTNode | None) -> bool:
+        """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
+        if isinstance(node, cst.IfExp):
+            return self.is_cuda_type(node.body) or self.is_cuda_type(node.orelse)
+        if isinstance(node, cst.Attribute):
+            return LEGACY.get(self._module.qualified(node) or "") == "cuda"
+        if isinstance(node, cst.Name):
+            values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
+            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v) for v in values)
+        return False
 
     def _brought(self, call: cst.Call) -> cst.BaseExpression | None:
         """What a call brings to an accelerator; None when it brings nothing there."""

@@ -79,7 +79,7 @@ class LoaderNotPinned(Rule):
     name = "loader-not-pinned"
     summary = "A data loader feeds an accelerator from pageable memory"
     severity = Severity.WARNING
-    triggers = ((b"DataLoader",), (b".to(", b".cuda("))
+    triggers = ((b"DataLoader",), (b".to(", b".cuda"))
     recipe = Recipe("arguments", "run", "tensors entering `.to` are not pinned; pageable copies and their time")
 
     def visit_Call(self, node: cst.Call) -> None:
