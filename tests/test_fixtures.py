@@ -25,12 +25,19 @@ def test_marked_lines_are_found_and_all_others_are_silent(path: Path) -> None:
 
 
 @each_file
-def test_suppressing_every_finding_silences_every_finding(path: Path) -> None:
+def test_two_runs_agree(path: Path) -> None:
+    data = path.read_bytes()
+    assert harness.lint(data, path) == harness.lint(data, path)
+
+
+@pytest.mark.parametrize("comment", ["# torchlint: ignore[{}]", "# noqa: {}"], ids=["ignore", "noqa"])
+@each_file
+def test_suppressing_every_finding_silences_every_finding(path: Path, comment: str) -> None:
     text = path.read_text(encoding="utf-8")
     rule = harness.rule_of(path)
     wanted = set(lines(text, path))
     rewritten = [
-        f"{line}  # torchlint: ignore[{rule.id}]" if number in wanted and not line.endswith("\\") else line
+        f"{line}  {comment.format(rule.id)}" if number in wanted and not line.endswith("\\") else line
         for number, line in enumerate(text.split("\n"), 1)
     ]
     assert lines("\n".join(rewritten), path) == []
