@@ -9,8 +9,9 @@ import libcst as cst
 
 from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.factories import Factories
 from torchlint.analysis.lifetime import Lifetimes
-from torchlint.analysis.transfers import Transfers
+from torchlint.analysis.moves import Moves
 from torchlint.analysis.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Copies:
         array = self._module.value(data)
         if array.kind is not Kind.NDARRAY or array.unshareable:
             return None
+        if self._module.shared(Factories).regular(call) is not None:
+            return None  # nothing need be converted at all, which TL103 says
         if name in _LEGACY and array.dtype == _LEGACY[name]:
             return None  # the legacy constructors share an array of their own dtype
         target = _LEGACY.get(name) or (dtype_of(self._module.evaluator, wanted) if wanted else None)
@@ -66,9 +69,9 @@ class Copies:
     def _judged(
         self, call: cst.Call, data: cst.BaseExpression, array: Value, target: str | None, converts: bool
     ) -> ArrayCopy | None:
-        moved = self._moved(call)
+        moved = self._module.shared(Moves).of(call)
         if moved is not None:
-            return ArrayCopy(call, data, array, moved, converts, certain=True)
+            return ArrayCopy(call, data, array, moved.call, converts, certain=True)
         same = target is not None and array.dtype == target
         differs = target is not None and array.dtype is not None and not same
         if converts and (differs or (array.dtype is None and self._module.qualified(call.func) in _LEGACY)):
@@ -88,33 +91,6 @@ class Copies:
         parent = self._module.parent(node)
         outer = self._module.parent(parent) if isinstance(parent, cst.Arg) else None
         return outer if isinstance(outer, cst.Call) else None
-
-    def _moved(self, call: cst.Call) -> cst.Call | None:
-        """The move to a device that the tensor is put through at once, or through its only use."""
-        mover = self._moved_in_chain(call)
-        if mover is not None:
-            return mover
-        parent = self._module.parent(call)
-        if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
-            return None
-        target = parent.targets[0].target
-        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
-        uses = self._module.uses(binding) if binding else []
-        return self._moved_in_chain(uses[0]) if len(uses) == 1 else None
-
-    def _moved_in_chain(self, node: cst.CSTNode) -> cst.Call | None:
-        """``node.unsqueeze(0).to(device)``: the first move among the methods called on it."""
-        transfers = Transfers(self._module)
-        attribute = self._module.parent(node)
-        while isinstance(attribute, cst.Attribute) and attribute.value is node:
-            call = self._module.parent(attribute)
-            if not isinstance(call, cst.Call) or call.func is not attribute:
-                return None
-            name = attribute.attr.value
-            if name == "cuda" or (name == "to" and transfers.to_accelerator(argument(call, "device", 0))):
-                return call
-            node, attribute = call, self._module.parent(call)
-        return None
 
 
 def is_blocking(move: cst.Call) -> bool:

@@ -11,6 +11,7 @@ import libcst as cst
 from torchlint.analysis import arrays, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
+from torchlint.analysis.losses import LOSS
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Kind, Value, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
@@ -72,7 +73,10 @@ class Evaluator:
         known = self._bound.get(binding)
         if known is None:
             self._bound[binding] = UNKNOWN
-            known = self._bound[binding] = self._compute_bound(binding)
+            known = self._compute_bound(binding)
+            if not known.known and self.module.losses.holds(binding):
+                known = LOSS
+            self._bound[binding] = known
         return known
 
     def _compute_bound(self, binding: Binding) -> Value:
@@ -93,7 +97,8 @@ class Evaluator:
     def _augmented(self, binding: Binding) -> Value:
         if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
             return self.module.annotated(binding.statement.annotation)
-        return UNKNOWN
+        added = self.value(binding.value) if binding.kind == "augment" else UNKNOWN
+        return replace(added, kind=Kind.TENSOR, origin=binding.statement) if added.accelerated else UNKNOWN
 
     def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -125,7 +130,9 @@ class Evaluator:
         key = (owner, name)
         if key not in self._attributes:
             self._attributes[key] = UNKNOWN
-            self._attributes[key] = replace(self.module.classes.attribute(owner, name), fresh=False)
+            found = replace(self.module.classes.attribute(owner, name), fresh=False)
+            attribute_of_loss = not found.known and self.module.losses.is_attribute(owner, name)
+            self._attributes[key] = LOSS if attribute_of_loss else found
         return self._attributes[key]
 
     def subscript(self, node: cst.Subscript) -> Value:

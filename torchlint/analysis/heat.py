@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import method
+from torchlint.analysis.cooling import Cooling
 from torchlint.analysis.values import Kind
-from torchlint.analysis.walk import descendants
+from torchlint.analysis.walk import children, descendants
+from torchlint.knowledge import heat as known
+from torchlint.knowledge.synchronisation import PROFILERS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_STEP_METHODS = frozenset({"backward", "manual_backward"})
-_HOT_METHODS = frozenset(
-    {
-        "forward",
-        "training_step",
-        "validation_step",
-        "test_step",
-        "predict_step",
-        "compute_loss",
-        "__getitem__",
-        "__next__",
-    }
-)
-_HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
-_LOADER_WORDS = ("loader", "dataloader", "data_iter", "train_iter")
+LOOPS = (cst.For, cst.While)
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 _RANKS = (Heat.ONCE, Heat.EPOCH, Heat.STEP, Heat.ELEMENT)
+_DEPTH = 6
 
 
 class Heats:
@@ -38,27 +30,43 @@ class Heats:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
+        self._cooling = module.shared(Cooling)
         self._loops: dict[cst.CSTNode, str | None] = {}
         self._functions: dict[cst.CSTNode, Heat] = {}
+        self._contents: dict[cst.CSTNode, str | None] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
+        loops, function = self.around(node)
+        base = self._function(function) if function is not None else Heat.ONCE
+        heat = self._through(loops, base)
+        cold = heat.rank > Heat.EPOCH.rank and self.is_cool(node, loops[-1] if loops else function)
+        return Heat.EPOCH if cold else heat
+
+    def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
+        """The loops and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
-        cold = False
         below, current = node, self._module.parent(node)
         while current is not None and not isinstance(current, (cst.FunctionDef, cst.Lambda)):
-            if isinstance(current, (cst.For, cst.While)) and below is current.body:
+            if isinstance(current, LOOPS) and below is current.body:
                 loops.append(current)
-            elif (
-                isinstance(current, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp))
-                and below is not current.for_in
-            ):
+            elif isinstance(current, COMPREHENSIONS) and below is not current.for_in:
                 loops.append(current)
-            cold = cold or _is_cool(current, below)
             below, current = current, self._module.parent(current)
-        base = self._function(current) if isinstance(current, cst.FunctionDef) else Heat.ONCE
-        heat = self._through(loops, base)
-        return Heat.EPOCH if cold and heat.rank > Heat.EPOCH.rank else heat
+        return loops, current if isinstance(current, cst.FunctionDef) else None
+
+    def is_cool(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
+        """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""
+        if any(self._cooling.cools(guard) for guard in self._module.guards(node, stop=stop)):
+            return True
+        for current in self._module.ancestors(node):
+            if current is stop or isinstance(current, cst.FunctionDef):
+                return False
+            if isinstance(current, cst.With):
+                calls = [i.item.func for i in current.items if isinstance(i.item, cst.Call)]
+                if any(self._module.qualified(call) in PROFILERS for call in calls):
+                    return True
+        return False
 
     def _through(self, loops: list[cst.CSTNode], base: Heat) -> Heat:
         heat = base
@@ -72,63 +80,169 @@ class Heats:
                 heat = Heat.EPOCH
         return heat
 
+    # -- loops -----------------------------------------------------------------------------------
+
     def loop(self, loop: cst.CSTNode) -> str | None:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
         if loop not in self._loops:
+            self._loops[loop] = None
             self._loops[loop] = self._classify(loop)
         return self._loops[loop]
 
     def _classify(self, loop: cst.CSTNode) -> str | None:
-        if isinstance(loop, cst.For) and self._over_loader(loop.iter):
+        if isinstance(loop, COMPREHENSIONS):
+            return "step" if self.over_batches(loop.for_in.iter) else None
+        if isinstance(loop, cst.For) and self.over_batches(loop.iter):
             return "step"
-        if not isinstance(loop, (cst.For, cst.While)):
-            return None
-        inner = [n for n in descendants(loop.body) if isinstance(n, (cst.For, cst.While))]
-        if any(self.loop(n) == "step" for n in inner):
-            return "epoch"
-        return "step" if any(self._is_step(n) for n in descendants(loop.body)) else None
+        return self._content(loop.body) if isinstance(loop, LOOPS) else None
 
-    def _is_step(self, node: cst.CSTNode) -> bool:
+    def _content(self, body: cst.CSTNode) -> str | None:
+        """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
+        if body not in self._contents:
+            self._contents[body] = None
+            found = {self._of_part(node) for node in _own(body)}
+            self._contents[body] = "epoch" if "epoch" in found else "step" if "step" in found else None
+        return self._contents[body]
+
+    def _of_part(self, node: cst.CSTNode) -> str | None:
+        if isinstance(node, LOOPS):
+            return "epoch" if self.loop(node) is not None else None
+        if not isinstance(node, cst.Call):
+            return None
+        if self.is_step(node) or self._fetches(node):
+            return "step"
+        function = self._module.functions.called(node)
+        return self._content(function.body) if function is not None else None
+
+    def is_step(self, node: cst.CSTNode) -> bool:
+        """``loss.backward()``, ``optimizer.step()``, ``scaler.step(optimizer)``."""
         name = method(node)
         if name is None or not isinstance(node, cst.Call):
             return False
-        if name in _STEP_METHODS:
+        if name in known.STEP_METHODS:
             return True
         assert isinstance(node.func, cst.Attribute)
+        if name != "step":
+            return False
         owner = (dotted(node.func.value) or "").rpartition(".")[2].lower()
-        return name == "step" and (owner.startswith(("optim", "opt_")) or owner in ("opt", "scaler"))
+        named = owner.startswith(known.OPTIMIZER_WORDS) or owner in known.OPTIMIZER_NAMES or "optimizer" in owner
+        return named or self._module.value(node.func.value).kind is Kind.OPTIMIZER
 
-    def _over_loader(self, iterable: cst.BaseExpression) -> bool:
-        current: cst.BaseExpression = iterable
-        while isinstance(current, cst.Call) and current.args:
-            current = current.args[0].value
-        if self._module.value(current).kind is Kind.LOADER:
+    def _fetches(self, call: cst.Call) -> bool:
+        """``next(iterator)`` of a loader."""
+        if self._module.qualified(call.func) != "builtins.next" or not call.args:
+            return False
+        return self.over_batches(call.args[0].value)
+
+    def over_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
+        """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
+        if depth == 0:
+            return False
+        if self._module.value(iterable).kind is Kind.LOADER:
             return True
-        last = (dotted(current) or "").rpartition(".")[2].lower()
-        return last.endswith(_LOADER_WORDS)
+        if isinstance(iterable, cst.Call):
+            return self._wraps(iterable, depth)
+        name = dotted(iterable)
+        if isinstance(iterable, cst.Subscript):
+            name = dotted(iterable.value)
+        if name is not None and name.rpartition(".")[2].lower().endswith(known.LOADER_WORDS):
+            return True
+        if isinstance(iterable, cst.Name):
+            values = [b.value for b in self._module.definitions(iterable) if b.kind == "assign" and b.value is not None]
+            return any(isinstance(v, (cst.Call, cst.IfExp)) and self.over_batches(v, depth - 1) for v in values)
+        if isinstance(iterable, cst.IfExp):
+            return any(self.over_batches(side, depth - 1) for side in (iterable.body, iterable.orelse))
+        return False
+
+    def _wraps(self, call: cst.Call, depth: int) -> bool:
+        verb = method(call)
+        if self._module.qualified(call.func) is None and verb is not None and verb not in known.WRAPPING_METHODS:
+            return False
+        if self._module.qualified(call.func) in ("builtins.range", "builtins.len"):
+            return False
+        return any(self.over_batches(arg.value, depth - 1) for arg in call.args)
+
+    # -- functions -------------------------------------------------------------------------------
 
     def _function(self, function: cst.FunctionDef) -> Heat:
-        known = self._functions.get(function)
-        if known is None:
+        known_heat = self._functions.get(function)
+        if known_heat is None:
             self._functions[function] = Heat.ONCE
-            known = self._functions[function] = self._compute(function)
-        return known
+            known_heat = self._functions[function] = self._compute(function)
+        return known_heat
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
-        if name in _HOT_FUNCTIONS or (name in _HOT_METHODS and self._module.class_of(function) is not None):
+        if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._module.class_of(function) is not None):
             return Heat.STEP
-        sites = self._module.functions.callers(function).sites
-        ranks = [self.of(site.call).rank for site in sites]
-        return _RANKS[max(ranks, default=0)]
+        callers = self._module.functions.callers(function)
+        ranks = [self.of(site.call).rank for site in callers.sites]
+        if not ranks and self.does_step(function):
+            return Heat.STEP
+        return _RANKS[min(max(ranks, default=0), Heat.STEP.rank)] if self._steps(function) else _RANKS[max(ranks, default=0)]
 
+    def _steps(self, function: cst.FunctionDef) -> bool:
+        return self._content(function.body) == "step"
 
-def _is_cool(current: cst.CSTNode, below: cst.CSTNode) -> bool:
-    """Under ``if step % n == 0``, in an exception handler: seldom run, however hot the loop."""
-    if isinstance(current, (cst.ExceptHandler, cst.ExceptStarHandler)):
-        return True
-    if isinstance(current, cst.If) and below is current.body:
+    def does_step(self, function: cst.FunctionDef) -> bool:
+        """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
+        words = set(function.name.value.lower().strip("_").split("_"))
+        return not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
+
+    # -- what a loop is for ----------------------------------------------------------------------
+
+    def trains(self, place: cst.CSTNode) -> bool:
+        """A loop or function makes steps of an optimizer, itself or in the functions of the file that it calls."""
+        body = getattr(place, "body", None)
+        return body is not None and self._trains(body, _DEPTH)
+
+    def _trains(self, body: cst.CSTNode, depth: int) -> bool:
+        for node in descendants(body):
+            if self.is_step(node):
+                return True
+            if isinstance(node, cst.Call) and depth:
+                function = self._module.functions.called(node)
+                if function is not None and self._trains(function.body, depth - 1):
+                    return True
+        return False
+
+    def evaluates(self, place: cst.CSTNode) -> bool:
+        """Gradients are switched off around a loop or in all of it, or its function says that it evaluates."""
+        if self.trains(place):
+            return False
+        for around in (place, *self._module.ancestors(place)):
+            if isinstance(around, cst.With) and any(self._no_gradients(item.item) for item in around.items):
+                return True
+            if isinstance(around, cst.FunctionDef):
+                if any(self._no_gradients(d.decorator) for d in around.decorators):
+                    return True
+                words = set(around.name.value.lower().strip("_").split("_"))
+                return self._body_evaluates(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+        return self._body_evaluates(place)
+
+    def _no_gradients(self, node: cst.BaseExpression) -> bool:
+        function = node.func if isinstance(node, cst.Call) else node
+        return self._module.qualified(function) in known.NO_GRADIENTS
+
+    def _body_evaluates(self, loop: cst.CSTNode) -> bool:
+        """Everything the loop does stands under ``no_grad``."""
+        body = getattr(loop, "body", None)
+        if not isinstance(body, cst.IndentedBlock):
+            return False
         return any(
-            isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo) for n in descendants(current.test)
+            isinstance(s, cst.With) and any(self._no_gradients(item.item) for item in s.items) for s in body.body
         )
-    return False
+
+
+def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a body without those of loops and functions inside it; such a loop itself is yielded."""
+    stack = list(children(body))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        yield node
+        if not isinstance(node, LOOPS):
+            stack += children(node)
+        elif node.orelse is not None:
+            stack.append(node.orelse)

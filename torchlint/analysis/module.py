@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
@@ -16,15 +16,22 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
+from torchlint.analysis.losses import Losses
 from torchlint.analysis.names import Names
 from torchlint.analysis.positions import Positions
 from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.analysis.walk import Index, descendants, index
+from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
+from torchlint.project import Project, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+SharedT = TypeVar("SharedT")
 
 
 __all__ = ["SourceModule", "SyntaxProblem"]
@@ -33,15 +40,21 @@ __all__ = ["SourceModule", "SyntaxProblem"]
 class SourceModule:
     """A parsed file. Whatever is expensive is computed when it is first asked for."""
 
-    def __init__(self, tree: cst.Module, text: str, path: str, target_torch: str | None = None) -> None:
+    def __init__(
+        self, tree: cst.Module, text: str, path: str, target_torch: str | None = None, project: View | None = None
+    ) -> None:
         self.tree = tree
         self.text = text
         self.path = path
         self.target_torch = target_torch
+        self.project = project or View(Project(), path)
+        self._shared: dict[object, object] = {}
         self._index: Index = index(tree)
 
     @classmethod
-    def parse(cls, text: str, path: str, *, target_torch: str | None = None) -> SourceModule:
+    def parse(
+        cls, text: str, path: str, *, target_torch: str | None = None, project: View | None = None
+    ) -> SourceModule:
         """Parse a text.
 
         Raises :class:`SyntaxProblem` when it is no valid Python, or nested deeper than the parser
@@ -59,7 +72,14 @@ class SourceModule:
         finally:
             if enabled:
                 gc.enable()
-        return cls(tree, text, path, target_torch)
+        return cls(tree, text, path, target_torch, project)
+
+    def shared(self, kind: Callable[[SourceModule], SharedT]) -> SharedT:
+        """The one instance of an analysis of this file that several rules ask."""
+        found = self._shared.get(kind)
+        if found is None:
+            found = self._shared[kind] = kind(self)
+        return found  # type: ignore[return-value]
 
     # -- the tree --------------------------------------------------------------------------------
 
@@ -177,6 +197,13 @@ class SourceModule:
         """The dotted library name a name or attribute stands for, None when it is not certain."""
         return self.names.qualified(node)
 
+    def foreign(self, node: cst.CSTNode) -> str | None:
+        """The dotted name of something that another file of the project may define; None for libraries."""
+        name = self.names.qualified(node)
+        if name is None or "." not in name.lstrip(".") and not name.startswith("."):
+            return None
+        return None if name.partition(".")[0] in LIBRARIES else name
+
     def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings a name may hold where it is read."""
         return self._reaching.at(name)
@@ -222,12 +249,17 @@ class SourceModule:
         return Parameters(self)
 
     @cached_property
-    def _heats(self) -> Heats:
+    def losses(self) -> Losses:
+        """Tensors that gradients start from."""
+        return Losses(self)
+
+    @cached_property
+    def heats(self) -> Heats:
         return Heats(self)
 
     def heat(self, node: cst.CSTNode) -> Heat:
         """How often a node runs."""
-        return self._heats.of(node)
+        return self.heats.of(node)
 
     @cached_property
     def _guards(self) -> Guards:

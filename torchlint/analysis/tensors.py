@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.arrays import dtype_of
+from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, positional
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge import tensors as known
-from torchlint.knowledge.transfers import TENSOR_METHODS
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, SHAPES
+from torchlint.knowledge.transfers import DEVICE_WORDS, TENSOR_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.evaluate import Evaluator
@@ -58,6 +60,10 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)
         return replace(inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None)
+    if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
+        inner = evaluator.value(node.args[0].value)
+        listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
+        return replace(listed, origin=node, fresh=False) if listed.accelerated else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
@@ -98,9 +104,17 @@ def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
     value = evaluator.value(node)
     if isinstance(node, cst.Call) and evaluator.module.qualified(node.func) == "torch.cuda.current_device":
         return Device.CUDA
-    if value.kind in (Kind.DEVICE, Kind.STRING):
+    if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
         return device_named(value)
-    return Device.CUDA if isinstance(node, cst.Integer) else Device.UNKNOWN
+    if isinstance(node, cst.Integer):
+        return Device.CUDA
+    return Device.VARIABLE if value.literal is None and _called_device(node, value) else Device.UNKNOWN
+
+
+def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
+    """A variable of unknown value that is called a device: users put accelerators there."""
+    last = (dotted(node) or "").rpartition(".")[2].lower()
+    return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not DEVICE_WORDS.isdisjoint(last.split("_"))
 
 
 def _operand_device(evaluator: Evaluator, node: cst.Call) -> Device:
@@ -112,7 +126,7 @@ def _operand_device(evaluator: Evaluator, node: cst.Call) -> Device:
         value = evaluator.value(arg.value)
         if value.kind in (Kind.LIST, Kind.TUPLE):
             value = value.each()
-        if value.kind is Kind.TENSOR:
+        if value.kind is Kind.TENSOR or value.accelerated:
             return value.device
     return Device.UNKNOWN
 
@@ -152,8 +166,16 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return _module_method(evaluator, base, node, name)
     if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
         return base.element
-    if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN and name in TENSOR_METHODS:
-        return Value(Kind.TENSOR, base.device, origin=node)  # a module's output that is used as a tensor
+    if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN:
+        if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
+            return _tensor_method(evaluator, replace(base, kind=Kind.TENSOR), node, name)  # it is used as a tensor
+        if name in ("values", "items"):
+            element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
+            return Value(Kind.LIST, element=element, origin=node)
+        return base if name in ("get", "pop") else None
+    if base.kind is Kind.UNKNOWN and name in ("to", "cuda"):
+        where = moved_to(evaluator, node)
+        return Value(Kind.UNKNOWN, where, origin=node) if where is not None and where.accelerated else None
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
     if name in ("detach", "cpu") and surely_tensor(node.func):
@@ -213,12 +235,24 @@ def _module_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
 
 def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None:
     """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
-    if target.kind is not Kind.MODULE:
-        return None
     given = _operand_device(evaluator, node)
+    if target.kind is not Kind.MODULE:
+        called_so = target.kind is Kind.UNKNOWN and _is_model_name(node.func)
+        return Value(Kind.UNKNOWN, given, origin=node) if called_so and given.accelerated else None
     device = given if given is not Device.UNKNOWN else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
+
+
+def _is_model_name(node: cst.BaseExpression) -> bool:
+    """What is called ``model``, ``self.netG``, ``criterion`` or ``accuracy`` gives tensors for tensors."""
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    words = name.split("_")
+    return (
+        not CALLABLE_WORDS.isdisjoint(words)
+        or name.startswith(("net", "model"))
+        or name.endswith(("model", "net", "loss", "criterion"))
+    )
 
 
 # -- attributes, subscripts, operators -----------------------------------------------------------
@@ -236,7 +270,11 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
             return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
         return UNKNOWN
     if name == "device":
-        return Value(Kind.DEVICE, origin=node)
+        return Value(Kind.DEVICE, base.device if base.accelerated else Device.UNKNOWN, origin=node)
+    if base.accelerated:
+        if name in SHAPES:
+            return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
+        return base
     return None
 
 
@@ -244,12 +282,12 @@ def subscript(base: Value) -> Value | None:
     """Indexing a tensor gives a tensor on the same device."""
     if base.kind is Kind.TENSOR:
         return replace(base, fresh=False, rank=None, elements=None)
-    return None
+    return base if base.accelerated else None
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     """An operator with a tensor on one side gives a tensor; a Python number joins the other's device."""
-    tensors = [v for v in (left, right) if v.kind is Kind.TENSOR]
+    tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.accelerated]
     if not tensors:
         return None
     devices = {t.device for t in tensors}

@@ -88,6 +88,11 @@ class Value:
         """Something is proved."""
         return self.kind is not Kind.UNKNOWN
 
+    @property
+    def accelerated(self) -> bool:
+        """A tensor on an accelerator, or something that came from one: the output of a model, a moved batch."""
+        return self.device.accelerated and self.kind in (Kind.TENSOR, Kind.UNKNOWN)
+
     def at(self, step: int | str) -> Value:
         """The member reached by one step of an unpacking path."""
         if step == "each":
@@ -96,7 +101,7 @@ class Value:
             return self.elements[step] if step < len(self.elements) else UNKNOWN
         if step != "*" and self.kind is not Kind.NOTHING:
             return self.each()
-        return UNKNOWN
+        return self if self.accelerated and self.kind is Kind.UNKNOWN else UNKNOWN
 
     def each(self) -> Value:
         """What iterating over the object yields."""
@@ -108,7 +113,7 @@ class Value:
             return row(self)
         if self.kind is Kind.TENSOR:
             return replace(self, rank=None, fresh=False, elements=None)
-        return UNKNOWN
+        return self if self.accelerated else UNKNOWN
 
 
 UNKNOWN = Value()

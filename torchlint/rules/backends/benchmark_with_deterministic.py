@@ -59,7 +59,8 @@ class BenchmarkWithDeterministic(Rule):
     ## When to leave it
     Where results need to agree within a process only: say so in a comment ("deterministic per process"), and
     the rule is silent. So it is for code that runs on ROCm, in tests, where a condition decides between the
-    two, and where a later write takes one of them back. Writes in other files are not seen.
+    two, and where a later write takes one of them back. Functions of other files are followed where those are
+    linted in the same run; one file alone shows only what it holds.
 
     ## Fix safety
     No fix is offered: only the author knows which of the two was wanted. Both alternatives change which
@@ -79,24 +80,28 @@ class BenchmarkWithDeterministic(Rule):
     name = "benchmark-with-deterministic"
     summary = "cuDNN is told to benchmark and to be deterministic at once"
     severity = Severity.WARNING
-    triggers = ((b"cudnn", b"Trainer"), (b"benchmark",), (b"deterministic",))
+    # The other switch may stand in another file.
+    triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
     recipe = Recipe("flags", "run", "both flags are True when a convolution runs; algorithms by process, time by flag")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends
+        from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC
 
-        for conflict in Backends(self.module).conflicts():
-            line = self.module.line(conflict.earlier)
-            here = conflict.flag.rpartition(".")[2]
+        backends = self.module.shared(Backends)
+        for conflict in backends.conflicts(BENCHMARK, DETERMINISTIC):
+            here = conflict.later.flag.rpartition(".")[2]
             other = "benchmark" if here == "deterministic" else "deterministic"
+            place = backends.where(conflict.earlier)
             self.report(
-                conflict.later,
-                f"`{here}` is switched on here while `{other}` is on since line {line}: {_CHOOSE}",
-                evidence=[self.module.evidence(conflict.earlier, f"`{other}` is switched on here")],
+                conflict.later.node,
+                f"`{here}` is switched on here{backends.through(conflict.later)} while `{other}` is on since {place}: "
+                f"{_CHOOSE}",
+                evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is switched on here")],
             )
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
 
-        if Backends(self.module).sets_both(node):
+        if self.module.shared(Backends).sets_both(node):
             self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}")

@@ -1,0 +1,360 @@
+"""Backend flags along every way through the code: the paths, the writes, and the calls that are followed.
+
+The state is a small set of paths. Each knows the flags written on it, with the writes, and how the
+conditions on the way came out, so that two tests of one condition exclude each other. Calls of functions
+of the file are followed where those write flags; of functions in other files, the project knows the outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.calls import argument, keyword, literal, positional
+from torchlint.analysis.flow import Forward
+from torchlint.analysis.mappings import Mappings
+from torchlint.analysis.values import Kind
+from torchlint.analysis.walk import children, descendants
+from torchlint.knowledge import backends as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.project import FlagExit, FlagHelper
+
+_PATHS = 64
+_CALLS = 5
+_DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+@dataclass(frozen=True)
+class Write:
+    """A flag and the value it got: True, False, or None when it is not known.
+
+    ``soft`` marks determinism that only warns, ``elsewhere`` the file and line of a write in another file, of
+    which ``node`` is the call that leads there.
+    """
+
+    flag: str
+    value: bool | None
+    node: cst.CSTNode
+    soft: bool = False
+    elsewhere: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way through the code. ``completed`` is the write after which all watched flags were True."""
+
+    writes: frozenset[Write] = frozenset()
+    conditions: frozenset[tuple[str, bool]] = frozenset()
+    completed: Write | None = None
+
+    def of(self, flag: str) -> Write | None:
+        """The last write of a flag."""
+        return next((w for w in self.writes if w.flag == flag), None)
+
+    def wrote(self, write: Write, watched: frozenset[str]) -> Path:
+        """The path after one more write."""
+        writes = frozenset(w for w in self.writes if w.flag != write.flag) | {write}
+        on = {w.flag for w in writes if w.value is True}
+        if not watched or not watched <= on:
+            return Path(writes, self.conditions, None)
+        return Path(writes, self.conditions, self.completed or write)
+
+
+State = frozenset[Path]
+
+
+class _FlagFlow(Forward[State]):
+    """Carries paths through one body, and through the functions it calls."""
+
+    def __init__(self, flags: Flags, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]) -> None:
+        super().__init__(flags.module.qualified)
+        self._flags = flags
+        self._watched = watched
+        self._stack = (*stack, owner)
+        self._scope = scope_name(len(stack), owner)
+
+    def join(self, one: State, other: State) -> State:
+        return self._bounded(one | other)
+
+    def transfer(self, statement: cst.CSTNode, state: State) -> State:
+        for call in calls_in(statement):
+            state = self._called(call, state)
+        for flag, value, node in self._flags.assigned(statement):
+            state = self._written(state, lambda path, f=flag, v=value, n=node: Write(f, self._flags.truth(v, path), n))
+        return state
+
+    def _called(self, call: cst.Call, state: State) -> State:
+        function = self._flags.writer_called(call)
+        if function is not None:
+            fits = function not in self._stack and len(self._stack) <= _CALLS
+            return self._followed(function, state) if fits else state
+        for flag, value, soft in self._flags.set_by_call(call):
+            state = self._written(
+                state, lambda path, f=flag, v=value, s=soft: Write(f, self._flags.truth(v, path), call, s)
+            )
+        for exits in self._flags.elsewhere(call):
+            state = self._bounded(frozenset(self._through(path, writes) for path in state for writes in exits))
+        return state
+
+    def _through(self, path: Path, writes: tuple[Write, ...]) -> Path:
+        for write in writes:
+            path = path.wrote(write, self._watched)
+        return path
+
+    def _written(self, state: State, write: Callable[[Path], Write]) -> State:
+        return frozenset(path.wrote(write(path), self._watched) for path in state)
+
+    def _followed(self, function: cst.FunctionDef, state: State) -> State:
+        inner = _FlagFlow(self._flags, function, self._stack, self._watched)
+        inner.run(function.body, state)
+        left: State = frozenset().union(*inner.exits) if inner.exits else frozenset()
+        return self._bounded(left) if left else state
+
+    def _bounded(self, state: State) -> State:
+        """Too many paths: forget the conditions, which merges most of them, and keep the first few."""
+        if len(state) <= _PATHS:
+            return state
+        order = self._flags.module.order
+        merged = frozenset(replace(path, conditions=frozenset()) for path in state)
+        first = sorted(merged, key=lambda p: sorted((w.flag, str(w.value), order(w.node)) for w in p.writes))
+        return frozenset(first[:_PATHS])
+
+    def assume(self, test: cst.BaseExpression, holds: bool, state: State) -> State | None:
+        left = frozenset(p for path in state if (p := self._assumed(test, holds, path)) is not None)
+        return left or None
+
+    def _assumed(self, test: cst.BaseExpression, holds: bool, path: Path) -> Path | None:
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self._assumed(test.expression, not holds, path)
+        if isinstance(test, cst.BooleanOperation):
+            if isinstance(test.operator, cst.And) is not holds:
+                return path
+            first = self._assumed(test.left, holds, path)
+            return self._assumed(test.right, holds, first) if first is not None else None
+        known_value = self._flags.truth(test, path)
+        if known_value is not None:
+            return path if known_value is holds else None
+        text, positive = self._normal(test)
+        outcome = holds is positive
+        if (text, not outcome) in path.conditions:
+            return None
+        return replace(path, conditions=path.conditions | {(text, outcome)})
+
+    def _normal(self, test: cst.BaseExpression) -> tuple[str, bool]:
+        """A condition and its negation as one text with a sign; names of different functions differ."""
+        code = self._flags.module.code
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            target = test.comparisons[0]
+            for operators, sign in (((cst.Is, cst.Equal), True), ((cst.IsNot, cst.NotEqual), False)):
+                if isinstance(target.operator, operators):
+                    return f"{self._scope}:{_plain(test.left, code)} == {code(target.comparator)}", sign
+        return f"{self._scope}:{code(test)}", True
+
+
+def scope_name(depth: int, owner: cst.CSTNode) -> str:
+    """What the conditions of one function are marked with."""
+    return str(depth) + getattr(getattr(owner, "name", None), "value", "")
+
+
+def _plain(node: cst.BaseExpression, code: Callable[[cst.CSTNode], str]) -> str:
+    """A walrus counts as the name it sets."""
+    return code(node.target if isinstance(node, cst.NamedExpr) else node)
+
+
+def calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
+    """The calls that a statement, or the header of a compound one, makes itself."""
+    if isinstance(statement, _DEFINITIONS):
+        return
+    stack = [child for child in children(statement) if not isinstance(child, (cst.BaseSuite, cst.BaseStatement))]
+    while stack:
+        node = stack.pop(0)
+        if isinstance(node, (cst.Lambda, cst.BaseSuite)):
+            continue
+        stack = children(node) + stack
+        if isinstance(node, cst.Call):
+            yield node
+
+
+class Flags:
+    """What one module does to backend flags."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self.module = module
+        self._mappings = Mappings(module)
+        self._writers: dict[cst.CSTNode, bool] = {}
+
+    def exits(self, root: cst.FunctionDef | cst.Module, watched: frozenset[str] = frozenset()) -> list[Path]:
+        """The paths at the ends of a body, in no order that means anything."""
+        flow = _FlagFlow(self, root, (), watched)
+        flow.run(root.body if isinstance(root, cst.FunctionDef) else root, frozenset({Path()}))
+        return [path for state in flow.exits for path in state]
+
+    def roots(self) -> Iterator[cst.FunctionDef | cst.Module]:
+        """The module, and the functions that write flags and that nothing in the file calls."""
+        yield self.module.tree
+        for function in self.module.nodes_of(cst.FunctionDef):
+            if self.writes(function):
+                sites = self.module.functions.callers(function).sites
+                if not any(self.writer_called(site.call) is function for site in sites):
+                    yield function
+
+    # -- functions that write --------------------------------------------------------------------
+
+    def writer_called(self, call: cst.Call) -> cst.FunctionDef | None:
+        """The function of the file that a call runs, if it writes a flag; a class stands for its constructor."""
+        function = self.module.functions.called(call)
+        if function is None:
+            owner = self.module.value(call.func)
+            if owner.kind is Kind.CLASS and isinstance(owner.node, cst.ClassDef):
+                function = self.module.classes.method(owner.node, "__init__")
+        return function if function is not None and self.writes(function) else None
+
+    def writes(self, function: cst.FunctionDef) -> bool:
+        """The function, or one it calls, writes a flag."""
+        if function not in self._writers:
+            self._writers[function] = False
+            self._writers[function] = any(self._writes_below(node) for node in descendants(function.body))
+        return self._writers[function]
+
+    def _writes_below(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Attribute):
+            return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
+        if not isinstance(node, cst.Call):
+            return False
+        if any(True for _ in self.set_by_call(node)) or self.writer_called(node) is not None:
+            return True
+        return any(True for _ in self.elsewhere(node))
+
+    # -- writes ----------------------------------------------------------------------------------
+
+    def assigned(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
+        """The flags an assignment writes, with the expressions they get, in order."""
+        if isinstance(statement, cst.Assign):
+            for target in statement.targets:
+                yield from self._assigned(target.target, statement.value)
+        elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
+            yield from self._assigned(statement.target, statement.value)
+
+    def _assigned(
+        self, target: cst.CSTNode, value: cst.BaseExpression
+    ) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
+        if isinstance(target, (cst.Tuple, cst.List)):
+            members = value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()
+            for i, element in enumerate(target.elements):
+                same = len(members) == len(target.elements)
+                yield from self._assigned(element.value, members[i].value if same else value)
+        elif isinstance(target, cst.Attribute):
+            flag = self.module.qualified(target)
+            if flag in known.ATTRIBUTES:
+                yield str(flag), value, target
+
+    def set_by_call(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression | bool | None, bool]]:
+        """The flags a call of a library sets, with what they get, and whether it is softened to a warning."""
+        name = self.module.qualified(call.func)
+        if name in known.DETERMINISM:
+            soft = keyword(call, "warn_only")
+            yield known.ALGORITHMS, argument(call, "mode", 0), soft is not None and literal(soft) is not False
+        elif name in known.DEBUG_MODE:
+            mode = literal(argument(call, "debug_mode", 0))
+            on = {0: False, "default": False, 1: True, "warn": True, 2: True, "error": True}.get(mode)  # type: ignore[call-overload]
+            yield known.ALGORITHMS, on, mode in (1, "warn")
+        elif name == known.COMPILE:
+            if str(literal(keyword(call, "mode"))).startswith("max-autotune"):
+                yield known.AUTOTUNE, True, False
+        elif name == "builtins.setattr" and len(call.args) == 3:
+            flag = f"{self.module.qualified(call.args[0].value)}.{literal(call.args[1].value)}"
+            if flag in known.ATTRIBUTES:
+                yield flag, call.args[2].value, False
+        elif name in known.TRAINERS:
+            yield from self._trainer(call)
+
+    def _trainer(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression | bool | None, bool]]:
+        """Lightning: determinism switches the benchmark off unless that is given as well."""
+        deterministic, benchmark = keyword(call, "deterministic"), keyword(call, "benchmark")
+        if deterministic is not None and literal(deterministic) not in (None, False):
+            warns = literal(deterministic) == "warn"
+            yield known.ALGORITHMS, True if warns else deterministic, warns
+            if benchmark is None:
+                yield known.BENCHMARK, False, False
+        if benchmark is not None and literal(benchmark) is not None:
+            yield known.BENCHMARK, benchmark, False
+
+    def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None:
+        """True or False where certain on a path; a flag that is read has the value it was given."""
+        if node is None or isinstance(node, bool):
+            return node
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            inner = self.truth(node.expression, path)
+            return None if inner is None else not inner
+        if isinstance(node, cst.Attribute):
+            write = path.of(self.module.qualified(node) or "")
+            return write.value if write is not None else None
+        if isinstance(node, cst.Integer):
+            return node.value != "0"
+        return {"True": True, "False": False}.get(self.module.value(node).literal or "")
+
+    # -- other files -----------------------------------------------------------------------------
+
+    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]:
+        """The outcomes of a helper in another file: for each way through it, the writes that it leaves."""
+        name = self.module.foreign(call.func)
+        found = self.module.project.flag_helper(name) if name is not None else None
+        if found is None:
+            return
+        path, helper = found
+        given = self._given(call, helper)
+        exits = [
+            tuple(
+                Write(w["flag"], w["value"], call, w["soft"], (path, w["line"]))
+                for w in sorted(way["writes"], key=lambda w: (w["line"], w["flag"]))
+            )
+            for way in helper["exits"]
+            if all(given.get(parameter, holds) is holds for parameter, holds in way["conditions"].items())
+        ]
+        if exits:
+            yield exits
+
+    def _given(self, call: cst.Call, helper: FlagHelper) -> dict[str, bool]:
+        """The parameters that certainly are True or False in a call."""
+        given: dict[str, bool] = {}
+        for i, name in enumerate(helper["parameters"]):
+            passed = keyword(call, name) or positional(call, i)
+            value = self.truth(passed, Path()) if passed is not None else helper["defaults"].get(name)
+            if value is not None and not any(arg.star for arg in call.args):
+                given[name] = value
+        return given
+
+    def helper(self, function: cst.FunctionDef) -> FlagHelper | None:
+        """A function of the file as others may know it; None when it leaves no flag behind."""
+        params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+        names = [p.name.value for p in params]
+        prefix = scope_name(0, function) + ":"
+        exits: list[FlagExit] = []
+        for path in self.exits(function):
+            conditions = {
+                text.removeprefix(prefix): holds
+                for text, holds in sorted(path.conditions)
+                if text.startswith(prefix) and text.removeprefix(prefix) in names
+            }
+            way: FlagExit = {
+                "writes": [
+                    {"flag": w.flag, "value": w.value, "soft": w.soft, "line": self.module.line(w.node)}
+                    for w in sorted(path.writes, key=lambda w: (w.flag, str(w.value)))
+                ],
+                "conditions": conditions,
+            }
+            if way not in exits:
+                exits.append(way)
+        if not any(way["writes"] for way in exits):
+            return None
+        defaults = {p.name.value: literal(p.default) for p in params}
+        return {
+            "parameters": names,
+            "defaults": {name: value for name, value in defaults.items() if isinstance(value, bool)},
+            "exits": sorted(exits, key=repr),
+        }

@@ -1,0 +1,91 @@
+"""Losses: what ``backward`` is called on is a tensor, and lies where the model and its batches are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding, dotted
+from torchlint.analysis.calls import argument, literal, method
+from torchlint.analysis.values import Device, Kind, Value
+from torchlint.knowledge.transfers import DEVICE_WORDS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
+_STARTERS = frozenset({"backward", "manual_backward", "scale"})
+# Frameworks that put model and batches on the device themselves.
+_FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
+
+
+class Losses:
+    """Knows the losses of one module, without evaluating anything."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    @cached_property
+    def on_accelerator(self) -> bool:
+        """Something in the file is put on an accelerator, by a fixed or a variable device."""
+        if any(word in self._module.text for word in _FRAMEWORKS):
+            return True
+        return any(self._moves(call) for call in self._module.nodes_of(cst.Call))
+
+    def _moves(self, call: cst.Call) -> bool:
+        name = method(call)
+        if name == "cuda":
+            return self._module.qualified(call.func) is None
+        if name != "to":
+            return False
+        target = argument(call, "device", 0)
+        if str(literal(target)).startswith("cuda"):
+            return True
+        last = (dotted(target) or "").rpartition(".")[2].lower()
+        return not DEVICE_WORDS.isdisjoint(last.split("_"))
+
+    def holds(self, binding: Binding) -> bool:
+        """A variable that gradients start from, in a file that uses an accelerator."""
+        if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
+            return False
+        return self.on_accelerator and any(
+            binding in self._module.definitions(name) for name in self._names[binding.name]
+        )
+
+    def is_attribute(self, owner: cst.ClassDef, name: str) -> bool:
+        """``self.loss_G.backward()`` in a class of such a file."""
+        return self.on_accelerator and any(
+            self._module.class_of(read) is owner for read in self._attributes.get(name, ())
+        )
+
+    @cached_property
+    def _starts(self) -> list[cst.BaseExpression]:
+        """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
+        found: list[cst.BaseExpression] = []
+        for call in self._module.nodes_of(cst.Call):
+            if method(call) not in _STARTERS:
+                continue
+            assert isinstance(call.func, cst.Attribute)
+            if method(call) == "backward":
+                found.append(call.func.value)
+            if call.args and call.args[0].keyword is None:
+                found.append(call.args[0].value)
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, list[cst.Name]]:
+        found: dict[str, list[cst.Name]] = {}
+        for start in self._starts:
+            if isinstance(start, cst.Name):
+                found.setdefault(start.value, []).append(start)
+        return found
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[cst.Attribute]]:
+        found: dict[str, list[cst.Attribute]] = {}
+        for start in self._starts:
+            if isinstance(start, cst.Attribute):
+                found.setdefault(start.attr.value, []).append(start)
+        return found

@@ -1,0 +1,61 @@
+"""Functions that make tensors and arrays of regular or random content. Sources: the PyTorch and NumPy manuals."""
+
+from __future__ import annotations
+
+# Content that is the same on every device.
+DETERMINISTIC = frozenset(
+    f"torch.{name}"
+    for name in "zeros ones full empty eye arange range tril_indices triu_indices zeros_like ones_like full_like "
+    "empty_like".split()
+)
+# Content that may differ in the last bits.
+ROUNDED = frozenset(
+    f"torch.{name}"
+    for name in "linspace logspace hann_window hamming_window bartlett_window blackman_window kaiser_window".split()
+)
+# Content that another generator makes differently.
+RANDOM = frozenset(f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split())
+ALL = DETERMINISTIC | ROUNDED | RANDOM
+LIKE = frozenset(name for name in ALL if name.endswith("_like"))
+# Methods that change the form of a new tensor, or its dtype, and compute nothing.
+FORM = frozenset(
+    "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half bfloat16 "
+    "long int bool byte short clone detach requires_grad_ view_as type".split()
+)
+
+CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+# NumPy's factory, and the torch factory that makes the same.
+ARRAYS = {
+    "numpy.zeros": "torch.zeros",
+    "numpy.ones": "torch.ones",
+    "numpy.full": "torch.full",
+    "numpy.empty": "torch.empty",
+    "numpy.eye": "torch.eye",
+    "numpy.identity": "torch.eye",
+    "numpy.arange": "torch.arange",
+    "numpy.linspace": "torch.linspace",
+    "numpy.random.rand": "torch.rand",
+    "numpy.random.random": "torch.rand",
+    "numpy.random.random_sample": "torch.rand",
+    "numpy.random.randn": "torch.randn",
+    "numpy.random.standard_normal": "torch.randn",
+    "numpy.random.normal": "torch.normal",
+    "numpy.random.uniform": "torch.rand",
+    "numpy.random.randint": "torch.randint",
+    "numpy.random.permutation": "torch.randperm",
+}
+# What NumPy gives where no dtype is written.
+ARRAY_DTYPES = {
+    "numpy.zeros": "float64",
+    "numpy.ones": "float64",
+    "numpy.empty": "float64",
+    "numpy.eye": "float64",
+    "numpy.identity": "float64",
+    "numpy.linspace": "float64",
+    "numpy.random.randint": "int64",
+    "numpy.random.permutation": "int64",
+}
+# Methods of an array that only change its form or dtype.
+ARRAY_FORM = frozenset("astype reshape copy".split())
+# Methods that fill a tensor, and the torch factory that makes the same.
+FILLS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}

@@ -1,0 +1,24 @@
+"""What runs every step: loops over batches, methods that frameworks call, and what a step consists of."""
+
+from __future__ import annotations
+
+STEP_METHODS = frozenset({"backward", "manual_backward"})
+# Methods that frameworks or loaders call for every batch or sample.
+HOT_METHODS = frozenset(
+    "forward training_step validation_step test_step predict_step compute_loss __getitem__ __next__ "
+    "optimize_parameters".split()
+)
+HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
+LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
+OPTIMIZER_WORDS = ("optim", "opt_", "solver")
+OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
+# Methods that wrap a loader and hand on its batches.
+WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
+# Words of the names of functions that do one step and nothing else.
+STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
+NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
+"""Words of the names of functions that evaluate."""
+EVALUATION_WORDS = frozenset(
+    "eval evaluate evaluation evaluator val valid validate validation test testing infer inference predict prediction "
+    "predictions generate sample sampling demo extract embed visualize export detect bench benchmark".split()
+)

@@ -1,0 +1,79 @@
+"""What makes the host wait for the device, and what keeps code from running every step.
+
+Sources: PyTorch performance tuning guide; Lightning, "Speed up model training"; NVIDIA, "Sync-free PyTorch".
+"""
+
+from __future__ import annotations
+
+# Methods of a tensor that bring its content to the host.
+READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
+# Builtins that do so with a tensor as argument.
+CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
+MATHS = frozenset(
+    f"math.{name}" for name in "sqrt exp log log2 log10 isnan isinf isfinite pow floor ceil fabs tanh cos sin".split()
+)
+# Calls that format or log their arguments, and so read tensors among them.
+PRINTERS = frozenset(
+    "builtins.print tqdm.tqdm.write wandb.log mlflow.log_metric mlflow.log_metrics logging.info logging.debug "
+    "logging.warning logging.error logging.critical logging.log warnings.warn pprint.pprint rich.print".split()
+)
+# Methods of loggers, writers and progress bars that do the same.
+LOG_METHODS = frozenset(
+    "add_scalar add_scalars set_postfix set_description set_postfix_str set_description_str log_metric log_metrics "
+    "log_scalar".split()
+)
+LEVELS = frozenset("info debug warning error critical".split())
+LOGGER_WORDS = ("logger", "log", "logging", "_logger")
+# Frameworks' own logging takes tensors as they are.
+FRAMEWORK_LOGS = frozenset({"log", "log_dict"})
+# Reading these of a tensor looks at no content.
+SHAPES = frozenset(
+    "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize nbytes "
+    "names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
+)
+
+# Words of conditions under which code seldom runs.
+SELDOM_WORDS = frozenset("debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split())
+SELDOM_PHRASES = (
+    "should_log",
+    "log_now",
+    "do_log",
+    "is_log",
+    "should_print",
+    "log_step",
+    "should_save",
+    "should_eval",
+    "should_report",
+    "print_now",
+    "time_to",
+    "to_log",
+    "log_this",
+    "need_log",
+    "last_batch",
+    "is_last",
+    "should_sync",
+    "save_now",
+    "should_run",
+)
+SELDOM_CALLS = frozenset("isnan isinf is_nan every_n_iters every_n every".split())
+FREQUENT_CALLS = frozenset("isfinite is_finite".split())
+CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer", "datetime.datetime.now"})
+COUNTERS = frozenset(
+    "i j k n t step steps iter iters iteration iterations idx index batch_idx batch_id i_batch it itr count counter "
+    "global_step n_iter batch_i batches_done iter_num nb ni bi episode num_iter cur_iter total_steps step_num".split()
+)
+PROFILERS = frozenset({"torch.profiler.profile", "torch.autograd.profiler.profile"})
+
+# Words of names that are called with tensors and give tensors: modules, losses, metrics, reductions.
+CALLABLE_WORDS = frozenset(
+    "model net network module criterion generator discriminator encoder decoder netg netd backbone classifier policy "
+    "critic actor agent unet vae head ddp student teacher objective loss bce mse accuracy acc topk dice iou reduce "
+    "forward criterions diffusion".split()
+)
+# Names of values that a program must have on the host to act on.
+ACTING = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
+ACTING_FUNCTIONS = frozenset("act select_action choose_action get_action get_actions sample_action predict_action step".split())
+# Loops over these go through parameters.
+PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
+# Functions of frameworks that are handed what already lies on the device.
+DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())

@@ -1,0 +1,307 @@
+"""What the files of one run know of each other: small facts of each file, merged, and asked for by name.
+
+A fact says what a file offers to others: helpers that set backend flags, functions that feed batches to an
+accelerator, whether anything is seeded. Facts are plain JSON, so that they can be kept in the cache and
+sent to other processes, and merging them does not depend on any order.
+
+Each file asks through a :class:`View`, which notes questions and answers: a result stays valid for as long as
+the answers stay the same.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, TypedDict
+
+
+class FlagWrite(TypedDict):
+    """A backend flag that a helper leaves behind; ``soft`` where it only warns."""
+
+    flag: str
+    value: bool | None
+    soft: bool
+    line: int
+
+
+class FlagExit(TypedDict):
+    """The flags at the end of one way through a helper, and what its parameters were on that way."""
+
+    writes: list[FlagWrite]
+    conditions: dict[str, bool]
+
+
+class FlagHelper(TypedDict):
+    """A function that sets backend flags; ``parameters`` in order, ``defaults`` where they are literals."""
+
+    parameters: list[str]
+    defaults: dict[str, bool]
+    exits: list[FlagExit]
+
+
+class Feeding(TypedDict):
+    """A loader whose batches are moved to an accelerator; ``evaluation`` where gradients are off."""
+
+    line: int
+    evaluation: bool
+
+
+class Made(TypedDict):
+    """A result of a function of another file that is used as a loader; ``place`` is its place in a tuple."""
+
+    function: str
+    place: int | None
+    feeding: Feeding
+
+
+class Given(TypedDict):
+    """A loader made in this file and given to a function of another one."""
+
+    function: str
+    argument: int | str
+    pins: bool
+    line: int
+
+
+class FileFacts(TypedDict, total=False):
+    """What one file offers to the others. Whatever is absent is not there."""
+
+    seeds: bool
+    tunes: bool
+    flags: dict[str, FlagHelper]
+    feeds: dict[str, dict[str, Feeding]]
+    parameters: dict[str, list[str]]
+    made: list[Made]
+    given: list[Given]
+    shapes: list[tuple[int, str]]
+    cuda_only: str
+    devices: dict[str, str]
+
+
+Question = tuple[str, ...]
+_KINDS = ("flags", "feeds", "devices")
+
+
+class Project:
+    """The facts of the files of a run, by path with forward slashes."""
+
+    def __init__(self, facts: Mapping[str, FileFacts] | None = None) -> None:
+        self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
+
+    # -- where a name is defined -----------------------------------------------------------------
+
+    def module(self, asking: str, dotted: str) -> str | None:
+        """The file that an import of a module means, seen from another file; None outside of the run.
+
+        Absolute names are looked up the way a script finds them: beside the file, then in each folder above.
+        """
+        folder = posixpath.dirname(asking.replace("\\", "/"))
+        name = dotted.lstrip(".")
+        tail = name.replace(".", "/")
+        level = len(dotted) - len(name)
+        if level:
+            for _ in range(level - 1):
+                folder = posixpath.dirname(folder)
+            return self._file(posixpath.join(folder, tail) if tail else folder)
+        while True:
+            found = self._file(posixpath.join(folder, tail))
+            if found is not None or folder in ("", "/"):
+                return found
+            folder = posixpath.dirname(folder)
+
+    def _file(self, stem: str) -> str | None:
+        for path in (f"{stem}.py", f"{stem}/__init__.py"):
+            if path in self.facts:
+                return path
+        return None
+
+    def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
+        """The file and the name in it that a dotted name stands for, where that has facts of a kind.
+
+        A package may hand on a name of a module inside it: then exactly one module must offer it.
+        """
+        head, _, name = dotted.rpartition(".")
+        if not head.strip("."):
+            head = dotted[: len(dotted) - len(dotted.lstrip("."))]
+        if not head or not name:
+            return None
+        path = self.module(asking, head)
+        if path is None:
+            return None
+        if name in self.facts[path].get(kind, {}):  # type: ignore[operator]
+            return path, name
+        if not path.endswith("/__init__.py"):
+            return None
+        inside = posixpath.dirname(path) + "/"
+        offers = [other for other in self._offers.get((kind, name), ()) if other.startswith(inside)]
+        return (offers[0], name) if len(offers) == 1 else None
+
+    @cached_property
+    def _offers(self) -> dict[tuple[str, str], list[str]]:
+        found: dict[tuple[str, str], list[str]] = {}
+        for path, facts in self.facts.items():
+            for kind in _KINDS:
+                for name in facts.get(kind, {}):  # type: ignore[attr-defined]
+                    found.setdefault((kind, name), []).append(path)
+        return found
+
+    # -- answers ---------------------------------------------------------------------------------
+
+    def flag_helper(self, asking: str, name: str) -> tuple[str, FlagHelper] | None:
+        """The function of another file that a call runs, if it sets backend flags, with its path."""
+        found = self.definition(asking, name, "flags")
+        return (found[0], self.facts[found[0]]["flags"][found[1]]) if found else None
+
+    def fed(self, asking: str, name: str, argument: str) -> tuple[str, Feeding] | None:
+        """Whether a function of another file feeds the loader that it gets as an argument.
+
+        ``argument`` is a keyword, or the number of a positional argument.
+        """
+        found = self.definition(asking, name, "feeds")
+        if found is None:
+            return None
+        path, function = found
+        facts = self.facts[path]
+        if argument.isdigit():
+            parameters = facts["parameters"][function]
+            if int(argument) >= len(parameters):
+                return None
+            argument = parameters[int(argument)]
+        feeding = facts["feeds"][function].get(argument)
+        return (path, feeding) if feeding else None
+
+    def results_fed(self, asking: str, name: str) -> list[tuple[str, int | None, Feeding]]:
+        """Where other files feed the loaders that a function of the asking file returns."""
+        return self._made.get((asking.replace("\\", "/"), name), [])
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, str], list[tuple[str, int | None, Feeding]]]:
+        found: dict[tuple[str, str], list[tuple[str, int | None, Feeding]]] = {}
+        for path, facts in self.facts.items():
+            for made in facts.get("made", ()):
+                target = self._target(path, made["function"])
+                if target is not None:
+                    found.setdefault(target, []).append((path, made["place"], made["feeding"]))
+        return found
+
+    def _target(self, asking: str, dotted: str) -> tuple[str, str] | None:
+        head, _, name = dotted.rpartition(".")
+        if not head.strip("."):
+            head = dotted[: len(dotted) - len(dotted.lstrip("."))]
+        path = self.module(asking, head) if head else None
+        return (path, name) if path is not None else None
+
+    def pinned(self, asking: str, name: str) -> dict[str, tuple[str, bool, int]]:
+        """Which parameters of a function of the asking file get a loader from another file, and if it pins.
+
+        The keys are keywords or the numbers of positional arguments, as the calls are written.
+        """
+        return self._given.get((asking.replace("\\", "/"), name), {})
+
+    @cached_property
+    def _given(self) -> dict[tuple[str, str], dict[str, tuple[str, bool, int]]]:
+        found: dict[tuple[str, str], dict[str, tuple[str, bool, int]]] = {}
+        for path, facts in self.facts.items():
+            for given in facts.get("given", ()):
+                target = self._target(path, given["function"])
+                if target is not None:
+                    place = found.setdefault(target, {})
+                    key = str(given["argument"])
+                    known = place.get(key)
+                    place[key] = (path, given["pins"] and (known is None or known[1]), given["line"])
+        return found
+
+    def device(self, asking: str, name: str) -> str | None:
+        """``cpu``, ``cuda`` or ``variable`` for a function of another file that returns such a device."""
+        found = self.definition(asking, name, "devices")
+        return self.facts[found[0]]["devices"][found[1]] if found else None
+
+    def seeds(self, _: str) -> bool:
+        """Some file of the run seeds random numbers."""
+        return any(facts.get("seeds") for facts in self.facts.values())
+
+    def tunes(self, _: str) -> bool:
+        """Some file of the run names cuDNN's switches or asks for determinism."""
+        return any(facts.get("tunes") for facts in self.facts.values())
+
+    def alone(self, asking: str) -> bool:
+        """No other file of the run is in sight."""
+        return not self.facts.keys() - {asking}
+
+    def shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
+        """What makes input shapes vary, in the files that some imports mean."""
+        found = {self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules}
+        return [
+            (path, line, text) for path in sorted(p for p in found if p) for line, text in self.facts[path].get("shapes", ())
+        ]
+
+    def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
+        """The file that an import means and why it cannot be imported without CUDA, if so."""
+        path = self.module(asking, module) or self.module(asking, module.rpartition(".")[0])
+        reason = self.facts[path].get("cuda_only") if path else None
+        return (path, reason) if path and reason else None
+
+
+class View:
+    """The project as one file sees it. ``asked`` holds every question with its answer."""
+
+    def __init__(self, project: Project, path: str) -> None:
+        self._project = project
+        self._path = path.replace("\\", "/")
+        self.asked: dict[Question, Any] = {}
+
+    def _ask(self, *question: str) -> Any:
+        if question not in self.asked:
+            self.asked[question] = answer(self._project, self._path, question)
+        return self.asked[question]
+
+    def alone(self) -> bool:
+        """See :meth:`Project.alone`."""
+        return bool(self._ask("alone"))
+
+    def seeds(self) -> bool:
+        """See :meth:`Project.seeds`."""
+        return bool(self._ask("seeds"))
+
+    def tunes(self) -> bool:
+        """See :meth:`Project.tunes`."""
+        return bool(self._ask("tunes"))
+
+    def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
+        """See :meth:`Project.flag_helper`."""
+        return self._ask("flag_helper", name)  # type: ignore[no-any-return]
+
+    def fed(self, name: str, argument: int | str) -> tuple[str, Feeding] | None:
+        """See :meth:`Project.fed`."""
+        return self._ask("fed", name, str(argument))  # type: ignore[no-any-return]
+
+    def results_fed(self, name: str) -> list[tuple[str, int | None, Feeding]]:
+        """See :meth:`Project.results_fed`."""
+        return self._ask("results_fed", name)  # type: ignore[no-any-return]
+
+    def pinned(self, name: str) -> dict[str, tuple[str, bool, int]]:
+        """See :meth:`Project.pinned`."""
+        return self._ask("pinned", name)  # type: ignore[no-any-return]
+
+    def device(self, name: str) -> str | None:
+        """See :meth:`Project.device`."""
+        return self._ask("device", name)  # type: ignore[no-any-return]
+
+    def shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
+        """See :meth:`Project.shapes`."""
+        return self._ask("shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
+
+    def cuda_only(self, module: str) -> tuple[str, str] | None:
+        """See :meth:`Project.cuda_only`."""
+        return self._ask("cuda_only", module)  # type: ignore[no-any-return]
+
+
+def answer(project: Project, path: str, question: Question) -> Any:
+    """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
+    if question[0] not in QUESTIONS:
+        raise KeyError(question[0])
+    return getattr(project, question[0])(path, *question[1:])
+
+
+QUESTIONS = frozenset("alone seeds tunes flag_helper fed results_fed pinned device shapes cuda_only".split())

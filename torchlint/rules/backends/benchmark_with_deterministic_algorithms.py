@@ -1,0 +1,114 @@
+"""TL502: deterministic algorithms are demanded while something is tuned by trial."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.backends import Conflict
+
+
+class BenchmarkWithDeterministicAlgorithms(Rule):
+    """
+    ## What it finds
+    `torch.use_deterministic_algorithms(True)`, or `torch.set_deterministic_debug_mode`, on one path with
+    `torch.backends.cudnn.benchmark = True` or with `torch.compile(.., mode="max-autotune")`; also where a
+    function that is called sets one of them, and with Lightning's `Trainer(deterministic=True)`.
+
+    ## Why it costs
+    The call makes operations deterministic, and does not touch cuDNN's switches: `benchmark` stays on, and may
+    choose another deterministic algorithm in the next process, so runs still differ. Each new input shape pays
+    for the search all the same. Inductor, for its part, does no autotuning in deterministic mode, so
+    `max-autotune` does nothing (PyTorch 2.13).
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def setup(seed):
+        torch.manual_seed(seed)
+        torch.use_deterministic_algorithms(True)
+        torch.backends.cudnn.benchmark = True
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def setup(seed):
+        torch.manual_seed(seed)
+        torch.use_deterministic_algorithms(True)
+        torch.backends.cudnn.benchmark = False
+    ```
+
+    ## When to leave it
+    Where runs need to agree within one process only: say so in a comment. With `warn_only=True`, which finds
+    operations rather than excludes them, the rule speaks at `info`. It is silent in tests, in branches that
+    exclude each other, and where a later write takes one of the two back.
+
+    ## Fix safety
+    No fix is offered: only the author knows which of the two was wanted, and both change the algorithms.
+
+    ## Confirmed by
+    Both switches are on when convolutions run.
+
+    ## Sources
+    - [torch.use_deterministic_algorithms](https://docs.pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html)
+    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
+    """
+
+    id = "TL502"
+    name = "benchmark-with-deterministic-algorithms"
+    summary = "Deterministic algorithms are demanded while cuDNN or Inductor tunes by trial"
+    severity = Severity.WARNING
+    triggers = (
+        (b"use_deterministic_algorithms", b"set_deterministic", b"Trainer", b"benchmark", b"max-autotune"),
+        (b"torch", b"Trainer"),
+    )
+    recipe = Recipe("flags", "run", "determinism and benchmark are both on when a convolution runs")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.backends import Backends
+        from torchlint.knowledge.backends import ALGORITHMS, AUTOTUNE, BENCHMARK
+
+        backends = self.module.shared(Backends)
+        for conflict in backends.conflicts(ALGORITHMS, BENCHMARK):
+            self._report(
+                conflict,
+                "cuDNN still benchmarks, and may choose other deterministic algorithms in the next process: set "
+                "`torch.backends.cudnn.benchmark = False` to reproduce runs, or drop the determinism to be fast",
+            )
+        for conflict in backends.conflicts(ALGORITHMS, AUTOTUNE):
+            self._report(
+                conflict,
+                "Inductor does no autotuning in deterministic mode, so `max-autotune` does nothing: drop one of the two",
+            )
+
+    def _report(self, conflict: Conflict, consequence: str) -> None:
+        from torchlint.analysis.backends import Backends
+
+        backends = self.module.shared(Backends)
+        earlier, later = conflict.earlier, conflict.later
+        if earlier.node is later.node and earlier.elsewhere is None:
+            return  # one call sets both, which TL501 says
+        self.report(
+            later.node,
+            f"{_switch(later.flag)} is on from here{backends.through(later)}, and {_switch(earlier.flag)} since "
+            f"{backends.where(earlier)}: {consequence}",
+            evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.flag)} is switched on here")],
+            severity=Severity.INFO if conflict.soft else Severity.WARNING,
+        )
+
+
+def _switch(flag: str) -> str:
+    return f"`{flag.removeprefix('torch.backends.cudnn.').removeprefix('torch.').removeprefix('compile.')}`"

@@ -1,0 +1,85 @@
+"""TL503: cuDNN is switched off for the whole program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class CudnnDisabled(Rule):
+    """
+    ## What it finds
+    `torch.backends.cudnn.enabled = False`, also through an alias or `setattr`, that nothing takes back.
+
+    ## Why it costs
+    Convolutions, recurrent layers, batch normalisation and CTC fall back to PyTorch's own kernels. Recurrent
+    layers lose their fused kernels, convolutions the Tensor Core paths and `channels_last`. It is mostly a
+    switch for debugging, or for a fault of an old version, that was left in.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+    torch.backends.cudnn.enabled = False
+    model = torch.nn.Conv2d(3, 16, 3)
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+    model = torch.nn.Conv2d(3, 16, 3)
+
+
+    def second_order(x):
+        with torch.backends.cudnn.flags(enabled=False):
+            return torch.autograd.grad(model(x).sum(), x, create_graph=True)
+    ```
+
+    ## When to leave it
+    Where an operation needs it, around that operation: `with torch.backends.cudnn.flags(enabled=False)` is
+    never flagged, nor is a value that is put back, or a condition on a version, a platform or an option. A
+    comment that names the fault makes it `info`, and so does a file whose models have neither convolutions nor
+    recurrent layers.
+
+    ## Fix safety
+    No fix is offered: deleting the line changes the kernels, and with them the last bits of results, and a fault
+    that it worked around may come back.
+
+    ## Confirmed by
+    With the switch on, the run is faster and its results are finite.
+
+    ## Sources
+    - [torch.backends.cudnn](https://docs.pytorch.org/docs/stable/backends.html#torch-backends-cudnn)
+    """
+
+    id = "TL503"
+    name = "cudnn-disabled"
+    summary = "cuDNN is switched off for the whole program"
+    severity = Severity.WARNING
+    triggers = ((b"cudnn",), (b"enabled",))
+    recipe = Recipe("flags", "run", "convolutions or recurrent layers run without cuDNN; time with it on")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.backends import Backends
+        from torchlint.knowledge.backends import ENABLED
+
+        backends = self.module.shared(Backends)
+        for write in backends.left(ENABLED, value=False):
+            if backends.is_test(write.node) or backends.by_choice(write.node):
+                continue
+            hint = backends.explained(write.node) or backends.without_cudnn()
+            self.report(
+                write.node,
+                "cuDNN is switched off from here on: convolutions and recurrent layers fall back to slower kernels; "
+                "delete the line, or put `with torch.backends.cudnn.flags(enabled=False):` around what needs it",
+                severity=Severity.INFO if hint else Severity.WARNING,
+            )

@@ -1,0 +1,77 @@
+"""TL508: a context manager that is to set one flag switches cuDNN off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class CudnnFlagsImplicitDisable(Rule):
+    """
+    ## What it finds
+    `torch.backends.cudnn.flags(..)` that does not say `enabled=`.
+
+    ## Why it costs
+    The parameters of this context manager default to `enabled=False, benchmark=False, deterministic=False`. So
+    `flags(benchmark=True)` switches cuDNN off for everything inside, and the benchmark with it.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def evaluate(model, x):
+        with torch.backends.cudnn.flags(benchmark=True):
+            return model(x)
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def evaluate(model, x):
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+            return model(x)
+    ```
+
+    ## When to leave it
+    Where cuDNN is meant to be off, write `enabled=False`. Calls with `**kwargs` are not judged.
+
+    ## Fix safety
+    No fix is offered: `enabled=True` changes the kernels that run inside, which is what the line was written for.
+
+    ## Confirmed by
+    `torch.backends.cudnn.enabled` is False inside the block.
+
+    ## Sources
+    - [torch.backends.cudnn.flags, torch/backends/cudnn/__init__.py](https://github.com/pytorch/pytorch/blob/main/torch/backends/cudnn/__init__.py)
+    """
+
+    id = "TL508"
+    name = "cudnn-flags-implicit-disable"
+    summary = "`cudnn.flags(..)` without `enabled=` switches cuDNN off"
+    severity = Severity.ERROR
+    triggers = ((b"cudnn",), (b"flags",))
+    recipe = Recipe("flags", "finding", "cuDNN is disabled inside the block")
+
+    def visit_Call(self, node: cst.Call) -> None:
+        from torchlint.analysis.calls import argument, is_opaque
+        from torchlint.knowledge.backends import FLAGS_CONTEXT
+
+        if self.module.qualified(node.func) != FLAGS_CONTEXT or is_opaque(node):
+            return
+        if argument(node, "enabled", 0) is None:
+            self.report(
+                node,
+                "`enabled` defaults to False here, so this switches cuDNN off inside the block: add `enabled=True` (or "
+                "`enabled=False`, if that is meant)",
+            )

@@ -1,0 +1,107 @@
+"""TL507: a statement that is to set a flag does nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.dead_flags import DeadWrite
+
+
+class DeadBackendFlag(Rule):
+    """
+    ## What it finds
+    - An assignment to an attribute that no version of `torch.backends.*` has: a misspelt flag
+      (`cudnn.benckmark`), a flag of another module (`torch.backends.cuda.benchmark`), one that is long gone
+      (`cudnn.fastest`).
+    - `cudnn.benchmark == True` as a statement.
+    - A value assigned to a function: `torch.use_deterministic_algorithms = True`, `model.eval = True`.
+    - A function that is named and not called (`model.eval`, `optimizer.zero_grad`), and a context manager that is
+      not entered (`torch.no_grad()` as a statement).
+    - `os.environ["CUDA_VISIBLE_DEVICES"]` and its kin, set after CUDA has been started (`info`).
+
+    ## Why it costs
+    The line does nothing, and whoever reads it believes that it does. Modules such as `torch.backends.cudnn`
+    take any attribute without a word. The correct spelling of one such flag made a training run 10 % faster
+    (xinntao/EDVR#73).
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+    torch.backends.cudnn.benckmark = True
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+    torch.backends.cudnn.benchmark = True
+    ```
+
+    ## When to leave it
+    Nowhere. Flags that exist in some version of PyTorch are never flagged, nor are functions that are replaced by
+    other functions.
+
+    ## Fix safety
+    No fix is offered: deleting the line is safe, but the corrected line would start something that the program
+    never did before.
+
+    ## Confirmed by
+    The flag has the same value before and after the line.
+
+    ## Sources
+    - [torch.backends](https://docs.pytorch.org/docs/stable/backends.html)
+    - [xinntao/EDVR#73](https://github.com/xinntao/EDVR/issues/73)
+    """
+
+    id = "TL507"
+    name = "dead-backend-flag"
+    summary = "A statement that is to set a flag of PyTorch does nothing"
+    severity = Severity.ERROR
+    triggers = ((b"torch",), (b"backends", b"cudnn", b" = ", b".eval\n", b"zero_grad\n", b"no_grad", b"autocast"))
+    recipe = Recipe("flags", "finding", "the flag has the same value before and after the line")
+
+    def visit_Assign(self, node: cst.Assign) -> None:
+        from torchlint.analysis.dead_flags import DeadFlags
+
+        for dead in self.module.shared(DeadFlags).assigned(node):
+            self._report(dead)
+
+    def visit_Expr(self, node: cst.Expr) -> None:
+        from torchlint.analysis.dead_flags import DeadFlags
+
+        dead = self.module.shared(DeadFlags).stated(node)
+        if dead is not None:
+            self._report(dead)
+
+    def _report(self, dead: DeadWrite) -> None:
+        if dead.since is not None:
+            line = self.module.line(dead.since)
+            evidence = [self.module.evidence(dead.since, "CUDA is started here")]
+            message = f"CUDA has read `{dead.name}` when it was started on line {line}: set it before, or at the shell"
+            self.report(dead.node, message, evidence=evidence, severity=Severity.INFO)
+        else:
+            self.report(dead.node, _MESSAGES[dead.kind].format(name=dead.name, instead=_instead(dead)))
+
+
+_MESSAGES = {
+    "unknown": "PyTorch has no flag `{name}`, so this sets nothing{instead}",
+    "obsolete": "nothing in PyTorch reads `{name}`, so this sets nothing: delete the line",
+    "comparison": "this compares `{name}` and throws the result away: write `=` to set it",
+    "function": "`{name}` is a function, which this replaces instead of calling it: write `{name}(..)`",
+    "uncalled": "`{name}` is named here, but not called: add the parentheses",
+    "context": "`{name}` does nothing as a statement of its own: put the code that it is for under `with {name}(..):`",
+}
+
+
+def _instead(dead: DeadWrite) -> str:
+    return f": did you mean `{dead.instead}`?" if dead.instead else ""

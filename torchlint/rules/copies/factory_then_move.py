@@ -1,0 +1,109 @@
+"""TL104: a tensor is made on the CPU and then moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.factories import MovedFactory
+
+
+class FactoryThenMove(Rule):
+    """
+    ## What it finds
+    `torch.zeros`, `ones`, `full`, `empty`, `eye`, `arange`, `rand`, `randn`, `randint`, `linspace` and their kin
+    on the CPU, followed by `.to(device)`, `.cuda()`, `.type_as(x)` or `.to(x)`: in the same expression, or through
+    a variable that is used for nothing else.
+
+    ## Why it costs
+    The CPU fills the memory, the driver copies it from pageable memory, and the host waits until the device has
+    done everything queued before. With `device=` the device fills its own memory, and nothing waits.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Recurrent(nn.Module):
+        def forward(self, x):
+            hidden = torch.zeros(x.size(0), 128).to(x.device)
+            return x @ hidden
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Recurrent(nn.Module):
+        def forward(self, x):
+            hidden = torch.zeros(x.size(0), 128, device=x.device)
+            return x @ hidden
+    ```
+
+    ## When to leave it
+    Where a generator of the CPU must draw the numbers, for instance to get the same ones on every machine. Calls
+    with `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(..)`.
+    Data (`torch.tensor(list)`) is another matter: `device=` would make its copy wait. Outside of code that runs
+    every step the rule speaks at `info`.
+
+    ## Fix safety
+    No fix is offered yet. Constant content is the same with `device=`. Random content is not: CPU and CUDA
+    generators draw different numbers from one seed. With `requires_grad=True` the moved tensor is no leaf, so its
+    gradient goes to the tensor on the CPU; the one made with `device=` is a leaf.
+
+    ## Confirmed by
+    A fill on the CPU is followed by a copy to the device of the same bytes, every step.
+
+    ## Sources
+    - [Performance tuning guide, creating tensors on the target device](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#create-tensors-directly-on-the-target-device)
+    - [Lightning, speed up model training](https://lightning.ai/docs/pytorch/stable/advanced/speed.html)
+    """
+
+    id = "TL104"
+    name = "factory-then-move"
+    summary = "A tensor is made on the CPU only to be moved to a device"
+    severity = Severity.WARNING
+    triggers = ((b"torch",), (b".to(", b".cuda(", b".type_as(", b".type("))
+    recipe = Recipe("copies", "finding", "a fill on the CPU followed by a copy of the same bytes, per step")
+
+    def visit_Call(self, node: cst.Call) -> None:
+        from torchlint.analysis.factories import Factories
+
+        found = self.module.shared(Factories).moved(node)
+        if found is None:
+            return
+        heat = self.module.heat(node)
+        evidence = [self.module.evidence(node, "made on the CPU here")] if found.move.named else []
+        self.report(
+            found.move.call,
+            self._message(found),
+            evidence=evidence,
+            severity=Severity.WARNING if heat.rank >= Heat.STEP.rank else Severity.INFO,
+            heat=heat,
+        )
+
+    def _message(self, found: MovedFactory) -> str:
+        line = f" on line {self.module.line(found.call)}" if found.move.named else ""
+        what = f"`{found.name}` fills memory of the CPU{line}, which is then copied to the device"
+        if found.computed:
+            work = ", ".join(f"`{name}`" for name in found.computed)
+            return f"{what} after {work} on the CPU: make it with `device=`, so that the device does all of it"
+        caveat = {
+            "deterministic": "",
+            "rounded": " (the last bits may differ)",
+            "random": " (the numbers change: the device has a generator of its own)",
+        }[found.content]
+        if found.leaf:
+            caveat += " (the tensor is then a leaf that gets its own gradient, which the moved one is not)"
+        return f"{what}, and the host waits for that: make it there with `device=`{caveat}"

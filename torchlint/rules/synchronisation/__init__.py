@@ -1,0 +1,1 @@
+"""Rules about synchronisation: places where the host waits for the device."""
