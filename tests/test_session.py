@@ -10,8 +10,8 @@ import pytest
 from torchlint import session
 from torchlint.cache import Cache
 from torchlint.config import Config
-from torchlint.engine import lint
-from torchlint.model import FileResult, RunResult
+from torchlint.engine import Analysis, analyse
+from torchlint.model import RunResult
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 
@@ -47,10 +47,10 @@ def test_an_unreadable_file_is_a_problem_and_the_rest_is_linted(tmp_path: Path) 
     assert "cannot be read" in result.problems[0].message
 
 
-def dies_on_file03(data: bytes, path: str, *rest: object) -> FileResult:
+def dies_on_file03(data: bytes, path: str, *rest: object) -> Analysis:
     if path.endswith("file03.py"):
         os._exit(1)
-    return lint(data, path, *rest)  # type: ignore[arg-type]
+    return analyse(data, path, *rest)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the replacement reaches other processes by forking")
@@ -59,7 +59,7 @@ def test_a_process_that_dies_costs_only_its_file(tmp_path: Path, monkeypatch: py
 
     if multiprocessing.get_start_method() != "fork":
         pytest.skip("the replacement reaches other processes by forking")
-    monkeypatch.setattr("torchlint.engine.lint", dies_on_file03)
+    monkeypatch.setattr("torchlint.engine.analyse", dies_on_file03)
     result = run(tree(tmp_path), jobs=2)
     assert len(result.findings) == 13
     assert [Path(p.path).name for p in result.problems] == ["file03.py"]

@@ -16,10 +16,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from torchlint.engine import Analysis
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 
 NAME = ".torchlint_cache"
-_FORMAT = 1
+_FORMAT = 2
 
 
 def digest(*parts: bytes) -> str:
@@ -40,24 +41,25 @@ class Cache:
         self._used: dict[str, Any] = {}
         self._changed = False
 
-    def get(self, path: str, data: bytes) -> FileResult | None:
-        """What these bytes at this path gave before."""
+    def get(self, path: str, data: bytes) -> Analysis | None:
+        """What these bytes at this path gave before; whether it still holds is for the project to say."""
         key = digest(path.encode("utf-8", "surrogatepass"), data)
         entry = self._entries.get(key)
         if entry is None:
             return None
         try:
-            result = _unpack(path, entry)
+            analysis = _unpack_analysis(path, entry)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError):
             return None
         self._used[key] = entry
-        return result
+        return analysis
 
-    def put(self, data: bytes, result: FileResult) -> None:
+    def put(self, data: bytes, analysis: Analysis) -> None:
         """Remember a result. What torchlint failed at is tried again."""
+        result = analysis.result
         if not result.problems:
             key = digest(result.path.encode("utf-8", "surrogatepass"), data)
-            self._used[key] = _pack(result)
+            self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
             self._changed = True
 
     def save(self) -> None:
@@ -126,6 +128,14 @@ def _pack_finding(f: Finding) -> list[Any]:
 
 def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
+
+
+def _unpack_analysis(path: str, entry: list[Any]) -> Analysis:
+    facts, asked, *packed = entry
+    if not isinstance(facts, dict):
+        raise TypeError("facts expected")
+    questions = tuple((tuple(str(part) for part in question), str(found)) for question, found in asked)
+    return Analysis(_unpack(path, packed), facts, questions)  # type: ignore[arg-type]
 
 
 def _unpack(path: str, entry: list[Any]) -> FileResult:

@@ -11,13 +11,14 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchlint import screen
 from torchlint.config import Config, options_for
 from torchlint.decode import DecodeProblem, decode
+from torchlint.facts import from_bytes, needs_parsing
 from torchlint.model import (
     SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
@@ -27,6 +28,7 @@ from torchlint.model import (
     Severity,
     Span,
 )
+from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.suppress import Suppressions, scan
 from torchlint.text import split_lines
@@ -42,10 +44,37 @@ _NOTHING = Suppressions()
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
 
 
+@dataclass(frozen=True)
+class Analysis:
+    """What one file gave: its findings, its facts for other files, and what it asked of those.
+
+    ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
+    """
+
+    result: FileResult
+    facts: FileFacts
+    asked: tuple[tuple[Question, str], ...] = ()
+
+    def holds(self, project: Project) -> bool:
+        """The project answers what it answered when the file was linted."""
+        return all(digest_of(project, self.result.path, question) == found for question, found in self.asked)
+
+
 class _File:
     """What is known while one file is linted."""
 
-    def __init__(self, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> None:
+    def __init__(
+        self,
+        path: str,
+        rules: Sequence[type[Rule]],
+        active: frozenset[str],
+        config: Config,
+        project: Project | None,
+        facts: FileFacts,
+    ) -> None:
+        self.view = View(project if project is not None else Project({path: facts}), path)
+        self.alone = project is None
+        self.facts = facts
         ignored = ignored_for(path, config, rules)
         self.path = path
         self.config = config
@@ -56,12 +85,13 @@ class _File:
         self.problems: list[Problem] = []
         self.suppressed = 0
 
-    def result(self) -> FileResult:
+    def result(self) -> Analysis:
         """The findings in order, with fingerprints."""
         findings = tuple(sorted(self.findings, key=lambda finding: finding.sort_key))
-        return FileResult(self.path, findings, tuple(self.problems), self.suppressed)
+        result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
+        return Analysis(result, self.facts, self.view.digests())
 
-    def broken(self, message: str, line: int = 1, column: int = 1) -> FileResult:
+    def broken(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The file itself is at fault."""
         span = Span(line, column, line, column + 1)
         finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, self.path, span, message)
@@ -70,15 +100,30 @@ class _File:
 
 
 def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> FileResult:
-    """Lint one file.
+    """Lint one file by what it holds alone; see :func:`analyse`."""
+    return analyse(data, path, rules, active, config).result
+
+
+def analyse(
+    data: bytes,
+    path: str,
+    rules: Sequence[type[Rule]],
+    active: frozenset[str],
+    config: Config,
+    project: Project | None = None,
+) -> Analysis:
+    """Lint one file and gather its facts.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
-    rule can fire are parsed; in others, syntax errors go unseen.
+    rule can fire, or that other files may want to know of, are parsed; in others, syntax errors go unseen.
+    With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     """
-    file = _File(path, rules, active, config)
+    file = _File(path, rules, active, config, project, from_bytes(data))
     survivors = screen.survivors(data, file.rules)
     commented = b"torchlint:" in data or b"noqa" in data.lower()
-    if not survivors and not (commented and UNUSED_SUPPRESSION in file.active) and not data.startswith(_UTF16):
+    judged = commented and UNUSED_SUPPRESSION in file.active
+    offers = file.alone and needs_parsing(data)
+    if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
     if len(data) > MAX_BYTES:
         size = f"{len(data) / 1_000_000:.0f} MB"
@@ -90,12 +135,12 @@ def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[
     suppressions = scan(text) if commented else _NOTHING
     if suppressions.skip_file:
         return file.result()
-    if survivors:
+    if survivors or offers:
         with _deep_recursion(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
-            problem_in_file = _run(file, text, survivors, suppressions)
-        if problem_in_file is not None:
-            return problem_in_file
+            broken = _run(file, text, survivors, suppressions, offers=offers)
+        if broken is not None:
+            return broken
     if UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions)
     file.findings = _with_fingerprints(file.findings, text, config)
@@ -113,11 +158,13 @@ def _deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _run(file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions) -> FileResult | None:
+def _run(
+    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions, *, offers: bool
+) -> Analysis | None:
     from torchlint.analysis.module import SourceModule, SyntaxProblem
 
     try:
-        module = SourceModule.parse(text, file.path, target_torch=file.config.target_torch)
+        module = SourceModule.parse(text, file.path, target_torch=file.config.target_torch, project=file.view)
     except SyntaxProblem as problem:
         return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
@@ -127,8 +174,20 @@ def _run(file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Supp
             for finding, statement in _findings(rule, module, file.config):
                 _keep(file, finding, statement, suppressions)
         except Exception as error:  # one rule's mistake must not cost the rest of the run
-            file.problems.append(_internal_error(rule, file.path, error))
+            file.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
+    if offers:
+        _gather(file, module)
     return None
+
+
+def _gather(file: _File, module: SourceModule) -> None:
+    """Add what other files may want to know; a mistake in that must not cost the file's own findings."""
+    from torchlint.analysis.facts import collect
+
+    try:
+        file.facts = collect(module, file.facts)
+    except Exception as error:
+        file.problems.append(_internal_error("gathering facts", file.path, error))
 
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, Span]]:
@@ -169,7 +228,7 @@ def _report_unused(file: _File, suppressions: Suppressions) -> None:
         )
 
 
-def _internal_error(rule: type[Rule], path: str, error: Exception) -> Problem:
+def _internal_error(what: str, path: str, error: Exception) -> Problem:
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
     trace = error.__traceback__
     line = None
@@ -177,7 +236,7 @@ def _internal_error(rule: type[Rule], path: str, error: Exception) -> Problem:
         line, trace = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}", trace.tb_next
     return Problem(
         path,
-        f"{SYNTAX_ERROR} internal-error: rule {rule.id} {rule.name} failed ({reason}, at {line}); the other rules "
+        f"{SYNTAX_ERROR} internal-error: {what} failed ({reason}, at {line}); the other rules "
         f"went on. Please report this with the file at {ISSUES}",
     )
 

@@ -77,6 +77,7 @@ class FileFacts(TypedDict, total=False):
     shapes: list[tuple[int, str]]
     cuda_only: str
     devices: dict[str, str]
+    containers: bool
 
 
 Question = tuple[str, ...]
@@ -225,15 +226,21 @@ class Project:
         """Some file of the run names cuDNN's switches or asks for determinism."""
         return any(facts.get("tunes") for facts in self.facts.values())
 
-    def alone(self, asking: str) -> bool:
-        """No other file of the run is in sight."""
-        return not self.facts.keys() - {asking}
+    def closed(self, asking: str, *modules: str) -> bool:
+        """All of these imports mean files of the run, so that nothing of the program is out of sight."""
+        return all(self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules)
+
+    def containers(self, _: str) -> bool:
+        """Some class of the run has a ``to`` that does not take ``non_blocking``."""
+        return any(facts.get("containers") for facts in self.facts.values())
 
     def shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
         """What makes input shapes vary, in the files that some imports mean."""
         found = {self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules}
         return [
-            (path, line, text) for path in sorted(p for p in found if p) for line, text in self.facts[path].get("shapes", ())
+            (path, line, text)
+            for path in sorted(p for p in found if p)
+            for line, text in self.facts[path].get("shapes", ())
         ]
 
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
@@ -251,14 +258,14 @@ class View:
         self._path = path.replace("\\", "/")
         self.asked: dict[Question, Any] = {}
 
+    def digests(self) -> tuple[tuple[Question, str], ...]:
+        """Every question asked, with a digest of its answer."""
+        return tuple((question, _digest(found)) for question, found in sorted(self.asked.items()))
+
     def _ask(self, *question: str) -> Any:
         if question not in self.asked:
             self.asked[question] = answer(self._project, self._path, question)
         return self.asked[question]
-
-    def alone(self) -> bool:
-        """See :meth:`Project.alone`."""
-        return bool(self._ask("alone"))
 
     def seeds(self) -> bool:
         """See :meth:`Project.seeds`."""
@@ -288,6 +295,14 @@ class View:
         """See :meth:`Project.device`."""
         return self._ask("device", name)  # type: ignore[no-any-return]
 
+    def closed(self, modules: Iterable[str]) -> bool:
+        """See :meth:`Project.closed`."""
+        return bool(self._ask("closed", *sorted(set(modules))))
+
+    def containers(self) -> bool:
+        """See :meth:`Project.containers`."""
+        return bool(self._ask("containers"))
+
     def shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
         """See :meth:`Project.shapes`."""
         return self._ask("shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
@@ -304,4 +319,22 @@ def answer(project: Project, path: str, question: Question) -> Any:
     return getattr(project, question[0])(path, *question[1:])
 
 
-QUESTIONS = frozenset("alone seeds tunes flag_helper fed results_fed pinned device shapes cuda_only".split())
+def digest_of(project: Project, path: str, question: Question) -> str:
+    """A digest of what a project answers to a question of a file; of a question there is not, none at all."""
+    try:
+        return _digest(answer(project, path.replace("\\", "/"), question))
+    except (KeyError, TypeError):
+        return ""
+
+
+def _digest(found: object) -> str:
+    import json
+    from hashlib import blake2b
+
+    text = json.dumps(found, sort_keys=True, separators=(",", ":"))
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+QUESTIONS = frozenset(
+    "seeds tunes closed containers flag_helper fed results_fed pinned device shapes cuda_only".split()
+)

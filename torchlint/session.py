@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from torchlint import registry
 from torchlint.builtin import BUILT_IN
 from torchlint.config import Config, check_rule_tables
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
+from torchlint.project import Project
 from torchlint.select import chosen
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
     from torchlint.cache import Cache
+    from torchlint.engine import Analysis
     from torchlint.rule import Rule
 
 # Starting processes costs about as much as linting this many bytes.
@@ -34,10 +36,14 @@ class Plan:
     config: Config
 
     def lint(self, data: bytes, path: str) -> FileResult:
-        """Lint the bytes of one file."""
-        from torchlint.engine import lint
+        """Lint the bytes of one file by what it holds alone."""
+        return self.analyse(data, path).result
 
-        return lint(data, path, self.rules, self.active, self.config)
+    def analyse(self, data: bytes, path: str, project: Project | None = None) -> Analysis:
+        """Lint the bytes of one file, and gather its facts or use those of the others."""
+        from torchlint.engine import analyse
+
+        return analyse(data, path, self.rules, self.active, self.config, project)
 
 
 def plan(config: Config) -> Plan:
@@ -55,29 +61,41 @@ def run(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``."""
-    results: list[FileResult] = []
-    hits = 0
-    todo: list[tuple[str, bytes]] = []
+    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``.
+
+    Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
+    answer now that all facts are known, are linted once more.
+    """
+    unreadable: list[FileResult] = []
+    found: dict[str, Analysis] = {}
+    contents: dict[str, bytes] = {}
     for path in paths:
         data = _read(path)
         if isinstance(data, FileResult):
-            results.append(data)
+            unreadable.append(data)
             continue
+        contents[path] = data
         known = cache.get(path, data) if cache else None
-        if known is None:
-            todo.append((path, data))
-            continue
-        hits += 1
-        results.append(known)
-    _report(progress, len(results))
-    for (_, data), result in _lint_all(todo, what, jobs or usable_cpus(), progress):
-        results.append(result)
-        if cache:
-            cache.put(data, result)
+        if known is not None:
+            found[path] = known
+    hits = len(found)
+    _report(progress, len(unreadable) + hits)
+    workers = jobs or usable_cpus()
+    fresh = [(path, data) for path, data in contents.items() if path not in found]
+    for (path, _), analysis in _analyse_all(fresh, what, None, workers, progress):
+        found[path] = analysis
+    project = Project({path: analysis.facts for path, analysis in found.items()})
+    again = [(path, contents[path]) for path, analysis in found.items() if not analysis.holds(project)]
+    for (path, _), analysis in _analyse_all(again, what, project, workers, None):
+        found[path] = replace(analysis, facts=found[path].facts)
     if cache:
+        for path, data in [*fresh, *again]:
+            cache.put(data, found[path])
         cache.save()
-    return collect(results, what, files=len(paths), from_cache=hits)
+    results = [*unreadable, *(analysis.result for analysis in found.values())]
+    return collect(
+        results, what, files=len(paths), from_cache=hits - len({p for p, _ in again} - {p for p, _ in fresh})
+    )
 
 
 def collect(
@@ -133,37 +151,42 @@ def _report(progress: Progress | None, count: int) -> None:
 Work = tuple[str, bytes]
 
 
-def _lint_all(todo: list[Work], what: Plan, jobs: int, progress: Progress | None) -> Iterator[tuple[Work, FileResult]]:
-    """Lint what the cache did not know; in other processes where that pays."""
+def _analyse_all(
+    todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
+) -> Iterator[tuple[Work, Analysis]]:
+    """Lint files, in other processes where that pays."""
     worth = len(todo) > 1 and sum(len(data) for _, data in todo) > _POOL_BYTES
     if jobs > 1 and worth:
-        yield from _in_processes(todo, what, jobs, progress)
+        yield from _in_processes(todo, what, project, jobs, progress)
         return
     for work in todo:
-        yield work, what.lint(work[1], work[0])
+        yield work, what.analyse(work[1], work[0], project)
         _report(progress, 1)
 
 
 # -- other processes -----------------------------------------------------------------------------
 
-_plan: Plan | None = None
+_job: tuple[Plan, Project | None] | None = None
 
 
-def _start(config: Config, active: frozenset[str]) -> None:
-    """In a new process: know the plan, and leave Ctrl-C to the parent."""
+def _start(config: Config, active: frozenset[str], project: Project | None) -> None:
+    """In a new process: know the plan and the project, and leave Ctrl-C to the parent."""
     import signal
 
-    global _plan  # noqa: PLW0603 - a worker process serves one plan
+    global _job  # noqa: PLW0603 - a worker process serves one plan
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _plan = Plan(registry.load(), active, config)
+    _job = Plan(registry.load(), active, config), project
 
 
-def _work(batch: list[str]) -> list[FileResult]:
-    assert _plan is not None
+def _work(batch: list[str]) -> list[Analysis]:
+    from torchlint.engine import Analysis
+
+    assert _job is not None
+    what, project = _job
     results = []
     for path in batch:
         data = _read(path)
-        results.append(data if isinstance(data, FileResult) else _plan.lint(data, path))
+        results.append(Analysis(data, {}) if isinstance(data, FileResult) else what.analyse(data, path, project))
     return results
 
 
@@ -182,13 +205,13 @@ def _batches(todo: list[Work]) -> Iterator[list[Work]]:
 
 
 def _in_processes(
-    todo: list[Work], what: Plan, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Work, FileResult]]:
+    todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
+) -> Iterator[tuple[Work, Analysis]]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
     lost: list[Work] = []
-    pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active))
+    pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
     try:
         futures = {pool.submit(_work, [path for path, _ in batch]): batch for batch in _batches(todo)}
         for future in as_completed(futures):
@@ -205,7 +228,7 @@ def _in_processes(
         _kill(pool)
         raise
     for work in lost:
-        yield work, _alone(work[0], what)
+        yield work, _alone(work[0], what, project)
         _report(progress, 1)
 
 
@@ -217,15 +240,18 @@ def _kill(pool: ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-def _alone(path: str, what: Plan) -> FileResult:
+def _alone(path: str, what: Plan, project: Project | None) -> Analysis:
     """Lint one file of a batch whose process died, in a process of its own, to learn which one it was."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active)) as pool:
-        future: Future[list[FileResult]] = pool.submit(_work, [path])
+    from torchlint.engine import Analysis
+
+    with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active, project)) as pool:
+        future: Future[list[Analysis]] = pool.submit(_work, [path])
         try:
             return future.result()[0]
         except BrokenProcessPool:
             reason = "the process that linted this file died; exclude the file and report it"
-            return FileResult(path, (), (Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}"),))
+            problem = Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}")
+            return Analysis(FileResult(path, (), (problem,)), {})

@@ -28,11 +28,22 @@ class Consumption:
 
 
 @dataclass(frozen=True)
+class Elsewhere:
+    """Another file feeds the batches: ``node`` is the call or function that hands the loader to it."""
+
+    node: cst.CSTNode
+    path: str
+    line: int
+    evaluation: bool
+
+
+@dataclass(frozen=True)
 class Consumed:
     """All moves in sight; ``pinned`` when the attribute ``pin_memory`` is set on the loader later."""
 
     moves: tuple[Consumption, ...]
     pinned: bool
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 @dataclass
@@ -40,6 +51,7 @@ class _State:
     """What one tracking has found and seen; ``work`` holds what is still to be followed."""
 
     moves: list[Consumption] = field(default_factory=list)
+    elsewhere: list[Elsewhere] = field(default_factory=list)
     pinned: bool = False
     seen: set[tuple[str, cst.CSTNode, Way]] = field(default_factory=set)
     work: list[tuple[str, cst.CSTNode, Way, cst.CSTNode]] = field(default_factory=list)
@@ -59,12 +71,28 @@ class Consumptions:
 
     def of(self, call: cst.Call) -> Consumed:
         """What happens to the batches of the loader that a call makes."""
-        self._state = state = _State()
+        self._state = _State()
         self._push("loader", call, ())
+        return self._followed()
+
+    def of_parameter(self, param: cst.Param) -> Consumed:
+        """What a function does to the batches of a loader that it is given."""
+        self._state = _State()
+        self._uses("loader", param.name, (), None)
+        return self._followed()
+
+    def of_member(self, call: cst.Call, place: int) -> Consumed:
+        """What happens to the batches of the loader at one place of the tuple that a call returns."""
+        self._state = _State()
+        self._unpacked("loader", call, place, ())
+        return self._followed()
+
+    def _followed(self) -> Consumed:
+        state = self._state
         while state.work and len(state.seen) < _LIMIT:
             kind, node, way, loop = state.work.pop()
             {"loader": self._loader, "holder": self._holder, "batch": self._batch}[kind](node, way, loop)
-        return Consumed(tuple(state.moves), state.pinned)
+        return Consumed(tuple(state.moves), state.pinned, tuple(state.elsewhere))
 
     def _push(self, kind: str, node: cst.CSTNode, way: Way, loop: cst.CSTNode | None = None) -> None:
         key = (kind, node, way)
@@ -109,6 +137,9 @@ class Consumptions:
         display = parent if isinstance(parent, cst.DictComp) else self._module.parent(parent)
         if isinstance(display, cst.Tuple):
             place = [e.value for e in display.elements].index(node)  # type: ignore[arg-type]
+            function = self._module.function_of(display)
+            if function is not None and isinstance(self._module.parent(display), cst.Return):
+                self._fed_elsewhere(function, place)
             for call in self._receivers(display):
                 self._unpacked("loader", call, place, way)
         elif display is not None:
@@ -257,14 +288,38 @@ class Consumptions:
         """An argument becomes a parameter of a function of the file."""
         function = self._module.functions.called(call)
         if function is None:
+            if kind == "loader":
+                self._into_file(call, arg)
             return
         param = self._module.functions.parameter_for(function, call, arg)
         if param is not None:
             self._uses(kind, param.name, way, loop if kind == "batch" else None)
 
+    def _into_file(self, call: cst.Call, arg: cst.Arg) -> None:
+        """A loader is handed to a function or class of another file."""
+        name = self._module.foreign(call.func)
+        if name is None or arg.star or any(a.star for a in call.args):
+            return
+        place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)
+        found = self._module.project.fed(name, place)
+        if found is not None:
+            path, feeding = found
+            self._state.elsewhere.append(Elsewhere(call, path, feeding["line"], feeding["evaluation"]))
+
+    def _fed_elsewhere(self, function: cst.FunctionDef, place: int | None) -> None:
+        """Another file feeds what a function returns, or one place of the tuple."""
+        if self._module.class_of(function) is not None:
+            return
+        for path, used, feeding in self._module.project.results_fed(function.name.value):
+            if used == place:
+                self._state.elsewhere.append(Elsewhere(function, path, feeding["line"], feeding["evaluation"]))
+
     def _returned(self, kind: str, node: cst.CSTNode, way: Way) -> None:
         for result in self._results(node):
             self._push(kind, result, way)
+        function = self._module.function_of(node)
+        if kind == "loader" and function is not None:
+            self._fed_elsewhere(function, None)
 
     def _results(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The expressions that stand for what a function returns: its calls, or reads of a property."""

@@ -12,7 +12,7 @@ from torchlint.analysis import arrays, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.losses import LOSS
-from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Kind, Value, join
+from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Evaluator:
         if known is None:
             self._bound[binding] = UNKNOWN
             known = self._compute_bound(binding)
-            if not known.known and self.module.losses.holds(binding):
+            if _undecided(known) and self.module.losses.holds(binding):
                 known = LOSS
             self._bound[binding] = known
         return known
@@ -131,7 +131,7 @@ class Evaluator:
         if key not in self._attributes:
             self._attributes[key] = UNKNOWN
             found = replace(self.module.classes.attribute(owner, name), fresh=False)
-            attribute_of_loss = not found.known and self.module.losses.is_attribute(owner, name)
+            attribute_of_loss = _undecided(found) and self.module.losses.is_attribute(owner, name)
             self._attributes[key] = LOSS if attribute_of_loss else found
         return self._attributes[key]
 
@@ -226,6 +226,11 @@ class Evaluator:
 
     def number(self, node: cst.CSTNode) -> Value:
         return Value(Kind.SCALAR, literal=str(literal(node)))
+
+
+def _undecided(value: Value) -> bool:
+    """Nothing is known, or of a tensor not where it lies."""
+    return value.device is Device.UNKNOWN and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
 
 def _numbers(left: Value, right: Value) -> Value:

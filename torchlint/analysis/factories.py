@@ -9,7 +9,6 @@ import libcst as cst
 
 from torchlint.analysis.calls import keyword, literal, method, positional, receiver
 from torchlint.analysis.moves import Move, Moves
-from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import factories as known
@@ -141,7 +140,11 @@ class Factories:
     def _array(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
         """``np.zeros(..)`` and its kin, through ``astype`` and ``reshape``."""
         dtype: str | None = None
-        while isinstance(data, cst.Call) and method(data) in known.ARRAY_FORM and self._module.qualified(data.func) is None:
+        while (
+            isinstance(data, cst.Call)
+            and method(data) in known.ARRAY_FORM
+            and self._module.qualified(data.func) is None
+        ):
             dtype = dtype or (self._module.value(data).dtype if method(data) == "astype" else None)
             inner = receiver(data)
             assert inner is not None
@@ -170,7 +173,9 @@ class Factories:
             return RegularData(call, "range", "torch.arange", "deterministic", "int64")
         if isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1:
             inner = data.args[0].value
-            return RegularData(call, "range", "torch.arange", "deterministic", "int64") if self._is_range(inner) else None
+            return (
+                RegularData(call, "range", "torch.arange", "deterministic", "int64") if self._is_range(inner) else None
+            )
         constant = self._repeated(data)
         if constant is None:
             return None

@@ -45,6 +45,16 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A flag that is set to an expression, before it is known what that gives on a path."""
+
+    flag: str
+    value: cst.BaseExpression | bool | None
+    node: cst.CSTNode
+    soft: bool = False
+
+
+@dataclass(frozen=True)
 class Path:
     """One way through the code. ``completed`` is the write after which all watched flags were True."""
 
@@ -71,7 +81,9 @@ State = frozenset[Path]
 class _FlagFlow(Forward[State]):
     """Carries paths through one body, and through the functions it calls."""
 
-    def __init__(self, flags: Flags, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]) -> None:
+    def __init__(
+        self, flags: Flags, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]
+    ) -> None:
         super().__init__(flags.module.qualified)
         self._flags = flags
         self._watched = watched
@@ -85,7 +97,7 @@ class _FlagFlow(Forward[State]):
         for call in calls_in(statement):
             state = self._called(call, state)
         for flag, value, node in self._flags.assigned(statement):
-            state = self._written(state, lambda path, f=flag, v=value, n=node: Write(f, self._flags.truth(v, path), n))
+            state = self._written(state, Setting(flag, value, node))
         return state
 
     def _called(self, call: cst.Call, state: State) -> State:
@@ -93,10 +105,8 @@ class _FlagFlow(Forward[State]):
         if function is not None:
             fits = function not in self._stack and len(self._stack) <= _CALLS
             return self._followed(function, state) if fits else state
-        for flag, value, soft in self._flags.set_by_call(call):
-            state = self._written(
-                state, lambda path, f=flag, v=value, s=soft: Write(f, self._flags.truth(v, path), call, s)
-            )
+        for setting in self._flags.set_by_call(call):
+            state = self._written(state, setting)
         for exits in self._flags.elsewhere(call):
             state = self._bounded(frozenset(self._through(path, writes) for path in state for writes in exits))
         return state
@@ -106,8 +116,12 @@ class _FlagFlow(Forward[State]):
             path = path.wrote(write, self._watched)
         return path
 
-    def _written(self, state: State, write: Callable[[Path], Write]) -> State:
-        return frozenset(path.wrote(write(path), self._watched) for path in state)
+    def _written(self, state: State, setting: Setting) -> State:
+        truth = self._flags.truth
+        return frozenset(
+            path.wrote(Write(setting.flag, truth(setting.value, path), setting.node, setting.soft), self._watched)
+            for path in state
+        )
 
     def _followed(self, function: cst.FunctionDef, state: State) -> State:
         inner = _FlagFlow(self._flags, function, self._stack, self._watched)
@@ -178,6 +192,9 @@ def calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
         stack = children(node) + stack
         if isinstance(node, cst.Call):
             yield node
+
+
+_DEBUG_MODES = {"0": False, "default": False, "1": True, "warn": True, "2": True, "error": True}
 
 
 class Flags:
@@ -253,36 +270,36 @@ class Flags:
             if flag in known.ATTRIBUTES:
                 yield str(flag), value, target
 
-    def set_by_call(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression | bool | None, bool]]:
-        """The flags a call of a library sets, with what they get, and whether it is softened to a warning."""
+    def set_by_call(self, call: cst.Call) -> Iterator[Setting]:
+        """The flags that a call of a library sets."""
         name = self.module.qualified(call.func)
         if name in known.DETERMINISM:
             soft = keyword(call, "warn_only")
-            yield known.ALGORITHMS, argument(call, "mode", 0), soft is not None and literal(soft) is not False
+            softened = soft is not None and literal(soft) is not False
+            yield Setting(known.ALGORITHMS, argument(call, "mode", 0), call, softened)
         elif name in known.DEBUG_MODE:
             mode = literal(argument(call, "debug_mode", 0))
-            on = {0: False, "default": False, 1: True, "warn": True, 2: True, "error": True}.get(mode)  # type: ignore[call-overload]
-            yield known.ALGORITHMS, on, mode in (1, "warn")
+            yield Setting(known.ALGORITHMS, _DEBUG_MODES.get(str(mode)), call, str(mode) in ("1", "warn"))
         elif name == known.COMPILE:
             if str(literal(keyword(call, "mode"))).startswith("max-autotune"):
-                yield known.AUTOTUNE, True, False
+                yield Setting(known.AUTOTUNE, True, call)
         elif name == "builtins.setattr" and len(call.args) == 3:
             flag = f"{self.module.qualified(call.args[0].value)}.{literal(call.args[1].value)}"
             if flag in known.ATTRIBUTES:
-                yield flag, call.args[2].value, False
+                yield Setting(flag, call.args[2].value, call)
         elif name in known.TRAINERS:
             yield from self._trainer(call)
 
-    def _trainer(self, call: cst.Call) -> Iterator[tuple[str, cst.BaseExpression | bool | None, bool]]:
+    def _trainer(self, call: cst.Call) -> Iterator[Setting]:
         """Lightning: determinism switches the benchmark off unless that is given as well."""
         deterministic, benchmark = keyword(call, "deterministic"), keyword(call, "benchmark")
         if deterministic is not None and literal(deterministic) not in (None, False):
             warns = literal(deterministic) == "warn"
-            yield known.ALGORITHMS, True if warns else deterministic, warns
+            yield Setting(known.ALGORITHMS, True if warns else deterministic, call, warns)
             if benchmark is None:
-                yield known.BENCHMARK, False, False
+                yield Setting(known.BENCHMARK, False, call)
         if benchmark is not None and literal(benchmark) is not None:
-            yield known.BENCHMARK, benchmark, False
+            yield Setting(known.BENCHMARK, benchmark, call)
 
     def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None:
         """True or False where certain on a path; a flag that is read has the value it was given."""

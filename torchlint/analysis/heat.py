@@ -60,7 +60,7 @@ class Heats:
         if any(self._cooling.cools(guard) for guard in self._module.guards(node, stop=stop)):
             return True
         for current in self._module.ancestors(node):
-            if current is stop or isinstance(current, cst.FunctionDef):
+            if isinstance(current, cst.FunctionDef):
                 return False
             if isinstance(current, cst.With):
                 calls = [i.item.func for i in current.items if isinstance(i.item, cst.Call)]
@@ -179,7 +179,11 @@ class Heats:
         ranks = [self.of(site.call).rank for site in callers.sites]
         if not ranks and self.does_step(function):
             return Heat.STEP
-        return _RANKS[min(max(ranks, default=0), Heat.STEP.rank)] if self._steps(function) else _RANKS[max(ranks, default=0)]
+        return (
+            _RANKS[min(max(ranks, default=0), Heat.STEP.rank)]
+            if self._steps(function)
+            else _RANKS[max(ranks, default=0)]
+        )
 
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"
@@ -207,17 +211,21 @@ class Heats:
         return False
 
     def evaluates(self, place: cst.CSTNode) -> bool:
-        """Gradients are switched off around a loop or in all of it, or its function says that it evaluates."""
+        """A loop that trains nothing, without gradients, or in a function that says that it evaluates."""
         if self.trains(place):
             return False
+        function = place if isinstance(place, cst.FunctionDef) else self._module.function_of(place)
+        words = set(function.name.value.lower().strip("_").split("_")) if function is not None else set()
+        return self.without_gradients(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+
+    def without_gradients(self, place: cst.CSTNode) -> bool:
+        """Gradients are switched off around a loop, in all of it, or in all of its function."""
         for around in (place, *self._module.ancestors(place)):
-            if isinstance(around, cst.With) and any(self._no_gradients(item.item) for item in around.items):
-                return True
-            if isinstance(around, cst.FunctionDef):
-                if any(self._no_gradients(d.decorator) for d in around.decorators):
+            if isinstance(around, cst.With):
+                if any(self._no_gradients(item.item) for item in around.items):
                     return True
-                words = set(around.name.value.lower().strip("_").split("_"))
-                return self._body_evaluates(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+            elif isinstance(around, cst.FunctionDef):
+                return any(self._no_gradients(d.decorator) for d in around.decorators) or self._body_evaluates(place)
         return self._body_evaluates(place)
 
     def _no_gradients(self, node: cst.BaseExpression) -> bool:
@@ -231,7 +239,7 @@ class Heats:
             return False
         return any(
             isinstance(s, cst.With) and any(self._no_gradients(item.item) for item in s.items) for s in body.body
-        )
+        ) and not any(method(n) == "backward" for n in descendants(body))
 
 
 def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:

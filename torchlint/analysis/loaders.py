@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.batches import Consumption, Consumptions
+from torchlint.analysis.batches import Consumption, Consumptions, Elsewhere
 from torchlint.analysis.calls import bind, keyword, literal, method
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.transfers import Transfers
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnpinnedLoader:
-    """A loader that does not pin, and the moves of its batches to an accelerator.
+    """A loader that does not pin, and the moves of its batches to an accelerator, here and in other files.
 
     ``workers`` is false when it certainly has no worker processes, ``evaluation`` true when every
     loop that moves its batches evaluates.
@@ -29,6 +29,7 @@ class UnpinnedLoader:
 
     call: cst.Call
     moves: tuple[Consumption, ...]
+    elsewhere: tuple[Elsewhere, ...]
     workers: bool
     evaluation: bool
     explicit: bool
@@ -53,11 +54,12 @@ class Loaders:
         if any(not self._is_false(pin) for pin in pins) or self._unpinnable(arguments):
             return None
         consumed = Consumptions(self._module).of(call)
-        if consumed.pinned or not consumed.moves:
+        if consumed.pinned or not (consumed.moves or consumed.elsewhere):
             return None
         workers = any(not self._is_zero(w) for w in arguments.get("num_workers", []))
-        evaluation = all(self._evaluates(move.loop) for move in consumed.moves)
-        return UnpinnedLoader(call, consumed.moves, workers, evaluation, bool(pins))
+        evaluation = all(self.evaluates(move.loop) for move in consumed.moves)
+        evaluation = evaluation and all(e.evaluation for e in consumed.elsewhere)
+        return UnpinnedLoader(call, consumed.moves, consumed.elsewhere, workers, evaluation, bool(pins))
 
     # -- the call --------------------------------------------------------------------------------
 
@@ -158,25 +160,6 @@ class Loaders:
 
     # -- what the loop is for --------------------------------------------------------------------
 
-    def _evaluates(self, loop: cst.CSTNode) -> bool:
+    def evaluates(self, loop: cst.CSTNode) -> bool:
         """Gradients are switched off around the loop, or in all of its function."""
-        for around in (loop, *self._module.ancestors(loop)):
-            if isinstance(around, cst.With):
-                if any(self._no_gradients(item.item) for item in around.items):
-                    return True
-            elif isinstance(around, cst.FunctionDef):
-                return any(self._no_gradients(d.decorator) for d in around.decorators) or self._body_evaluates(loop)
-        return False
-
-    def _no_gradients(self, node: cst.BaseExpression) -> bool:
-        function = node.func if isinstance(node, cst.Call) else node
-        return self._module.qualified(function) in known.NO_GRADIENTS
-
-    def _body_evaluates(self, loop: cst.CSTNode) -> bool:
-        """Everything the loop does stands under ``no_grad``."""
-        body = getattr(loop, "body", None)
-        if not isinstance(body, cst.IndentedBlock):
-            return False
-        return any(
-            isinstance(s, cst.With) and any(self._no_gradients(item.item) for item in s.items) for s in body.body
-        ) and not any(method(n) == "backward" for n in descendants(body))
+        return self._module.heats.without_gradients(loop)

@@ -200,7 +200,7 @@ class SourceModule:
     def foreign(self, node: cst.CSTNode) -> str | None:
         """The dotted name of something that another file of the project may define; None for libraries."""
         name = self.names.qualified(node)
-        if name is None or "." not in name.lstrip(".") and not name.startswith("."):
+        if name is None or ("." not in name.lstrip(".") and not name.startswith(".")):
             return None
         return None if name.partition(".")[0] in LIBRARIES else name
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from torchlint.analysis.bindings import Binding, collect
+from torchlint.analysis.bindings import Binding, collect, dotted
 from torchlint.analysis.walk import Index
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
@@ -119,6 +119,12 @@ class Names:
         """The name is bound nowhere in the file and no star import can have bound it."""
         scope = self.scope_at(name)
         return self.lookup_scope(name.value, scope) is None and not any(s.star_import for s in _chain(scope))
+
+    def star_imports(self) -> set[str]:
+        """The modules of which everything is imported."""
+        nodes = self._index.of(cst.ImportFrom)
+        stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
+        return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
 
     # -- qualified names -------------------------------------------------------------------------
 

@@ -52,10 +52,23 @@ class Portability:
         """What makes the file CUDA-only by nature, in words; None when nothing does."""
         if not self._asked:
             self._asked = True
-            self._only = self._package() or self._call()
+            self._only = self.needed_package() or self._call() or self._imported()
         return self._only
 
-    def _package(self) -> str | None:
+    def _imported(self) -> str | None:
+        """A file of the project that is imported without asking cannot be imported without CUDA."""
+        for bindings in self._module.names.module.bindings.values():
+            for binding in bindings:
+                name = self._module.foreign(binding.node) if isinstance(binding.node, cst.Name) else binding.qualified
+                if binding.kind != "import" or name is None or any(self._module.guards(binding.node)):
+                    continue
+                found = self._module.project.cuda_only(name)
+                if found is not None:
+                    return f"it imports {found[0]}, and {found[1].replace('it imports', 'that imports')}"
+        return None
+
+    def needed_package(self) -> str | None:
+        """A package that exists for CUDA alone and is imported without asking, in words."""
         for bindings in self._module.names.module.bindings.values():
             for binding in bindings:
                 name = (binding.qualified or "").lstrip(".")

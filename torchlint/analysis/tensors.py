@@ -12,7 +12,7 @@ from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, positional
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge import tensors as known
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, SHAPES
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import DEVICE_WORDS, TENSOR_METHODS
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
     """The value of a method call on a tensor, module or loader, or on something that must be a tensor."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
+    if name in PARAMETER_METHODS and base.kind in (Kind.UNKNOWN, Kind.MODULE, Kind.INSTANCE):
+        return _parameters(evaluator, base, node, name)
     if base.kind is Kind.TENSOR:
         return _tensor_method(evaluator, base, node, name)
     if base.kind is Kind.MODULE:
@@ -181,6 +183,16 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
     if name in ("detach", "cpu") and surely_tensor(node.func):
         return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
     return None
+
+
+def _parameters(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+    """``model.parameters()``: tensors where the model is, or where the file puts its models."""
+    device = base.device
+    if not device.accelerated and evaluator.module.losses.on_accelerator:
+        device = Device.VARIABLE
+    parameter = Value(Kind.TENSOR, device, origin=node, source=name)
+    named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
+    return Value(Kind.LIST, element=named if name.startswith("named_") else parameter, origin=node)
 
 
 def surely_tensor(node: cst.CSTNode) -> bool:
@@ -239,7 +251,9 @@ def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None
     if target.kind is not Kind.MODULE:
         called_so = target.kind is Kind.UNKNOWN and _is_model_name(node.func)
         return Value(Kind.UNKNOWN, given, origin=node) if called_so and given.accelerated else None
-    device = given if given is not Device.UNKNOWN else target.device
+    device = given
+    if given is Device.UNKNOWN and target.device.accelerated:
+        device = target.device  # a module made on the CPU may have been moved in place since
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
 

@@ -65,14 +65,11 @@ class Transfers:
         """The argument names an accelerator, or the device a variable called so stands for."""
         if node is None:
             return False
-        value = self._module.value(node)
         device = device_of(self._module.evaluator, node)
         if device is not Device.UNKNOWN:
             return device.accelerated
-        if value.kind is Kind.TENSOR:
-            return value.device is not Device.CPU
-        last = (dotted(node) or "").rpartition(".")[2].lower()
-        return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not known.DEVICE_WORDS.isdisjoint(last.split("_"))
+        value = self._module.value(node)
+        return value.kind is Kind.TENSOR and value.device is not Device.CPU
 
     def is_cuda_type(self, node: cst.CSTNode | None) -> bool:
         """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""

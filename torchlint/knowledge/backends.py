@@ -127,8 +127,8 @@ OPTIMIZER_METHODS = frozenset("zero_grad step".split())
 TENSOR_METHODS = frozenset("backward zero_ detach_ requires_grad_".split())
 # Variables that CUDA reads when it starts.
 START_VARIABLES = frozenset(
-    "CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING PYTORCH_CUDA_ALLOC_CONF CUDA_DEVICE_ORDER PYTORCH_NO_CUDA_MEMORY_CACHING "
-    "PYTORCH_ALLOC_CONF".split()
+    "CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING PYTORCH_CUDA_ALLOC_CONF CUDA_DEVICE_ORDER "
+    "PYTORCH_NO_CUDA_MEMORY_CACHING PYTORCH_ALLOC_CONF".split()
 )
 # Calls that start CUDA whatever their arguments.
 STARTS_CUDA = frozenset(
@@ -152,7 +152,11 @@ TRANSFORMS = ("torchvision.transforms.", "torchvision.transforms.v2.")
 CONVOLUTIONS = frozenset("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split())
 FIXED_CROPS = frozenset("RandomResizedCrop CenterCrop RandomCrop FiveCrop TenCrop RandomSizedCrop".split())
 CNN_WORDS = frozenset(
-    "resnet resnext vgg densenet efficientnet mobilenet inception googlenet alexnet squeezenet shufflenet unet convnext "
-    "regnet wide_resnet mnasnet deeplabv3 fcn cnn dcgan".split()
+    "resnet resnext vgg densenet efficientnet mobilenet inception googlenet alexnet squeezenet shufflenet unet "
+    "convnext regnet wide_resnet mnasnet deeplabv3 fcn cnn dcgan".split()
 )
 DETECTION = "torchvision.models.detection."
+# Sample datasets of which all images have one size.
+FIXED_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST CIFAR10 CIFAR100 SVHN STL10 USPS".split())
+# What sets the benchmark itself, or tunes in another way.
+OWN_TUNING = ("pytorch_lightning", "lightning", "composer", "mmengine", "mmcv", "detectron2", "max-autotune", "fastai")

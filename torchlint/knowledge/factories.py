@@ -14,13 +14,15 @@ ROUNDED = frozenset(
     for name in "linspace logspace hann_window hamming_window bartlett_window blackman_window kaiser_window".split()
 )
 # Content that another generator makes differently.
-RANDOM = frozenset(f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split())
+RANDOM = frozenset(
+    f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
+)
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
 FORM = frozenset(
-    "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half bfloat16 "
-    "long int bool byte short clone detach requires_grad_ view_as type".split()
+    "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
+    "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
 )
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})

@@ -26,14 +26,18 @@ LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
 # Frameworks' own logging takes tensors as they are.
 FRAMEWORK_LOGS = frozenset({"log", "log_dict"})
+# What only modules have.
+MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.
 SHAPES = frozenset(
-    "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize nbytes "
-    "names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
+    "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize "
+    "nbytes names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
 )
 
 # Words of conditions under which code seldom runs.
-SELDOM_WORDS = frozenset("debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split())
+SELDOM_WORDS = frozenset(
+    "debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split()
+)
 SELDOM_PHRASES = (
     "should_log",
     "log_now",
@@ -57,7 +61,9 @@ SELDOM_PHRASES = (
 )
 SELDOM_CALLS = frozenset("isnan isinf is_nan every_n_iters every_n every".split())
 FREQUENT_CALLS = frozenset("isfinite is_finite".split())
-CLOCKS = frozenset({"time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer", "datetime.datetime.now"})
+CLOCKS = frozenset(
+    {"time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer", "datetime.datetime.now"}
+)
 COUNTERS = frozenset(
     "i j k n t step steps iter iters iteration iterations idx index batch_idx batch_id i_batch it itr count counter "
     "global_step n_iter batch_i batches_done iter_num nb ni bi episode num_iter cur_iter total_steps step_num".split()
@@ -72,7 +78,9 @@ CALLABLE_WORDS = frozenset(
 )
 # Names of values that a program must have on the host to act on.
 ACTING = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
-ACTING_FUNCTIONS = frozenset("act select_action choose_action get_action get_actions sample_action predict_action step".split())
+ACTING_FUNCTIONS = frozenset(
+    "act select_action choose_action get_action get_actions sample_action predict_action step".split()
+)
 # Loops over these go through parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
 # Functions of frameworks that are handed what already lies on the device.

@@ -91,7 +91,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         for conflict in backends.conflicts(ALGORITHMS, AUTOTUNE):
             self._report(
                 conflict,
-                "Inductor does no autotuning in deterministic mode, so `max-autotune` does nothing: drop one of the two",
+                "Inductor does no autotuning in deterministic mode, so `max-autotune` does nothing: drop one of them",
             )
 
     def _report(self, conflict: Conflict, consequence: str) -> None:

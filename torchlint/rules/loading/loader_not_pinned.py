@@ -17,9 +17,9 @@ class LoaderNotPinned(Rule):
     """
     ## What it finds
     A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved
-    to an accelerator in the same file: in a loop over it, in a function it is passed to, in a method that
-    reads the attribute it is kept in. A device chosen at run time (`"cuda" if torch.cuda.is_available() else
-    "cpu"`) counts.
+    to an accelerator: in a loop over it, in a function it is passed to or returned to, in a method that reads
+    the attribute it is kept in; in the same file, or in another one that is linted in the same run. A device
+    chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts.
 
     ## Why it costs
     The driver stages a transfer from pageable memory through a pinned buffer of its own, and such a copy
@@ -79,13 +79,13 @@ class LoaderNotPinned(Rule):
     name = "loader-not-pinned"
     summary = "A data loader feeds an accelerator from pageable memory"
     severity = Severity.WARNING
-    triggers = ((b"DataLoader",), (b".to(", b".cuda"))
+    triggers = ((b"DataLoader",),)
     recipe = Recipe("arguments", "run", "tensors entering `.to` are not pinned; pageable copies and their time")
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.loaders import Loaders
 
-        loader = Loaders(self.module).unpinned(node)
+        loader = self.module.shared(Loaders).unpinned(node)
         if loader is None:
             return
         hint = not loader.workers or loader.evaluation
@@ -97,9 +97,9 @@ class LoaderNotPinned(Rule):
         )
 
     def _message(self, loader: UnpinnedLoader) -> str:
-        line = self.module.line(loader.moves[0].move)
+        place = f"on line {self.module.line(loader.moves[0].move)}" if loader.moves else self._elsewhere(loader)
         state = "sets `pin_memory=False`" if loader.explicit else "does not set `pin_memory`"
-        what = f"this loader {state}, and its batches are moved to the accelerator on line {line}"
+        what = f"this loader {state}, and its batches are moved to the accelerator {place}"
         if not loader.workers:
             return (
                 f"{what}; without workers the main thread would pin, so set `num_workers` first and then "
@@ -110,6 +110,10 @@ class LoaderNotPinned(Rule):
             f"{what}{kind}: copies from pageable memory are staged by the driver and wait; pass "
             "`pin_memory=torch.cuda.is_available()` and move with `non_blocking=True`"
         )
+
+    def _elsewhere(self, loader: UnpinnedLoader) -> str:
+        first = min(loader.elsewhere, key=lambda e: (e.path, e.line))
+        return f"in {first.path}, line {first.line}"
 
     def _evidence(self, loader: UnpinnedLoader) -> list[Evidence]:
         moves = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in loader.moves)

@@ -1,0 +1,174 @@
+"""Facts: what one file offers to the others of a run, gathered from its analysis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.batches import Consumed, Consumptions
+from torchlint.analysis.flags import Flags
+from torchlint.analysis.loaders import Loaders
+from torchlint.analysis.portability import Portability
+from torchlint.analysis.shapes import Shapes
+from torchlint.analysis.uploads import Uploads
+from torchlint.analysis.values import Device, Kind
+from torchlint.knowledge.heat import LOADER_WORDS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.project import Feeding, FileFacts, Given, Made
+
+_DEVICE_NAME = re.compile(r"device|cuda|gpu", re.IGNORECASE)
+_LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
+
+
+def collect(module: SourceModule, known: FileFacts) -> FileFacts:
+    """The facts of a parsed file, added to those that its bytes have told already."""
+    facts = known
+    text = module.text
+    if "cudnn" in text or "deterministic" in text:
+        flags = Flags(module)
+        helpers = {f.name.value: helper for f in _offered(module) if (helper := flags.helper(f)) is not None}
+        if helpers:
+            facts["flags"] = helpers
+    if ".to(" in text or ".cuda" in text:
+        _add_feeds(module, facts)
+    if "DataLoader" in text:
+        given = _given(module)
+        if given:
+            facts["given"] = given
+    shapes = [(module.line(node), words) for node, words in Shapes(module).varying()]
+    if shapes:
+        facts["shapes"] = shapes
+    devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
+    if devices:
+        facts["devices"] = devices
+    reason = Portability(module).needed_package()
+    if reason is not None:
+        facts["cuda_only"] = reason
+    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef)):
+        facts["containers"] = True
+    return facts
+
+
+def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
+    """The functions that other files can import."""
+    for statement in module.tree.body:
+        if isinstance(statement, cst.FunctionDef):
+            yield statement
+
+
+# -- loaders -------------------------------------------------------------------------------------
+
+
+def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
+    consumptions, loaders = Consumptions(module), module.shared(Loaders)
+    feeds: dict[str, dict[str, Feeding]] = {}
+    parameters: dict[str, list[str]] = {}
+    for name, function, skipped in _callables(module):
+        ordered = (*function.params.posonly_params, *function.params.params)[skipped:]
+        for param in (*ordered, *function.params.kwonly_params):
+            if not _LOADER_NAME.search(param.name.value):
+                continue
+            feeding = _feeding(module, loaders, consumptions.of_parameter(param))
+            if feeding is not None:
+                feeds.setdefault(name, {})[param.name.value] = feeding
+                parameters[name] = [p.name.value for p in ordered]
+    if feeds:
+        facts["feeds"] = feeds
+        facts["parameters"] = parameters
+    made = list(_made(module, consumptions, loaders))
+    if made:
+        facts["made"] = made
+
+
+def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
+    """Functions, and constructors under the name of their class; with the number of parameters not passed."""
+    for function in _offered(module):
+        yield function.name.value, function, 0
+    for statement in module.tree.body:
+        if isinstance(statement, cst.ClassDef):
+            constructor = module.classes.method(statement, "__init__")
+            if constructor is not None:
+                yield statement.name.value, constructor, 1
+
+
+def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feeding | None:
+    if not consumed.moves or consumed.pinned:
+        return None
+    first = min(consumed.moves, key=lambda move: module.order(move.move))
+    evaluation = all(loaders.evaluates(move.loop) for move in consumed.moves)
+    return {"line": module.line(first.move), "evaluation": evaluation}
+
+
+def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[Made]:
+    """Results of functions of other files that are used as loaders here."""
+    for call in module.nodes_of(cst.Call):
+        name = module.foreign(call.func)
+        if name is None or not _seems_loader(module, call, name):
+            continue
+        feeding = _feeding(module, loaders, consumptions.of(call))
+        if feeding is not None:
+            yield {"function": name, "place": None, "feeding": feeding}
+            continue
+        for place in range(_width(module, call)):
+            feeding = _feeding(module, loaders, consumptions.of_member(call, place))
+            if feeding is not None:
+                yield {"function": name, "place": place, "feeding": feeding}
+
+
+def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
+    """The function or what its result is kept in is called after loaders or data."""
+    if _LOADER_NAME.search(name.rpartition(".")[2]):
+        return True
+    parent = module.parent(call)
+    return isinstance(parent, cst.Assign) and bool(_LOADER_NAME.search(module.code(parent.targets[0].target)))
+
+
+def _width(module: SourceModule, call: cst.Call) -> int:
+    parent = module.parent(call)
+    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Tuple):
+        return len(parent.targets[0].target.elements)
+    return 0
+
+
+def _given(module: SourceModule) -> list[Given]:
+    """The loaders that are handed to functions of other files, and whether they pin."""
+    uploads = module.shared(Uploads)
+    found: list[Given] = []
+    for call in module.nodes_of(cst.Call):
+        name = module.foreign(call.func)
+        if name is None or any(arg.star for arg in call.args):
+            continue
+        for place, arg in enumerate(call.args):
+            last = module.code(arg.value).rpartition(".")[2].lower()
+            if not isinstance(arg.value, (cst.Name, cst.Attribute)) or not last.endswith(LOADER_WORDS):
+                continue
+            made = module.value(arg.value)
+            if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call):
+                key: int | str = arg.keyword.value if arg.keyword is not None else place
+                pins = uploads.pins(made.origin)
+                found.append({"function": name, "argument": key, "pins": pins, "line": module.line(made.origin)})
+    return found
+
+
+# -- devices -------------------------------------------------------------------------------------
+
+
+def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
+    if not _DEVICE_NAME.search(function.name.value):
+        return None
+    value = module.evaluator.returned(function)
+    known = value.kind is Kind.DEVICE and value.device is not Device.UNKNOWN
+    return value.device.value if known else None
+
+
+def _is_own_move(function: cst.FunctionDef) -> bool:
+    """A method ``to`` that takes a device and nothing else."""
+    params = function.params
+    named = function.name.value == "to" and len(params.params) == 2 and params.params[0].name.value == "self"
+    starred = isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None
+    return named and not starred and not params.kwonly_params

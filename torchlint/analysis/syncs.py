@@ -1,0 +1,279 @@
+"""Reads: places where the host waits for a tensor of the device, and the loop or function in which they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import dotted
+from torchlint.analysis.calls import argument, method, positional, receiver
+from torchlint.analysis.heat import COMPREHENSIONS
+from torchlint.analysis.intent import Intents
+from torchlint.analysis.tensors import device_of
+from torchlint.analysis.values import Device, Kind
+from torchlint.analysis.walk import descendants
+from torchlint.knowledge import synchronisation as known
+from torchlint.knowledge.tensors import LEGACY
+from torchlint.model import Heat
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+@dataclass(frozen=True)
+class Read:
+    """An expression that brings content of a tensor on the device to the host.
+
+    ``tensor`` is what is read, ``how`` the way in words: ``.item()``, ``float()``, ``print``, a log call.
+    """
+
+    node: cst.BaseExpression
+    tensor: cst.BaseExpression
+    how: str
+
+
+@dataclass(frozen=True)
+class HotReads:
+    """The reads of one step. ``place`` is the loop, or the function that somebody calls every step.
+
+    ``again`` holds the reads of a value that was read before in the same step; ``evaluation`` is true where no
+    training happens.
+    """
+
+    place: cst.CSTNode
+    reads: tuple[Read, ...]
+    again: frozenset[Read]
+    evaluation: bool
+
+
+class Syncs:
+    """Finds reads in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._intents = Intents(module)
+
+    # -- single reads ----------------------------------------------------------------------------
+
+    @cached_property
+    def reads(self) -> list[Read]:
+        """Every read of a tensor that is proved to lie on an accelerator, in source order."""
+        found: dict[cst.CSTNode, Read] = {}
+        for call in self._module.nodes_of(cst.Call):
+            for read in self._of_call(call):
+                found.setdefault(read.node, read)
+        for string in self._module.nodes_of(cst.FormattedString):
+            for read in self._of_string(string):
+                found.setdefault(read.node, read)
+        for operation in self._module.nodes_of(cst.BinaryOperation):
+            for read in self._of_percent(operation):
+                found.setdefault(read.node, read)
+        return sorted(found.values(), key=lambda read: self._module.order(read.node))
+
+    def _on_device(self, node: cst.CSTNode | None) -> bool:
+        return node is not None and self._module.value(node).accelerated
+
+    def _of_call(self, call: cst.Call) -> Iterator[Read]:
+        name = self._module.qualified(call.func)
+        if name is None:
+            yield from self._of_method(call)
+        elif name in known.CONVERSIONS or name in known.MATHS:
+            first = positional(call, 0)
+            if first is not None and self._on_device(first) and not self._is_text(call):
+                yield Read(call, first, f"`{name.removeprefix('builtins.')}(..)`")
+        if self._logs(call, name):
+            yield from self._logged(call)
+
+    def _is_text(self, call: cst.Call) -> bool:
+        """``str(x.device)`` was judged by its argument; ``str`` of a model's output may print no content."""
+        value = self._module.value(positional(call, 0))
+        return self._module.qualified(call.func) in ("builtins.str", "builtins.repr") and value.kind is not Kind.TENSOR
+
+    def _of_method(self, call: cst.Call) -> Iterator[Read]:
+        verb, source = method(call), receiver(call)
+        if source is None or not self._on_device(source):
+            if verb == "format" and source is not None:
+                for arg in call.args:
+                    if self._is_tensor(arg.value):
+                        yield Read(call, arg.value, "formatting")
+            return
+        if self._of_module(call):
+            return
+        if verb in known.READS or self._to_host(call):
+            yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(..)` to the CPU")
+
+    def _of_module(self, call: cst.Call) -> bool:
+        """``model.cpu().state_dict()`` moves a module."""
+        parent = self._module.parent(call)
+        return isinstance(parent, cst.Attribute) and parent.attr.value in known.MODULE_MEMBERS
+
+    def _to_host(self, call: cst.Call) -> bool:
+        """``x.to("cpu")``, ``x.type(torch.FloatTensor)``."""
+        if method(call) == "to":
+            return device_of(self._module.evaluator, argument(call, "device", 0)) is Device.CPU
+        kind = positional(call, 0) if method(call) == "type" else None
+        return kind is not None and LEGACY.get(self._module.qualified(kind) or "") == "cpu"
+
+    def _is_tensor(self, node: cst.CSTNode) -> bool:
+        """A tensor proper: of other things that come from the device, printing may show no content."""
+        value = self._module.value(node)
+        return value.kind is Kind.TENSOR and value.accelerated
+
+    def _logs(self, call: cst.Call, name: str | None) -> bool:
+        if name in known.PRINTERS:
+            return True
+        verb = method(call)
+        if verb in known.LOG_METHODS:
+            return True
+        owner = (dotted(receiver(call)) or "").rpartition(".")[2].lower()
+        if verb in known.LEVELS:
+            return owner.endswith(known.LOGGER_WORDS)
+        return verb == "log" and owner in ("wandb", "run", "experiment")
+
+    def _logged(self, call: cst.Call) -> Iterator[Read]:
+        """The tensors among the arguments of a call that prints or logs, also inside a dict or list."""
+        for arg in call.args:
+            for part in _parts(arg.value):
+                if self._is_tensor(part):
+                    yield Read(call, part, f"`{(dotted(call.func) or method(call) or '').rpartition('.')[2]}(..)`")
+
+    def _of_string(self, string: cst.FormattedString) -> Iterator[Read]:
+        for part in string.parts:
+            if isinstance(part, cst.FormattedStringExpression) and self._is_tensor(part.expression):
+                yield Read(self._shown(string), part.expression, "formatting")
+
+    def _of_percent(self, operation: cst.BinaryOperation) -> Iterator[Read]:
+        if not isinstance(operation.operator, cst.Modulo):
+            return
+        if not isinstance(operation.left, (cst.SimpleString, cst.ConcatenatedString)):
+            return
+        for part in _parts(operation.right):
+            if self._is_tensor(part):
+                yield Read(self._shown(operation), part, "formatting")
+
+    def _shown(self, text: cst.BaseExpression) -> cst.BaseExpression:
+        """The call that a text is made for, or the text."""
+        arg = self._module.parent(text)
+        call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
+        return call if isinstance(call, cst.Call) else text
+
+    # -- reads of a step -------------------------------------------------------------------------
+
+    def hot(self) -> list[HotReads]:
+        """The reads that happen every step, one record for each loop or function."""
+        groups: dict[cst.CSTNode, list[Read]] = {}
+        for read in self.reads:
+            place = self._place(read.node)
+            if place is not None and not self._intents.needed(read.node, place):
+                groups.setdefault(place, []).append(read)
+        ordered = sorted(groups.items(), key=lambda item: self._module.order(item[1][0].node))
+        return [self._grouped(place, reads) for place, reads in ordered]
+
+    def _place(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The loop or function whose every step reaches a read; None for reads that happen more or less often."""
+        if self._module.heat(node) is not Heat.STEP:
+            return None
+        loops, function = self._module.heats.around(node)
+        step = next((loop for loop in loops if self._module.heats.loop(loop) == "step"), None)
+        return step if step is not None else function
+
+    def _grouped(self, place: cst.CSTNode, reads: list[Read]) -> HotReads:
+        seen: set[str] = set()
+        again: set[Read] = set()
+        for read in reads:
+            text = self._module.code(_root(read.tensor))
+            if text in seen:
+                again.add(read)
+            seen.add(text)
+        evaluation = not self._trains(place)
+        return HotReads(place, tuple(reads), frozenset(again), evaluation)
+
+    def _trains(self, place: cst.CSTNode) -> bool:
+        if self._module.heats.trains(place):
+            return True
+        if isinstance(place, cst.FunctionDef):
+            return not self._module.heats.evaluates(place) and place.name.value not in _EVALUATION_STEPS
+        return False
+
+    def position(self, place: cst.CSTNode, read: Read) -> str:
+        """Where in the step a read stands: before, between or after the work that is queued."""
+        steps = [n for n in descendants(getattr(place, "body", place)) if self._module.heats.is_step(n)]
+        backward = [n for n in steps if method(n) != "step"]
+        if backward and self._module.comes_before(read.node, backward[0]):
+            return "before the backward pass, which then cannot be queued meanwhile"
+        if steps and self._module.comes_before(read.node, steps[-1]):
+            return "between the backward pass and the optimizer's step"
+        return "after the step" if steps else "in every step"
+
+    # -- reads of single elements ----------------------------------------------------------------
+
+    def per_element(self) -> list[tuple[Read, cst.CSTNode, str]]:
+        """Reads in a loop over parameters, samples or elements: with the loop, and what it goes through."""
+        found: dict[cst.CSTNode, tuple[Read, cst.CSTNode, str]] = {}
+        for read in self.reads:
+            loops, function = self._module.heats.around(read.node)
+            inner = loops[0] if loops else None
+            through = self._goes_through(inner, read) if inner is not None and inner not in found else None
+            if inner is None or through is None or self._intents.needed(read.node, inner):
+                continue
+            if not self._module.heats.is_cool(read.node, function):
+                found[inner] = (read, inner, through)
+        return list(found.values())
+
+    def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
+        """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""
+        iterable = loop.for_in.iter if isinstance(loop, COMPREHENSIONS) else getattr(loop, "iter", None)
+        if iterable is None or self._module.heats.over_batches(iterable):
+            return None
+        if any(method(n) in known.PARAMETER_METHODS for n in descendants(iterable)):
+            return "parameters"
+        given = [a.value for a in iterable.args] if isinstance(iterable, cst.Call) else []
+        for part in (iterable, *given):
+            value = self._module.value(part)
+            if value.kind is Kind.TENSOR and value.accelerated:
+                return "elements"
+        if self._indexed(loop, read):
+            return "indices"
+        return None
+
+    def _indexed(self, loop: cst.CSTNode, read: Read) -> bool:
+        """``for i in range(n): t[i].item()``."""
+        target = loop.for_in.target if isinstance(loop, COMPREHENSIONS) else getattr(loop, "target", None)
+        names = {n.value for n in descendants(target) if isinstance(n, cst.Name)} if target is not None else set()
+        for node in descendants(read.tensor):
+            if isinstance(node, cst.Subscript) and self._on_device(node.value):
+                index = {n.value for s in node.slice for n in descendants(s) if isinstance(n, cst.Name)}
+                if names & index:
+                    return True
+        return False
+
+
+_EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
+
+
+def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """An expression, or the members of the tuple, list or dict that it is."""
+    if isinstance(node, (cst.Tuple, cst.List)):
+        for element in node.elements:
+            yield from _parts(element.value)
+    elif isinstance(node, cst.Dict):
+        for item in node.elements:
+            if isinstance(item, cst.DictElement):
+                yield from _parts(item.value)
+    else:
+        yield node
+
+
+def _root(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What is read, without the forms it is put into: ``loss`` of ``loss.detach()``."""
+    while isinstance(node, cst.Call) and method(node) in ("detach", "mean", "data", "float", "squeeze"):
+        inner = receiver(node)
+        assert inner is not None
+        node = inner
+    while isinstance(node, cst.Attribute) and node.attr.value == "data":
+        node = node.value
+    return node

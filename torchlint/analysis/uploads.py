@@ -1,0 +1,239 @@
+"""Uploads: batches of a loader that are moved to an accelerator while the host waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.calls import argument, bind, is_opaque, keyword, literal, method, receiver
+from torchlint.analysis.mappings import Mappings
+from torchlint.analysis.moves import Moves
+from torchlint.analysis.values import Kind
+from torchlint.knowledge import loaders as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Blocking moves of a batch in one statement.
+
+    ``loop`` is where the batch comes from; ``pinned`` the loader that pins its memory, or the place in words
+    where another file makes it; None when none is known to.
+    """
+
+    moves: tuple[cst.Call, ...]
+    loop: cst.CSTNode
+    pinned: cst.CSTNode | str | None
+
+
+class Uploads:
+    """Finds such moves in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._mappings = Mappings(module)
+
+    def found(self) -> list[Upload]:
+        """The blocking moves of fresh batches, one record for each statement."""
+        if any(word in self._module.text for word in known.OWN_TRANSFER):
+            return []
+        by_statement: dict[cst.CSTNode, list[tuple[cst.Call, Binding]]] = {}
+        for call in self._module.nodes_of(cst.Call):
+            source = self._blocking(call)
+            binding = self._batch(source, _DEPTH) if source is not None else None
+            if source is not None and binding is not None and self._is_tensor(source, call):
+                by_statement.setdefault(self._module.statement_of(call), []).append((call, binding))
+        uploads = []
+        for moves in by_statement.values():
+            loop = moves[0][1]
+            uploads.append(Upload(tuple(call for call, _ in moves), loop.statement, self._pinned(loop)))
+        return uploads
+
+    # -- moves -----------------------------------------------------------------------------------
+
+    def _blocking(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What a call moves to an accelerator, when it waits for that."""
+        if method(call) not in ("to", "cuda") or self._module.qualified(call.func) is not None or is_opaque(call):
+            return None
+        asked = keyword(call, "non_blocking") or keyword(call, "async")
+        if asked is None and method(call) == "cuda":
+            asked = argument(call, "non_blocking", 1)
+        if asked is not None and literal(asked) is not False:
+            return None
+        if not self._module.shared(Moves).is_move(call) or self._read_at_once(call):
+            return None
+        return receiver(call)
+
+    def _read_at_once(self, call: cst.Call) -> bool:
+        """``x.to(device).item()`` gains nothing."""
+        parent = self._module.parent(call)
+        return isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "tolist")
+
+    def _is_tensor(self, source: cst.BaseExpression, call: cst.Call) -> bool:
+        """No container of another library, none that is used like one, and nothing that is written to later."""
+        while isinstance(source, cst.Call):
+            inner = receiver(source)
+            if inner is None:
+                return False
+            source = inner
+        if isinstance(source, cst.Subscript):
+            return True
+        if not isinstance(source, cst.Name):
+            return isinstance(source, cst.Attribute)
+        bindings = self._module.definitions(source)
+        looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
+        if looped and self._module.project.containers():
+            return False  # it may be one of the project's own classes
+        whole = any(b.kind == "loop" and self._is_whole(b) for b in bindings)
+        if whole and any(word in self._module.text for word in known.CONTAINER_LIBRARIES):
+            return False
+        names = [source.value, *self._kept_as(call)]
+        return not any(self._odd_use(name, whole) for name in self._reads(names, source))
+
+    def _is_whole(self, binding: Binding) -> bool:
+        """The whole batch, not a member of it: ``for batch in loader``, ``for i, batch in enumerate(loader)``."""
+        target = getattr(binding.statement, "target", None)
+        if isinstance(target, cst.Name):
+            return not isinstance(binding.statement, cst.CompFor)
+        counted = isinstance(target, cst.Tuple) and len(target.elements) == 2 and len(binding.path) == 2
+        iterable = getattr(binding.statement, "iter", None)
+        enumerated = isinstance(iterable, cst.Call) and self._counts(iterable)
+        return counted and enumerated and binding.path[-1] == 1
+
+    def _counts(self, call: cst.Call, depth: int = 4) -> bool:
+        if self._module.qualified(call.func) == "builtins.enumerate":
+            return True
+        return depth > 0 and any(isinstance(a.value, cst.Call) and self._counts(a.value, depth - 1) for a in call.args)
+
+    def _kept_as(self, call: cst.Call) -> list[str]:
+        parent = self._module.parent(call)
+        if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+            return [parent.targets[0].target.value]
+        return []
+
+    def _reads(self, names: list[str], beside: cst.Name) -> list[cst.Name]:
+        function = self._module.function_of(beside)
+        return [
+            n for n in self._module.nodes_of(cst.Name) if n.value in names and self._module.function_of(n) is function
+        ]
+
+    def _odd_use(self, name: cst.Name, whole: bool) -> bool:
+        """Used as a container (``batch.labels``, ``**batch``), or written to in place."""
+        parent = self._module.parent(name)
+        if isinstance(parent, cst.Arg):
+            return parent.star == "**"
+        if isinstance(parent, cst.Attribute) and parent.value is name:
+            called = isinstance(self._module.parent(parent), cst.Call)
+            in_place = called and parent.attr.value.endswith("_") and not parent.attr.value.endswith("__")
+            own = not called and parent.attr.value not in known.TENSOR_ATTRIBUTES
+            return in_place or (whole and own)
+        if isinstance(parent, cst.Subscript) and parent.value is name:
+            stored = isinstance(self._module.parent(parent), cst.AssignTarget)
+            index = parent.slice[0].slice
+            text = isinstance(index, cst.Index) and isinstance(literal(index.value), str)
+            return stored or (whole and text)
+        return isinstance(parent, cst.AugAssign) and parent.target is name
+
+    # -- where batches come from -----------------------------------------------------------------
+
+    def _batch(self, node: cst.CSTNode, depth: int) -> Binding | None:
+        """The binding by which a loop over a loader gave an expression its value."""
+        if depth == 0:
+            return None
+        if isinstance(node, cst.Call):
+            inner = receiver(node)
+            moved = method(node) in ("to", "cuda", "cpu", "items", "values")
+            plain = inner is not None and (not moved or method(node) in ("items", "values"))
+            return self._batch(inner, depth - 1) if inner is not None and plain else None
+        if isinstance(node, (cst.Subscript, cst.Attribute)):
+            return self._batch(node.value, depth - 1)
+        if not isinstance(node, cst.Name):
+            return None
+        bindings = self._module.definitions(node)
+        if not bindings:
+            return None
+        found = [self._from_loader(binding, depth) for binding in bindings]
+        return found[0] if all(f is not None for f in found) else None
+
+    def _from_loader(self, binding: Binding, depth: int) -> Binding | None:
+        if binding.kind == "loop":
+            iterable = getattr(binding.statement, "iter", None)
+            if iterable is None or (binding.path == ("each", 0) and self._is_number(binding)):
+                return None
+            if self._module.heats.over_batches(iterable):
+                return binding
+            return self._batch(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
+        if binding.kind in ("assign", "walrus") and isinstance(binding.value, cst.Call):
+            call = binding.value
+            if self._module.qualified(call.func) == "builtins.next" and call.args:
+                return binding if self._module.heats.over_batches(call.args[0].value) else None
+        if binding.kind in ("assign", "walrus") and isinstance(binding.value, (cst.Name, cst.Subscript, cst.Tuple)):
+            source: cst.CSTNode = binding.value
+            if isinstance(source, cst.Tuple) and len(binding.path) == 1 and isinstance(binding.path[0], int):
+                source = source.elements[binding.path[0]].value if binding.path[0] < len(source.elements) else source
+            return self._batch(source, depth - 1) if not isinstance(source, cst.Tuple) else None
+        return None
+
+    def _is_number(self, binding: Binding) -> bool:
+        """The counter of ``enumerate``."""
+        iterable = getattr(binding.statement, "iter", None)
+        return isinstance(iterable, cst.Call) and self._counts(iterable)
+
+    # -- pinned loaders --------------------------------------------------------------------------
+
+    def _pinned(self, binding: Binding) -> cst.CSTNode | str | None:
+        iterable = getattr(binding.statement, "iter", None)
+        if iterable is None and isinstance(binding.value, cst.Call):
+            iterable = binding.value.args[0].value
+        return self._pins(iterable, _DEPTH) if iterable is not None else None
+
+    def _pins(self, node: cst.CSTNode, depth: int) -> cst.CSTNode | str | None:
+        """The call that makes the pinned loader behind an iterable."""
+        if depth == 0:
+            return None
+        value = self._module.value(node)
+        if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
+            return value.origin if self.pins(value.origin) else None
+        if isinstance(node, cst.Call):
+            return next((p for a in node.args if (p := self._pins(a.value, depth - 1)) is not None), None)
+        if isinstance(node, cst.Name):
+            bindings = self._module.definitions(node)
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                return self._pinned_elsewhere(bindings[0])
+            values = [b.value for b in bindings if b.value is not None]
+            return next((p for v in values if (p := self._pins(v, depth - 1)) is not None), None)
+        return None
+
+    def _pinned_elsewhere(self, binding: Binding) -> str | None:
+        """Another file gives a pinned loader for this parameter."""
+        function = self._module.function_of(binding.node)
+        if function is None or self._module.class_of(function) is not None:
+            return None
+        names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+        given = self._module.project.pinned(function.name.value)
+        keys = [binding.name, *([str(names.index(binding.name))] if binding.name in names else [])]
+        for key in keys:
+            if key in given:
+                path, pins, line = given[key]
+                return f"{path}, line {line}" if pins else None
+        return None
+
+    def pins(self, call: cst.Call) -> bool:
+        """The loader that a call makes pins its memory, wherever there is an accelerator."""
+        pins = [v for v in [bind(call, known.PARAMETERS).get("pin_memory")] if v is not None]
+        for arg in call.args:
+            if arg.star == "**":
+                pins += (self._mappings.entries(arg.value) or {}).get("pin_memory", [])
+        return any(literal(v) is True or self._asks_for_cuda(v) for v in pins)
+
+    def _asks_for_cuda(self, node: cst.BaseExpression) -> bool:
+        from torchlint.analysis.cuda_guards import CudaGuards
+
+        return literal(node) is ... and CudaGuards(self._module).implies(node, holds=True)

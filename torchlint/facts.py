@@ -1,0 +1,37 @@
+"""Which facts of a file its bytes tell, and whether it has to be parsed for more."""
+
+from __future__ import annotations
+
+import re
+
+from torchlint.knowledge.backends import SEEDS
+from torchlint.project import FileFacts
+
+_SEEDS = re.compile(SEEDS)
+_TUNES = re.compile(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=")
+# A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
+_OFFERS = re.compile(
+    rb"cudnn|deterministic_algorithms|pad_sequence|\.Resize\(|models\.detection|def \w*(?:device|cuda|gpu)\w*\(|"
+    rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
+    rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
+    re.MULTILINE,
+)
+_LOADERS = re.compile(rb"loader|data_iter|train_iter", re.IGNORECASE)
+_MOVES = re.compile(rb"\.to\(|\.cuda\b|DataLoader")
+
+
+def from_bytes(data: bytes) -> FileFacts:
+    """The facts that need no parsing."""
+    facts: FileFacts = {}
+    if _SEEDS.search(data):
+        facts["seeds"] = True
+    if _TUNES.search(data):
+        facts["tunes"] = True
+    return facts
+
+
+def needs_parsing(data: bytes) -> bool:
+    """The file may offer more to others than its bytes tell."""
+    if b"torch" not in data and b"accelerat" not in data:
+        return False
+    return _OFFERS.search(data) is not None or (_LOADERS.search(data) is not None and _MOVES.search(data) is not None)

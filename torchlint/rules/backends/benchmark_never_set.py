@@ -1,0 +1,98 @@
+"""TL506: a convolutional model with inputs of one size is trained without cuDNN's benchmark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class BenchmarkNeverSet(Rule):
+    """
+    ## What it finds
+    A training script (with `if __name__ == "__main__"`) for a convolutional model on an accelerator, with images of
+    one size, where no file of the run names cuDNN's switches. Off by default.
+
+    ## Why it costs
+    With `benchmark` on, cuDNN times its algorithms once a shape and then uses the fastest. Published gains range
+    from 17 to 12 minutes an epoch (speechbrain#294) to nothing; they are from before 2021, and cuDNN has chosen
+    better by itself since.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torchvision import datasets, models
+
+
+    def main():
+        model = models.resnet18().cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in torch.utils.data.DataLoader(datasets.CIFAR10("data")):
+            torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda()).backward()
+            optimizer.step()
+
+
+    if __name__ == "__main__":
+        main()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+    from torchvision import datasets, models
+
+
+    def main():
+        torch.backends.cudnn.benchmark = True
+        model = models.resnet18().cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in torch.utils.data.DataLoader(datasets.CIFAR10("data")):
+            torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda()).backward()
+            optimizer.step()
+
+
+    if __name__ == "__main__":
+        main()
+    ```
+
+    ## When to leave it
+    In short runs, since the search costs time at the start; where results must be reproducible; with inputs of many
+    shapes. The rule is silent where the file imports something that the run does not cover, and for frameworks that
+    have a switch of their own.
+
+    ## Fix safety
+    No fix is offered: other algorithms round differently, and the choice may differ from run to run.
+
+    ## Confirmed by
+    Steps are more than 2 % faster with the benchmark, after the first ones.
+
+    ## Sources
+    - [Performance tuning guide, enable cuDNN auto-tuner](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#enable-cudnn-auto-tuner)
+    - [speechbrain/speechbrain#294](https://github.com/speechbrain/speechbrain/issues/294)
+    """
+
+    id = "TL506"
+    name = "benchmark-never-set"
+    summary = "A convolutional model with inputs of one size is trained without cuDNN's benchmark"
+    severity = Severity.INFO
+    default = False
+    triggers = ((b"__main__",), (b"torch",), (b"backward", b".step("), (b".cuda", b".to("))
+    recipe = Recipe("flags", "run", "time of a step with the benchmark on and off, after warm-up")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.tuning import Tuning
+
+        main = self.module.shared(Tuning).untuned()
+        if main is not None:
+            self.report(
+                main,
+                "this trains a convolutional model on inputs of one size, and cuDNN is never told to look for the "
+                "fastest algorithms: try `torch.backends.cudnn.benchmark = True`",
+            )

@@ -1,0 +1,93 @@
+"""TL504: cuDNN benchmarks while the shapes of inputs keep changing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class BenchmarkVariableShapes(Rule):
+    """
+    ## What it finds
+    `torch.backends.cudnn.benchmark = True` in a program whose inputs have many shapes: batches padded to their
+    longest member, `Resize(n)` without a crop, a random size in every step, torchvision's detection models. The
+    evidence may stand in the file, or in files that it imports and that are linted in the same run.
+
+    ## Why it costs
+    For each new shape cuDNN times up to ten algorithms, and PyTorch then empties the cache of its allocator. A
+    forward pass of ResNet-50 took 0.02 s with one size and 0.6 to 2.3 s with random ones (pytorch/pytorch#2759, an
+    older version without that limit); torchvision removed the flag from its detection references
+    (pytorch/vision#5985). Each shape pays once a process, so a few shapes are fine.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pad_sequence
+
+    torch.backends.cudnn.benchmark = True
+    model = nn.Conv1d(80, 256, 5)
+
+
+    def collate(samples):
+        return pad_sequence(samples, batch_first=True)
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pad_sequence
+
+    model = nn.Conv1d(80, 256, 5)
+
+
+    def collate(samples):
+        return pad_sequence(samples, batch_first=True)
+    ```
+
+    ## When to leave it
+    With a handful of shapes, for instance where lengths are rounded up to buckets, or images are square already.
+    One piece of evidence is `info`, two of different kinds are a warning. The rule is silent where there are no
+    convolutions, and where some phase of the program switches the benchmark off.
+
+    ## Fix safety
+    No fix is offered: without the benchmark other algorithms run, which may round differently.
+
+    ## Confirmed by
+    Convolutions see more than about ten shapes, and the first occurrences take more than 5 % of the time.
+
+    ## Sources
+    - [pytorch/pytorch#2759](https://github.com/pytorch/pytorch/issues/2759)
+    - [pytorch/vision#5985](https://github.com/pytorch/vision/pull/5985)
+    """
+
+    id = "TL504"
+    name = "benchmark-variable-shapes"
+    summary = "cuDNN benchmarks while the shapes of inputs keep changing"
+    severity = Severity.INFO
+    triggers = ((b"cudnn", b"Trainer"), (b"benchmark",))
+    recipe = Recipe("shapes", "run", "distinct input shapes of convolutions, and the time of their first occurrences")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.tuning import Tuning
+
+        for found in self.module.shared(Tuning).varying_shapes():
+            reasons = "; ".join(found.kinds)
+            outside = [f"{path}, line {line}" for path, line, _ in found.elsewhere[:2]]
+            place = f" ({'; '.join(outside)})" if outside else ""
+            self.report(
+                found.write.node,
+                f"cuDNN searches again for every new input shape, and here shapes keep changing: {reasons}{place}; "
+                "leave `benchmark` off, or give inputs few sizes",
+                evidence=[self.module.evidence(where, text) for where, text in found.here[:5]],
+                severity=Severity.WARNING if len(found.kinds) > 1 else Severity.INFO,
+            )

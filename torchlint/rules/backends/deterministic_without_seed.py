@@ -1,0 +1,86 @@
+"""TL505: a program pays for deterministic kernels, and seeds nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class DeterministicWithoutSeed(Rule):
+    """
+    ## What it finds
+    `torch.backends.cudnn.deterministic = True` or `torch.use_deterministic_algorithms(True)` in a program that
+    trains, where neither the file nor any other file of the run seeds random numbers.
+
+    ## Why it costs
+    Deterministic algorithms are slower (1.54 s against 3.67 s for one transposed convolution, espnet/espnet#3041).
+    Without a seed, initial weights, shuffling and dropout differ from run to run anyway, so the price buys
+    nothing.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+    torch.backends.cudnn.deterministic = True
+    model = torch.nn.Linear(8, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        model(torch.randn(4, 8).cuda()).sum().backward()
+        optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+    torch.manual_seed(0)
+    torch.backends.cudnn.deterministic = True
+    model = torch.nn.Linear(8, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        model(torch.randn(4, 8).cuda()).sum().backward()
+        optimizer.step()
+    ```
+
+    ## When to leave it
+    Where a launcher seeds, or determinism is switched on to find a race. The rule is silent in libraries, in code
+    that only evaluates, in functions that are called after seeds, and whenever the file imports something that the
+    run does not cover.
+
+    ## Fix safety
+    No fix is offered: a seed changes the random numbers, which is its purpose.
+
+    ## Confirmed by
+    The first loss differs between two processes.
+
+    ## Sources
+    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
+    - [espnet/espnet#3041](https://github.com/espnet/espnet/issues/3041)
+    """
+
+    id = "TL505"
+    name = "deterministic-without-seed"
+    summary = "Deterministic kernels are paid for, and nothing is seeded"
+    severity = Severity.INFO
+    triggers = ((b"deterministic",), (b"backward", b".step("))
+    recipe = Recipe("flags", "run", "determinism is on, and the first loss of two processes differs")
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+        from torchlint.analysis.tuning import Tuning
+
+        for write in self.module.shared(Tuning).unseeded():
+            self.report(
+                write.node,
+                "deterministic kernels are slower, and nothing here seeds random numbers, so runs differ anyway: call "
+                "`torch.manual_seed` first, or drop the determinism",
+            )

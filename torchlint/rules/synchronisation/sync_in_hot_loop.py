@@ -1,0 +1,145 @@
+"""TL301: the host waits for the device in every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.syncs import HotReads, Read
+
+
+class SyncInHotLoop(Rule):
+    """
+    ## What it finds
+    Reads of a tensor on an accelerator that happen in every step of a training loop: `loss.item()`,
+    `float(loss)`, `.tolist()`, `.cpu()`, `print(loss)`, a loss in an f-string, in `"%f" % loss` or in `.format`,
+    and calls of loggers, writers and progress bars that are given a tensor. One finding for each loop (or for
+    each function that runs every step), with all its reads as evidence.
+
+    A tensor counts as being on an accelerator when its device is known, or when it comes from a model or batch
+    that is moved to a variable device; so does what `backward` is called on in a file that moves anything there.
+
+    ## Why it costs
+    Each read waits until the device has done everything that was queued, and the device then idles until the
+    host has queued more. How much that costs depends on who waits for whom, and only a measurement tells: from
+    40 to 50 ms a step (pytorch/torchtune#522) or a factor of 1.18 (fairchem#2193) down to less than 1 % where the
+    device is the bottleneck (LANfactory#120). A read between the forward and the backward pass costs most; a second
+    read of the same value costs next to nothing, since the queue is empty already.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        total = 0.0
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        return total
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        total = torch.zeros((), device=device)
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+        return total.item()
+    ```
+
+    ## When to leave it
+    Where the host needs the value to go on: an agent's action, a token, a check for NaN that gates the update.
+    The rule is silent there as far as it is in sight, and under conditions that hold every so many steps, in
+    exception handlers, once an epoch, for tensors on the CPU, for frameworks' own logging (`self.log`), and in
+    files in which nothing is put on an accelerator. Loops that do not train (evaluation, feature extraction) are
+    `info`: collect on the device, and read once at the end.
+
+    ## Fix safety
+    There is no safe fix. Adding up on the device rounds in float32, where Python adds in float64; reading every
+    so many steps changes what is logged.
+
+    ## Confirmed by
+    Synchronisations at these lines per step, and the time that the device idles after them.
+
+    ## Sources
+    - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
+    - [Lightning, things to avoid](https://lightning.ai/docs/pytorch/stable/advanced/speed.html)
+    - [pytorch/torchtune#522](https://github.com/pytorch/torchtune/issues/522)
+    """
+
+    id = "TL301"
+    name = "sync-in-hot-loop"
+    summary = "The host waits for the device in every step"
+    severity = Severity.WARNING
+    triggers = (
+        (b"torch", b"accelerat", b"lightning"),
+        (
+            b".item(",
+            b".tolist(",
+            b".cpu(",
+            b"'cpu'",
+            b'"cpu"',
+            b"float(",
+            b"int(",
+            b"print(",
+            b"log",
+            b"set_postfix",
+            b"set_description",
+            b"add_scalar",
+            b"format",
+            b'f"',
+            b"f'",
+        ),
+        (b".to(", b".cuda", b"accelerat", b"lightning", b"Trainer", b"deepspeed"),
+    )
+    recipe = Recipe(
+        "synchronisations", "loop", "synchronisations at these lines per step, and the idle time after them"
+    )
+
+    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
+        from torchlint.analysis.syncs import Syncs
+
+        for found in self.module.shared(Syncs).hot():
+            self.report(
+                found.reads[0].node,
+                self._message(found),
+                evidence=self._evidence(found),
+                severity=Severity.INFO if found.evaluation else Severity.WARNING,
+                heat=Heat.STEP,
+            )
+
+    def _message(self, found: HotReads) -> str:
+        first = found.reads[0]
+        lines = list(dict.fromkeys(self.module.line(read.node) for read in found.reads))
+        more = f" ({len(found.reads)} such reads in the step, see the evidence)" if len(lines) > 1 else ""
+        what = f"{first.how} reads a tensor of the device in every step, and the host waits for everything queued{more}"
+        if found.evaluation:
+            return f"{what}: collect results on the device, and read them once after the loop"
+        return f"{what}: add up on the device, and read after the loop or every so many steps"
+
+    def _evidence(self, found: HotReads) -> list[Evidence]:
+        return [self.module.evidence(read.node, self._place(found, read)) for read in found.reads]
+
+    def _place(self, found: HotReads, read: Read) -> str:
+        from torchlint.analysis.syncs import Syncs
+
+        if read in found.again:
+            return f"{read.how}: the same value was read before in this step, so this costs little"
+        return f"{read.how}, {self.module.shared(Syncs).position(found.place, read)}"
