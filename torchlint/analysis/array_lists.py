@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.calls import argument, is_opaque, method, positional
-from torchlint.analysis.values import UNKNOWN, Kind, Value, join
+from torchlint.analysis.calls import argument, is_opaque, positional
+from torchlint.analysis.values import UNKNOWN, Kind, Value
+from torchlint.analysis.walk import descendants
 from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class ArrayLists:
             data = positional(call, 0)
         else:
             return None
-        if data is None or is_opaque(call):
+        if data is None or is_opaque(call) or self._may_be_ragged(call):
             return None
         element = self._element(data)
         if element.kind is not Kind.NDARRAY:
@@ -67,32 +68,14 @@ class ArrayLists:
         if value.elements:
             kinds = {member.kind for member in value.elements}
             return value if len(kinds) == 1 else UNKNOWN
-        if value.element is not None:
-            return value
-        return Value(Kind.LIST, element=self._appended(data)) if value.elements == () else UNKNOWN
+        return value if value.element is not None else UNKNOWN
 
-    def _appended(self, data: cst.BaseExpression) -> Value:
-        """What is appended to a list that began empty; unknown if anything else may be put in."""
-        members: list[Value] = []
-        for read in self._reads(data):
-            attribute = self._module.parent(read)
-            call = self._module.parent(attribute) if isinstance(attribute, cst.Attribute) else None
-            if not isinstance(call, cst.Call) or call.func is not attribute:
-                continue
-            verb = method(call)
-            if verb in ("append", "insert"):
-                members.append(self._module.value(positional(call, 1 if verb == "insert" else 0)))
-            elif verb == "extend":
-                members.append(self._module.value(positional(call, 0)).each())
-        return join(members) if members else UNKNOWN
-
-    def _reads(self, data: cst.BaseExpression) -> list[cst.CSTNode]:
-        if isinstance(data, cst.Name):
-            bindings = self._module.definitions(data)
-            return [use for binding in bindings for use in self._module.uses(binding)]
-        if isinstance(data, cst.Attribute):
-            code = self._module.code(data)
-            owner = self._module.class_of(data)
-            same = [n for n in self._module.nodes_of(cst.Attribute) if n.attr.value == data.attr.value]
-            return [n for n in same if self._module.class_of(n) is owner and self._module.code(n) == code]
-        return []
+    def _may_be_ragged(self, call: cst.Call) -> bool:
+        """``try: torch.tensor(..)`` with a handler for rows of different lengths."""
+        for guard in self._module.guards(call):
+            if guard.kind == "try":
+                assert isinstance(guard.node, (cst.Try, cst.TryStar))
+                types = [handler.type for handler in guard.node.handlers if handler.type is not None]
+                if any(isinstance(n, cst.Name) and n.value == "ValueError" for t in types for n in descendants(t)):
+                    return True
+        return False

@@ -85,6 +85,11 @@ class Classes:
                 yield current
                 stack += [self._module.value(base.value).node for base in current.bases]
 
+    def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
+        """``self.<name>`` in the methods of the class."""
+        named = [n for n in descendants(owner.body) if isinstance(n, cst.Attribute) and n.attr.value == name]
+        return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
+
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
         """The join of everything the class assigns to the attribute; a method by that name first."""
         found = self.method(owner, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis import arrays, tensors
+from torchlint.analysis import arrays, growth, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.losses import LOSS
@@ -66,7 +66,10 @@ class Evaluator:
         if qualified in DTYPE_NAMES:
             return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
         bindings = self.module.definitions(node)
-        return join(self.bound(binding) for binding in bindings) if bindings else UNKNOWN
+        found = join(self.bound(binding) for binding in bindings) if bindings else UNKNOWN
+        if growth.is_empty(found):
+            return growth.grown(self.module, (use for binding in bindings for use in self.module.uses(binding)))
+        return found
 
     def bound(self, binding: Binding) -> Value:
         """What a binding gives its name."""
@@ -131,6 +134,8 @@ class Evaluator:
         if key not in self._attributes:
             self._attributes[key] = UNKNOWN
             found = replace(self.module.classes.attribute(owner, name), fresh=False)
+            if growth.is_empty(found):
+                found = growth.grown(self.module, self.module.classes.reads(owner, name))
             attribute_of_loss = _undecided(found) and self.module.losses.is_attribute(owner, name)
             self._attributes[key] = LOSS if attribute_of_loss else found
         return self._attributes[key]

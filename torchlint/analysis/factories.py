@@ -110,8 +110,9 @@ class Factories:
         if (name not in known.CONSTRUCTORS and not legacy) or _is_opaque(call) or not call.args:
             return None
         data = keyword(call, "data") or positional(call, 0)
-        if data is None:
-            return None
+        dtype = keyword(call, "dtype")
+        if data is None or (dtype is not None and self._module.value(dtype).literal == "float64"):
+            return None  # NumPy's precision is wanted
         found = self._array(call, data) or (self._list(call, data) if name != "torch.from_numpy" else None)
         found = found or self._named(call, data)
         return replace(found, dtype=None) if found is not None and legacy else found

@@ -227,6 +227,10 @@ def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
         return replace(array, dtype=_scalar_type(module, inner) if name == "numpy.typing.NDArray" else None)
     if name == "typing.Optional" and isinstance(inner, cst.Index):
         return annotation_value(module, inner.value)
+    if name in ("builtins.tuple", "typing.Tuple"):
+        members = [s.slice.value for s in annotation.slice if isinstance(s.slice, cst.Index)]
+        if not any(isinstance(m, cst.Ellipsis) for m in members):
+            return Value(Kind.TUPLE, elements=tuple(annotation_value(module, m) for m in members))
     if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(
         inner, cst.Index
     ):

@@ -193,6 +193,11 @@ class Heats:
         words = set(function.name.value.lower().strip("_").split("_"))
         return not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
 
+    def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The innermost loop around a node whose body is one step; else its function, or the node itself."""
+        loops, function = self.around(node)
+        return next((loop for loop in loops if self.loop(loop) == "step"), function or node)
+
     # -- what a loop is for ----------------------------------------------------------------------
 
     def trains(self, place: cst.CSTNode) -> bool:

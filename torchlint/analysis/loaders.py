@@ -109,6 +109,11 @@ class Loaders:
         value = self._module.value(node)
         return value.kind is Kind.SCALAR and value.literal == "0"
 
+    def unpinnable(self, call: cst.Call) -> bool:
+        """The loader that a call makes yields what is on the device already, or odd objects."""
+        arguments = self._arguments(call)
+        return arguments is not None and self._unpinnable(arguments)
+
     # -- what cannot be pinned -------------------------------------------------------------------
 
     def _unpinnable(self, arguments: dict[str, list[cst.BaseExpression]]) -> bool:

@@ -261,6 +261,10 @@ class SourceModule:
         """How often a node runs."""
         return self.heats.of(node)
 
+    def every_step(self, node: cst.CSTNode) -> bool:
+        """The node runs in every step of something that is not merely an evaluation."""
+        return self.heat(node).rank >= Heat.STEP.rank and not self.heats.evaluates(self.heats.step_around(node))
+
     @cached_property
     def _guards(self) -> Guards:
         return Guards(self._index.parents, self.qualified)

@@ -50,7 +50,8 @@ class Moves:
         target = parent.targets[0].target
         binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
         uses = self._module.uses(binding) if binding else []
-        found = self._in_chain(uses[0]) if len(uses) == 1 else None
+        single = len(uses) == 1 and len(self._module.definitions(uses[0])) == 1
+        found = self._in_chain(uses[0]) if single else None
         return replace(found, named=True) if found is not None else None
 
     def _in_chain(self, node: cst.CSTNode) -> Move | None:

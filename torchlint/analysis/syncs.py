@@ -177,9 +177,8 @@ class Syncs:
         """The loop or function whose every step reaches a read; None for reads that happen more or less often."""
         if self._module.heat(node) is not Heat.STEP:
             return None
-        loops, function = self._module.heats.around(node)
-        step = next((loop for loop in loops if self._module.heats.loop(loop) == "step"), None)
-        return step if step is not None else function
+        place = self._module.heats.step_around(node)
+        return None if place is node else place
 
     def _grouped(self, place: cst.CSTNode, reads: list[Read]) -> HotReads:
         seen: set[str] = set()

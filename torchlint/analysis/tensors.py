@@ -57,9 +57,23 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.OPTIMIZER, origin=node, source=name)
     if root.startswith("torchvision.datasets") or (root.startswith("torch.utils.data") and "Dataset" in last):
         return Value(Kind.DATASET, origin=node, source=name)
+    return _container(evaluator, node, name)
+
+
+def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+    """Calls of Python that put values together or take them apart."""
+    if name == "collections.deque" and positional(node, 0) is None:
+        return Value(Kind.LIST, elements=(), origin=node)
+    if name in ("random.sample", "random.choices") and node.args:
+        return Value(Kind.LIST, element=evaluator.value(node.args[0].value).each(), origin=node)
+    if name == "builtins.zip" and len(node.args) == 1 and node.args[0].star == "*":
+        columns = evaluator.value(node.args[0].value).each().elements
+        return Value(Kind.LIST, elements=tuple(Value(Kind.TUPLE, element=c) for c in columns)) if columns else None
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)
-        return replace(inner, kind=Kind.LIST if last == "list" else Kind.TUPLE, fresh=True, origin=node, dtype=None)
+        return replace(
+            inner, kind=Kind.LIST if name == "builtins.list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
+        )
     if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
         inner = evaluator.value(node.args[0].value)
         listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
@@ -113,7 +127,7 @@ def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
 
 def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
     """A variable of unknown value that is called a device: users put accelerators there."""
-    last = (dotted(node) or "").rpartition(".")[2].lower()
+    last = node.attr.value.lower() if isinstance(node, cst.Attribute) else (dotted(node) or "").lower()
     return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not DEVICE_WORDS.isdisjoint(last.split("_"))
 
 

@@ -9,9 +9,11 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import argument, bind, is_opaque, keyword, literal, method, receiver
+from torchlint.analysis.loaders import Loaders
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.moves import Moves
 from torchlint.analysis.values import Kind
+from torchlint.analysis.walk import descendants
 from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Uploads:
 
     def found(self) -> list[Upload]:
         """The blocking moves of fresh batches, one record for each statement."""
-        if any(word in self._module.text for word in known.OWN_TRANSFER):
+        if "torch_xla" in self._module.text:
             return []
         by_statement: dict[cst.CSTNode, list[tuple[cst.Call, Binding]]] = {}
         for call in self._module.nodes_of(cst.Call):
@@ -72,9 +74,13 @@ class Uploads:
         return receiver(call)
 
     def _read_at_once(self, call: cst.Call) -> bool:
-        """``x.to(device).item()`` gains nothing."""
-        parent = self._module.parent(call)
-        return isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "tolist")
+        """``x.to(device).sum().item()`` gains nothing."""
+        node: cst.CSTNode = call
+        while isinstance(parent := self._module.parent(node), cst.Attribute) and parent.value is node:
+            if parent.attr.value in ("item", "tolist"):
+                return True
+            node = self._module.parent(parent) or parent
+        return False
 
     def _is_tensor(self, source: cst.BaseExpression, call: cst.Call) -> bool:
         """No container of another library, none that is used like one, and nothing that is written to later."""
@@ -91,11 +97,16 @@ class Uploads:
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
         if looped and self._module.project.containers():
             return False  # it may be one of the project's own classes
-        whole = any(b.kind == "loop" and self._is_whole(b) for b in bindings)
-        if whole and any(word in self._module.text for word in known.CONTAINER_LIBRARIES):
+        whole = [b for b in bindings if b.kind == "loop" and self._is_whole(b)]
+        if any(self._yields_containers(b) for b in whole):
             return False
         names = [source.value, *self._kept_as(call)]
-        return not any(self._odd_use(name, whole) for name in self._reads(names, source))
+        return not any(self._odd_use(name, bool(whole)) for name in self._reads(names, source))
+
+    def _yields_containers(self, binding: Binding) -> bool:
+        """The loader is of a library whose batches are objects of its own."""
+        own = any(word in self._module.text for word in known.CONTAINER_LIBRARIES)
+        return own and self._loader(binding.statement.iter, _DEPTH) is None  # type: ignore[attr-defined]
 
     def _is_whole(self, binding: Binding) -> bool:
         """The whole batch, not a member of it: ``for batch in loader``, ``for i, batch in enumerate(loader)``."""
@@ -168,7 +179,7 @@ class Uploads:
             if iterable is None or (binding.path == ("each", 0) and self._is_number(binding)):
                 return None
             if self._module.heats.over_batches(iterable):
-                return binding
+                return None if self._excluded(binding.statement, iterable) else binding
             return self._batch(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
         if binding.kind in ("assign", "walrus") and isinstance(binding.value, cst.Call):
             call = binding.value
@@ -180,6 +191,27 @@ class Uploads:
                 source = source.elements[binding.path[0]].value if binding.path[0] < len(source.elements) else source
             return self._batch(source, depth - 1) if not isinstance(source, cst.Tuple) else None
         return None
+
+    def _excluded(self, loop: cst.CSTNode, iterable: cst.CSTNode) -> bool:
+        """Somebody else moves the batches, they are on the device already, or the loop measures the move."""
+        made = self._loader(iterable, _DEPTH)
+        if made is not None and self._module.shared(Loaders).unpinnable(made):
+            return True
+        calls = [n for n in descendants(getattr(loop, "body", loop)) if isinstance(n, cst.Call)]
+        if any(self._module.qualified(call.func) == "torch.cuda.synchronize" for call in calls):
+            return True
+        return any(self._prepared(node) for node in descendants(iterable))
+
+    def _prepared(self, node: cst.CSTNode) -> bool:
+        """``accelerator.prepare(loader)``."""
+        values: list[cst.CSTNode | None] = [node]
+        if isinstance(node, cst.Name):
+            values = [b.value for b in self._module.definitions(node)]
+        elif isinstance(node, cst.Attribute):
+            owner = self._module.value(node.value).node
+            if isinstance(owner, cst.ClassDef):
+                values = [value for value, _ in self._module.classes.assignments(owner, node.attr.value)]
+        return any(value is not None and method(value) in known.OWN_TRANSFER for value in values)
 
     def _is_number(self, binding: Binding) -> bool:
         """The counter of ``enumerate``."""
@@ -196,20 +228,29 @@ class Uploads:
 
     def _pins(self, node: cst.CSTNode, depth: int) -> cst.CSTNode | str | None:
         """The call that makes the pinned loader behind an iterable."""
-        if depth == 0:
-            return None
+        made = self._loader(node, depth)
+        if made is not None:
+            return made if self.pins(made) else None
+        for name in descendants(node):
+            bindings = self._module.definitions(name) if isinstance(name, cst.Name) else ()
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                elsewhere = self._pinned_elsewhere(bindings[0])
+                if elsewhere is not None:
+                    return elsewhere
+        return None
+
+    def _loader(self, node: cst.CSTNode, depth: int) -> cst.Call | None:
+        """The call that makes the loader behind an iterable, through wrappers and variables."""
         value = self._module.value(node)
         if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
-            return value.origin if self.pins(value.origin) else None
+            return value.origin
+        inside: list[cst.CSTNode] = []
         if isinstance(node, cst.Call):
-            return next((p for a in node.args if (p := self._pins(a.value, depth - 1)) is not None), None)
-        if isinstance(node, cst.Name):
-            bindings = self._module.definitions(node)
-            if len(bindings) == 1 and bindings[0].kind == "parameter":
-                return self._pinned_elsewhere(bindings[0])
-            values = [b.value for b in bindings if b.value is not None]
-            return next((p for v in values if (p := self._pins(v, depth - 1)) is not None), None)
-        return None
+            inside = [arg.value for arg in node.args]
+        elif isinstance(node, cst.Name):
+            inside = [b.value for b in self._module.definitions(node) if b.value is not None]
+        found = (self._loader(part, depth - 1) for part in inside if depth)
+        return next((made for made in found if made is not None), None)
 
     def _pinned_elsewhere(self, binding: Binding) -> str | None:
         """Another file gives a pinned loader for this parameter."""

@@ -23,9 +23,9 @@ UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor 
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 # Frameworks on whose devices pinned host memory plays no part.
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
-# Frameworks that move the batches themselves; a move in the loop is then a no-op.
-OWN_TRANSFER = ("Accelerator(", "accelerator.prepare", "Fabric(", "torch_xla", "setup_dataloaders")
+# Methods of frameworks that hand back loaders which move the batches themselves.
+OWN_TRANSFER = frozenset({"prepare", "prepare_data_loader", "setup_dataloaders"})
 # Libraries whose batches are objects with a `to` of their own.
-CONTAINER_LIBRARIES = ("torch_geometric", "transformers", "dgl", "tensordict", "torchtext", "batch_encoding")
+CONTAINER_LIBRARIES = ("torch_geometric", "dgl", "tensordict", "torchtext")
 # Attributes of tensors that loops read.
 TENSOR_ATTRIBUTES = frozenset("shape data dtype device T requires_grad ndim grad is_cuda".split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.model import Heat, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class FactoryThenMove(Rule):
             found.move.call,
             self._message(found),
             evidence=evidence,
-            severity=Severity.WARNING if heat.rank >= Heat.STEP.rank else Severity.INFO,
+            severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
             heat=heat,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.model import Heat, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -87,11 +87,10 @@ class PythonDataFactory(Rule):
         if found is None or self.module.shared(Backends).is_test(node):
             return
         heat = self.module.heat(node)
-        hot = heat.rank >= Heat.STEP.rank
         self.report(
             node,
             self._message(found),
-            severity=Severity.WARNING if hot else Severity.INFO,
+            severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
             heat=heat,
         )
 
