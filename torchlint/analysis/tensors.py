@@ -110,7 +110,10 @@ def _device(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
     if name != "torch.device":
         return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
     named = evaluator.value(argument(node, "type", 0) or keyword(node, "device"))
-    return Value(Kind.DEVICE, device_named(named), literal=named.literal, origin=node, source=name)
+    device = device_named(named)
+    if device is Device.UNKNOWN and named.literal is None:
+        device = Device.VARIABLE  # whatever the program is told
+    return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source=name)
 
 
 def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding
-from torchlint.analysis.calls import argument, bind, is_opaque, keyword, literal, method, receiver
+from torchlint.analysis.calls import bind, is_opaque, keyword, literal, method, receiver
 from torchlint.analysis.loaders import Loaders
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.moves import Moves
@@ -65,9 +65,8 @@ class Uploads:
         if method(call) not in ("to", "cuda") or self._module.qualified(call.func) is not None or is_opaque(call):
             return None
         asked = keyword(call, "non_blocking") or keyword(call, "async")
-        if asked is None and method(call) == "cuda":
-            asked = argument(call, "non_blocking", 1)
-        if asked is not None and literal(asked) is not False:
+        by_position = [a.value for a in call.args[1:3] if a.keyword is None]  # after the device, and perhaps a dtype
+        if any(literal(a) is True for a in by_position) or (asked is not None and literal(asked) is not False):
             return None
         if not self._module.shared(Moves).is_move(call) or self._read_at_once(call):
             return None
@@ -181,9 +180,12 @@ class Uploads:
             if self._module.heats.over_batches(iterable):
                 return None if self._excluded(binding.statement, iterable) else binding
             return self._batch(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
+        if binding.kind == "parameter":
+            return self._mapped(binding, depth)
         if binding.kind in ("assign", "walrus") and isinstance(binding.value, cst.Call):
             call = binding.value
-            if self._module.qualified(call.func) == "builtins.next" and call.args:
+            looped = bool(self._module.heats.around(call)[0])
+            if self._module.qualified(call.func) == "builtins.next" and call.args and looped:
                 return binding if self._module.heats.over_batches(call.args[0].value) else None
         if binding.kind in ("assign", "walrus") and isinstance(binding.value, (cst.Name, cst.Subscript, cst.Tuple)):
             source: cst.CSTNode = binding.value
@@ -191,6 +193,15 @@ class Uploads:
                 source = source.elements[binding.path[0]].value if binding.path[0] < len(source.elements) else source
             return self._batch(source, depth - 1) if not isinstance(source, cst.Tuple) else None
         return None
+
+    def _mapped(self, binding: Binding, depth: int) -> Binding | None:
+        """``map(lambda t: t.cuda(), batch)``."""
+        around = list(self._module.ancestors(binding.node))[:5]
+        function = next((a for a in around if isinstance(a, cst.Lambda)), None)
+        call = next((a for a in around if isinstance(a, cst.Call)), None)
+        if function is None or call is None or self._module.qualified(call.func) != "builtins.map":
+            return None
+        return self._batch(call.args[1].value, depth - 1) if len(call.args) == 2 else None
 
     def _excluded(self, loop: cst.CSTNode, iterable: cst.CSTNode) -> bool:
         """Somebody else moves the batches, they are on the device already, or the loop measures the move."""
