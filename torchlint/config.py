@@ -12,11 +12,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from torchlint.model import Severity
+from torchlint.requirements import oldest_torch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,11 @@ KEYS: Mapping[str, Key] = {
     "per-file-ignores": Key("per_file_ignores", "table", "Rules not to report in files that match a glob."),
     "exclude": Key("exclude", "globs", "Globs of files and folders that are not searched."),
     "force-exclude": Key("force_exclude", "flag", "Apply `exclude` to files that are named explicitly too."),
-    "target-torch": Key("target_torch", "version", "The oldest torch the code must run on, such as 2.4."),
+    "target-torch": Key(
+        "target_torch",
+        "version",
+        "The oldest torch the code must run on, such as 2.4; by default what the project requires.",
+    ),
     "fail-on": Key("fail_on", "fail-on", "The least severity that makes the exit status 1."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
 }
@@ -85,13 +90,17 @@ def load(start: Path, *, explicit: Path | None = None, isolated: bool = False) -
     if explicit is not None:
         found = _from_file(os.path.abspath(explicit), required=True)
         assert found is not None
-        return found
-    if not isolated:
-        path = os.path.abspath(start)
-        directory = path if os.path.isdir(path) else os.path.dirname(path)
-        if (nearest_config := _search(directory)) is not None:
-            return nearest_config
-    return Config(root=os.getcwd())
+        return _targeted(found, found.root)
+    if isolated:
+        return Config(root=os.getcwd())
+    path = os.path.abspath(start)
+    directory = path if os.path.isdir(path) else os.path.dirname(path)
+    return _targeted(_search(directory) or Config(root=os.getcwd()), directory)
+
+
+def _targeted(config: Config, directory: str) -> Config:
+    """The configuration, with the oldest torch that the project declares unless it says so itself."""
+    return config if config.target_torch else replace(config, target_torch=oldest_torch(directory))
 
 
 def read_value(key: str, value: object, where: str) -> Any:

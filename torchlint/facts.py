@@ -11,13 +11,16 @@ _SEEDS = re.compile(SEEDS)
 _TUNES = re.compile(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS = re.compile(
-    rb"cudnn|deterministic_algorithms|pad_sequence|\.Resize\(|models\.detection|def \w*(?:device|cuda|gpu)\w*\(|"
+    rb"cudnn|deterministic_algorithms|pad_sequence|\.Resize\(|models\.detection|"
+    rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|"
     rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
     rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
     re.MULTILINE,
 )
-_LOADERS = re.compile(rb"loader|data_iter|train_iter", re.IGNORECASE)
+_LOADERS = re.compile(rb"loader|data_iter|train_iter|next\(", re.IGNORECASE)
 _MOVES = re.compile(rb"\.to\(|\.cuda\b|DataLoader")
+# What a function that makes loaders is mostly called: the file may hand its result on to a third one.
+_MAKERS = re.compile(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w*(?:data|loader)\w*\(")
 
 
 def from_bytes(data: bytes) -> FileFacts:
@@ -32,6 +35,7 @@ def from_bytes(data: bytes) -> FileFacts:
 
 def needs_parsing(data: bytes) -> bool:
     """The file may offer more to others than its bytes tell."""
-    if b"torch" not in data and b"accelerat" not in data:
-        return False
-    return _OFFERS.search(data) is not None or (_LOADERS.search(data) is not None and _MOVES.search(data) is not None)
+    if b"torch" in data and _OFFERS.search(data) is not None:
+        return True
+    moves = _MOVES.search(data) is not None and _LOADERS.search(data) is not None
+    return moves or _MAKERS.search(data) is not None

@@ -55,6 +55,15 @@ class Made(TypedDict):
     feeding: Feeding
 
 
+class Relay(TypedDict):
+    """A result of one function of another file that is given to a second one, which may feed it."""
+
+    function: str
+    place: int | None
+    to: str
+    argument: int | str
+
+
 class Given(TypedDict):
     """A loader made in this file and given to a function of another one."""
 
@@ -73,6 +82,7 @@ class FileFacts(TypedDict, total=False):
     feeds: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]
     made: list[Made]
+    relays: list[Relay]
     given: list[Given]
     shapes: list[tuple[int, str]]
     cuda_only: str
@@ -122,17 +132,13 @@ class Project:
 
         A package may hand on a name of a module inside it: then exactly one module must offer it.
         """
-        head, _, name = dotted.rpartition(".")
-        if not head.strip("."):
-            head = dotted[: len(dotted) - len(dotted.lstrip("."))]
-        if not head or not name:
+        target = self._target(asking, dotted)
+        if target is None:
             return None
-        path = self.module(asking, head)
-        if path is None:
-            return None
+        path, name = target
         if name in self.facts[path].get(kind, {}):  # type: ignore[operator]
             return path, name
-        if not path.endswith("/__init__.py"):
+        if posixpath.basename(path) != "__init__.py":
             return None
         inside = posixpath.dirname(path) + "/"
         offers = [other for other in self._offers.get((kind, name), ()) if other.startswith(inside)]
@@ -184,14 +190,23 @@ class Project:
                 target = self._target(path, made["function"])
                 if target is not None:
                     found.setdefault(target, []).append((path, made["place"], made["feeding"]))
+            for relay in facts.get("relays", ()):
+                target = self._target(path, relay["function"])
+                fed = self.fed(path, relay["to"], str(relay["argument"])) if target is not None else None
+                if target is not None and fed is not None:
+                    found.setdefault(target, []).append((fed[0], relay["place"], fed[1]))
         return found
 
     def _target(self, asking: str, dotted: str) -> tuple[str, str] | None:
-        head, _, name = dotted.rpartition(".")
-        if not head.strip("."):
-            head = dotted[: len(dotted) - len(dotted.lstrip("."))]
-        path = self.module(asking, head) if head else None
-        return (path, name) if path is not None else None
+        """The file that a dotted name leads to, and the rest of the name: a function, class or ``Class.method``."""
+        level = len(dotted) - len(dotted.lstrip("."))
+        parts = dotted[level:].split(".")
+        for length in (1, 2):
+            head = "." * level + ".".join(parts[:-length])
+            path = self.module(asking, head) if head and len(parts) >= length else None
+            if path is not None:
+                return path, ".".join(parts[-length:])
+        return None
 
     def pinned(self, asking: str, name: str) -> dict[str, tuple[str, bool, int]]:
         """Which parameters of a function of the asking file get a loader from another file, and if it pins.

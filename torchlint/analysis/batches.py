@@ -10,11 +10,14 @@ import libcst as cst
 
 from torchlint.analysis.calls import argument, method
 from torchlint.analysis.transfers import Transfers
+from torchlint.knowledge.heat import WRAPPING_METHODS
+from torchlint.knowledge.loaders import OWN_TRANSFER
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+_WRAPPERS = WRAPPING_METHODS - OWN_TRANSFER  # those hand back loaders that move the batches themselves
 Way = tuple[int, ...]
 _LIMIT = 2_000
 
@@ -127,7 +130,7 @@ class Consumptions:
             self._push("loader", call, (call.args.index(arg), *way))
         elif name == "builtins.next":
             self._push("batch", call, way, call)
-        elif name in TRANSPARENT_ITERATORS:
+        elif name in TRANSPARENT_ITERATORS or (name is None and method(call) in _WRAPPERS):
             self._push("loader", call, way)
         else:
             self._into_function("loader", call, arg, way, call)
@@ -297,7 +300,7 @@ class Consumptions:
 
     def _into_file(self, call: cst.Call, arg: cst.Arg) -> None:
         """A loader is handed to a function or class of another file."""
-        name = self._module.foreign(call.func)
+        name = self._module.foreign(call.func) or self._module.foreign_method(call)
         if name is None or arg.star or any(a.star for a in call.args):
             return
         place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)

@@ -155,7 +155,7 @@ class Evaluator:
         qualified = self.module.qualified(node.func)
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
-            return found or UNKNOWN
+            return found or self._foreign(node)
         target = self.value(node.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return self.returned(target.node)
@@ -166,6 +166,15 @@ class Evaluator:
             base = self.value(node.func.value)
             return arrays.method(self, base, node) or tensors.method(self, base, node) or UNKNOWN
         return tensors.applied(self, target, node) or UNKNOWN
+
+    def _foreign(self, node: cst.Call) -> Value:
+        """A call of a function of another file: a device, or a tensor where its arguments are."""
+        name = self.module.foreign(node.func)
+        if name is not None and tensors.is_device_name(name.rpartition(".")[2]):
+            device = self.module.project.device(name)
+            if device is not None:
+                return Value(Kind.DEVICE, Device(device), origin=node)
+        return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
 
     def returned(self, function: cst.FunctionDef) -> Value:
         """What a function of the file returns, whatever it is given."""

@@ -19,9 +19,9 @@ from torchlint.knowledge.heat import LOADER_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project import Feeding, FileFacts, Given, Made
+    from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
-_DEVICE_NAME = re.compile(r"device|cuda|gpu", re.IGNORECASE)
+_DEVICE_NAME = re.compile(r"device|cuda|gpu|^dev$", re.IGNORECASE)
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
@@ -36,6 +36,9 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
             facts["flags"] = helpers
     if ".to(" in text or ".cuda" in text:
         _add_feeds(module, facts)
+    relays = list(_relays(module))
+    if relays:
+        facts["relays"] = relays
     if "DataLoader" in text:
         given = _given(module)
         if given:
@@ -86,14 +89,15 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
 
 
 def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
-    """Functions, and constructors under the name of their class; with the number of parameters not passed."""
+    """Functions, methods, and constructors under the name of their class; with how many parameters are not passed."""
     for function in _offered(module):
         yield function.name.value, function, 0
     for statement in module.tree.body:
         if isinstance(statement, cst.ClassDef):
-            constructor = module.classes.method(statement, "__init__")
-            if constructor is not None:
-                yield statement.name.value, constructor, 1
+            for method in statement.body.body:
+                if isinstance(method, cst.FunctionDef):
+                    name, owner = method.name.value, statement.name.value
+                    yield owner if name == "__init__" else f"{owner}.{name}", method, 1
 
 
 def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feeding | None:
@@ -110,14 +114,32 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
         name = module.foreign(call.func)
         if name is None or not _seems_loader(module, call, name):
             continue
-        feeding = _feeding(module, loaders, consumptions.of(call))
+        width = _width(module, call)
+        feeding = _feeding(module, loaders, consumptions.of(call)) if width == 0 else None
         if feeding is not None:
             yield {"function": name, "place": None, "feeding": feeding}
-            continue
-        for place in range(_width(module, call)):
+        for place in range(width):
             feeding = _feeding(module, loaders, consumptions.of_member(call, place))
             if feeding is not None:
                 yield {"function": name, "place": place, "feeding": feeding}
+
+
+def _relays(module: SourceModule) -> Iterator[Relay]:
+    """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
+    for call in module.nodes_of(cst.Call):
+        to = module.foreign(call.func) or module.foreign_method(call)
+        if to is None or any(arg.star for arg in call.args):
+            continue
+        for position, arg in enumerate(call.args):
+            bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
+            made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            name = module.foreign(made.func) if isinstance(made, cst.Call) else None
+            if name is None or not isinstance(made, cst.Call) or not _seems_loader(module, made, name):
+                continue
+            path = bindings[0].path
+            place = path[0] if len(path) == 1 and isinstance(path[0], int) else None
+            argument = arg.keyword.value if arg.keyword is not None else position
+            yield {"function": name, "place": place, "to": to, "argument": argument}
 
 
 def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:

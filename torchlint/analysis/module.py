@@ -204,6 +204,19 @@ class SourceModule:
             return None
         return None if name.partition(".")[0] in LIBRARIES else name
 
+    def foreign_method(self, call: cst.Call) -> str | None:
+        """The dotted name of a method called on an instance of a class that another file may define."""
+        base = call.func.value if isinstance(call.func, cst.Attribute) else None
+        bindings = self.definitions(base) if isinstance(base, cst.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        owner = self.foreign(made.func) if isinstance(made, cst.Call) else None
+        return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
+
+    def project_imports(self) -> list[Binding]:
+        """The imports of the module level that no library accounts for."""
+        every = [b for bindings in self.names.module.bindings.values() for b in bindings if b.kind == "import"]
+        return [b for b in every if b.qualified and b.qualified.partition(".")[0] not in LIBRARIES]
+
     def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings a name may hold where it is read."""
         return self._reaching.at(name)

@@ -57,12 +57,9 @@ class Portability:
 
     def _imported(self) -> str | None:
         """A file of the project that is imported without asking cannot be imported without CUDA."""
-        for bindings in self._module.names.module.bindings.values():
-            for binding in bindings:
-                name = self._module.foreign(binding.node) if isinstance(binding.node, cst.Name) else binding.qualified
-                if binding.kind != "import" or name is None or any(self._module.guards(binding.node)):
-                    continue
-                found = self._module.project.cuda_only(name)
+        for binding in self._module.project_imports():
+            if not any(self._module.guards(binding.node)):
+                found = self._module.project.cuda_only(str(binding.qualified))
                 if found is not None:
                     return f"it imports {found[0]}, and {found[1].replace('it imports', 'that imports')}"
         return None

@@ -130,8 +130,14 @@ def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
 
 def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
     """A variable of unknown value that is called a device: users put accelerators there."""
-    last = node.attr.value.lower() if isinstance(node, cst.Attribute) else (dotted(node) or "").lower()
-    return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and not DEVICE_WORDS.isdisjoint(last.split("_"))
+    called = node.func if isinstance(node, cst.Call) else node
+    last = called.attr.value.lower() if isinstance(called, cst.Attribute) else (dotted(called) or "").lower()
+    return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and is_device_name(last)
+
+
+def is_device_name(name: str) -> bool:
+    """``device``, ``get_device``, ``gpu_id``."""
+    return not DEVICE_WORDS.isdisjoint(name.lower().split("_"))
 
 
 def _operand_device(evaluator: Evaluator, node: cst.Call) -> Device:

@@ -116,10 +116,6 @@ class Tuning:
 
     def project_imports(self) -> list[str]:
         """The dotted names of imports that no library accounts for."""
-        names = set()
-        for bindings in self._module.names.module.bindings.values():
-            for binding in bindings:
-                name = binding.qualified
-                if binding.kind == "import" and name and name.partition(".")[0] not in LIBRARIES:
-                    names.add(name)
-        return sorted(names | self._module.names.star_imports())
+        names = {str(binding.qualified) for binding in self._module.project_imports()}
+        stars = {s for s in self._module.names.star_imports() if s.partition(".")[0] not in LIBRARIES}
+        return sorted(names | stars)

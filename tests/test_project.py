@@ -1,0 +1,270 @@
+"""Programs of several files: facts of other files count, in every order, with every cache, in all processes."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from torchlint import session
+from torchlint.api import lint_paths
+from torchlint.cache import Cache
+from torchlint.config import Config
+from torchlint.model import Finding, RunResult
+from torchlint.project import Project
+
+SEED = """
+    import torch
+    def seed_everything(seed, deterministic=True):
+        torch.manual_seed(seed)
+        if deterministic:
+            torch.backends.cudnn.deterministic = True
+"""
+TRAIN = """
+    import torch
+    from utils.seed import seed_everything
+    def main():
+        seed_everything(1)
+        torch.backends.cudnn.benchmark = True
+    main()
+"""
+ENGINE = """
+    import torch
+    def train_one_epoch(model, data_loader, device):
+        for x, y in data_loader:
+            x = x.to(device)
+            y = y.to(device)
+            model(x, y).backward()
+"""
+MAIN = """
+    import torch
+    from torch.utils.data import DataLoader
+    from engine import train_one_epoch
+    def main(model, data, device):
+        loader = DataLoader(data, num_workers=4{more})
+        train_one_epoch(model, loader, device=device)
+"""
+
+
+def write(folder: Path, files: dict[str, str]) -> list[str]:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return [str(folder / name) for name in files]
+
+
+def found(folder: Path, files: dict[str, str], *rules: str) -> list[Finding]:
+    write(folder, files)
+    run = lint_paths([folder], Config(select=rules, root=str(folder)))
+    assert not run.problems
+    return list(run.findings)
+
+
+def test_a_flag_that_a_helper_of_another_file_sets_is_followed(tmp_path: Path) -> None:
+    findings = found(tmp_path, {"train.py": TRAIN, "utils/seed.py": SEED, "utils/__init__.py": ""}, "TL501")
+    assert [(Path(f.path).name, f.span.line) for f in findings] == [("train.py", 6)]
+    assert "utils/seed.py, line 6" in findings[0].message
+
+
+def test_one_file_alone_shows_only_what_it_holds(tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": TRAIN, "utils/seed.py": SEED})
+    assert not lint_paths([tmp_path / "train.py"], Config(select=("TL501",))).findings
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"train.py": TRAIN.replace("seed_everything(1)", "seed_everything(1, deterministic=False)")}, 0),
+        ({"train.py": TRAIN.replace("seed_everything(1)", "seed_everything(1, False)")}, 0),
+        ({"train.py": TRAIN.replace("benchmark = True", "benchmark = False")}, 0),
+        ({"scripts/train.py": TRAIN}, 1),
+        ({"train.py": TRAIN.replace("utils.seed", "utils"), "utils/__init__.py": "from .seed import *"}, 1),
+        (
+            {
+                "train.py": TRAIN.replace("utils.seed import seed_everything", "utils import seed").replace(
+                    "    seed_every", "    seed.seed_every"
+                )
+            },
+            1,
+        ),
+        ({"utils/train.py": TRAIN.replace("utils.seed", ".seed")}, 1),
+        ({"train.py": TRAIN.replace("utils.seed", "other.seed")}, 0),
+    ],
+)
+def test_imports_lead_to_the_file_that_python_would_import(tmp_path: Path, files: dict[str, str], count: int) -> None:
+    assert len(found(tmp_path, {"utils/seed.py": SEED, **files}, "TL501")) == count
+
+
+def test_determinism_in_one_file_and_the_benchmark_in_another_conflict_for_algorithms_too(tmp_path: Path) -> None:
+    seed = SEED.replace("torch.backends.cudnn.deterministic = True", "torch.use_deterministic_algorithms(True)")
+    findings = found(tmp_path, {"train.py": TRAIN, "utils/seed.py": seed}, "TL502")
+    assert len(findings) == 1
+    assert "utils/seed.py" in findings[0].message
+
+
+def test_a_loader_that_another_file_feeds_is_found_where_it_is_made(tmp_path: Path) -> None:
+    findings = found(tmp_path, {"main.py": MAIN.format(more=""), "engine.py": ENGINE}, "TL401")
+    assert [(Path(f.path).name, f.severity.value) for f in findings] == [("main.py", "warning")]
+    assert "engine.py, line 5" in findings[0].message
+
+
+def test_a_move_of_batches_from_a_pinned_loader_of_another_file_is_a_warning(tmp_path: Path) -> None:
+    unpinned = found(tmp_path, {"main.py": MAIN.format(more=""), "engine.py": ENGINE}, "TL202")
+    assert {f.severity.value for f in unpinned} == {"info"}
+    pinned = found(tmp_path, {"main.py": MAIN.format(more=", pin_memory=True")}, "TL202")
+    assert {f.severity.value for f in pinned} == {"warning"}
+    assert "main.py, line 6" in pinned[0].message
+
+
+def test_a_container_of_the_project_makes_its_moves_unknown(tmp_path: Path) -> None:
+    nested = "class Nested:\n    def to(self, device):\n        import torch\n        return Nested()\n"
+    files = {"main.py": MAIN.format(more=", pin_memory=True"), "engine.py": ENGINE, "nested.py": nested}
+    assert not found(tmp_path, files, "TL202")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "data.py": "from torch.utils.data import DataLoader\ndef get_loaders(d):\n"
+            "    return DataLoader(d, num_workers=2), DataLoader(d, num_workers=2, pin_memory=True)\n",
+            "train.py": "from data import get_loaders\ndef main(d, device, net):\n    train, test = get_loaders(d)\n"
+            "    for x in train:\n        net(x.to(device)).backward()\n",
+        },
+        {
+            "data.py": "from torch.utils.data import DataLoader\ndef load_data(d):\n"
+            "    loader = DataLoader(d, num_workers=2)\n"
+            "    while True:\n        yield from loader\n",
+            "loop.py": "class TrainLoop:\n    def __init__(self, *, net, data):\n"
+            "        self.net = net\n        self.data = data\n"
+            "    def run(self, device):\n        while True:\n            batch = next(self.data)\n"
+            "            self.net(batch.to(device)).backward()\n",
+            "main.py": "from data import load_data\nfrom loop import TrainLoop\ndata = load_data('x')\n"
+            "TrainLoop(net=None, data=data).run('cuda')\n",
+        },
+        {
+            "gail.py": "class Discriminator:\n    def update(self, expert_loader, rollouts):\n"
+            "        for batch in expert_loader:\n            self.net(batch[0].to(self.device)).backward()\n",
+            "main.py": "import gail\nimport torch\ndef main(d, r):\n    discr = gail.Discriminator()\n"
+            "    loader = torch.utils.data.DataLoader(d, num_workers=2)\n    discr.update(loader, r)\n",
+        },
+    ],
+    ids=["returned in a tuple", "generator given on", "method of another file"],
+)
+def test_ways_of_a_loader_through_several_files(tmp_path: Path, files: dict[str, str]) -> None:
+    findings = found(tmp_path, files, "TL401")
+    assert len(findings) == 1
+    assert Path(findings[0].path).name in ("data.py", "main.py")
+
+
+UNSEEDED = """
+    import torch
+    from helpers import model
+    torch.backends.cudnn.deterministic = True
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(9):
+        model(step).backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("helpers", "count"),
+    [
+        ("model = None", 1),
+        ("import numpy as np\nmodel = None\nnp.random.seed(0)", 0),
+        ("model = None\ndef setup(): set_random_seed(3)", 0),
+        (None, 0),
+    ],
+    ids=["seeded nowhere", "seeded elsewhere", "seeded by a helper", "import out of sight"],
+)
+def test_seeds_are_looked_for_in_all_files(tmp_path: Path, helpers: str | None, count: int) -> None:
+    files = {"train.py": UNSEEDED, **({"helpers.py": helpers} if helpers is not None else {})}
+    assert len(found(tmp_path, files, "TL505")) == count
+
+
+def test_evidence_for_varying_shapes_may_stand_in_an_imported_file(tmp_path: Path) -> None:
+    train = "import torch\nimport dataset\nnet = torch.nn.Conv1d(1, 2, 3)\ntorch.backends.cudnn.benchmark = True\n"
+    padded = "from torch.nn.utils.rnn import pad_sequence\ndef collate(b):\n    return pad_sequence(b)\n"
+    assert len(found(tmp_path, {"train.py": train, "dataset.py": padded}, "TL504")) == 1
+    assert not found(tmp_path, {"dataset.py": "def collate(b):\n    return b\n"}, "TL504")
+
+
+def test_a_module_that_needs_cuda_makes_its_importers_cuda_only(tmp_path: Path) -> None:
+    use = "import torch\nimport kernels\ndef f(x):\n    return x.cuda()\n"
+    assert not found(tmp_path, {"use.py": use, "kernels.py": "import torch\nimport triton\n"}, "TL701")
+    assert len(found(tmp_path, {"kernels.py": "import torch\n"}, "TL701")) == 1
+
+
+def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_path: Path) -> None:
+    train = "import torch\nfrom where import get_device\ndef f(x):\n    return torch.zeros(3).to(get_device())\n"
+    cpu = 'import torch\ndef get_device():\n    return torch.device("cpu")\n'
+    assert not found(tmp_path, {"train.py": train, "where.py": cpu}, "TL104")
+    both = cpu.replace('"cpu"', '"cuda" if torch.cuda.is_available() else "cpu"')
+    assert len(found(tmp_path, {"where.py": both}, "TL104")) == 1
+
+
+# -- the run ---------------------------------------------------------------------------------------
+
+FILES = {
+    "main.py": MAIN.format(more=""),
+    "engine.py": ENGINE,
+    "train.py": TRAIN,
+    "utils/seed.py": SEED,
+    **{f"filler{i}.py": "x = 1  # padding\n" * 4_000 for i in range(5)},
+}
+
+
+def run(paths: list[str], **options: object) -> RunResult:
+    return session.run(paths, session.plan(Config()), **options)  # type: ignore[arg-type]
+
+
+def test_order_and_processes_change_nothing(tmp_path: Path) -> None:
+    paths = write(tmp_path, FILES)
+    one = run(paths, jobs=1)
+    assert {f.rule for f in one.findings} >= {"TL401", "TL501"}
+    for seed in range(3):
+        random.Random(seed).shuffle(paths)
+        assert run(paths, jobs=2) == one
+
+
+def test_a_cached_result_is_dropped_when_another_file_answers_differently(tmp_path: Path) -> None:
+    paths = write(tmp_path, FILES)
+    cache = tmp_path / "cache"
+
+    def cached() -> RunResult:
+        return run(paths, jobs=1, cache=Cache(cache, "key"))
+
+    first = cached()
+    again = cached()
+    assert again.findings == first.findings
+    assert again.from_cache == len(paths)
+    write(tmp_path, {"utils/seed.py": SEED.replace("= True", "= False")})
+    changed = cached()
+    assert "TL501" in {f.rule for f in first.findings} - {f.rule for f in changed.findings}
+    assert changed == RunResult(**{**vars(run(paths, jobs=1)), "from_cache": changed.from_cache})
+    write(tmp_path, {"utils/seed.py": "# moved\n" + textwrap.dedent(SEED)})
+    assert "line 7" in next(f.message for f in cached().findings if f.rule == "TL501")
+
+
+def test_a_question_that_is_not_known_any_more_never_holds() -> None:
+    from torchlint.engine import Analysis
+    from torchlint.model import FileResult
+
+    analysis = Analysis(FileResult("a.py"), {}, ((("moon_phase",), "0"), (("seeds",), "1")))
+    assert not analysis.holds(Project({"a.py": {}}))
+
+
+def test_modules_are_looked_up_beside_the_file_first_and_then_upwards() -> None:
+    project = Project(
+        {path: {} for path in ("a/b/main.py", "a/b/tools.py", "a/tools.py", "a/net/__init__.py", "top.py")}
+    )
+    assert project.module("a/b/main.py", "tools") == "a/b/tools.py"
+    assert project.module("a/b/main.py", "..tools") == "a/tools.py"
+    assert project.module("a/b/main.py", "net") == "a/net/__init__.py"
+    assert project.module("a/b/main.py", "top") == "top.py"
+    assert project.module("a/b/main.py", ".top") is None
+    assert project.module("a/b/main.py", "torch") is None

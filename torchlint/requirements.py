@@ -1,0 +1,56 @@
+"""The oldest torch a project supports, from the files in which it declares its requirements."""
+
+# os.path, as in torchlint.config, and because pathlib costs start-up.
+# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123, PTH208
+from __future__ import annotations
+
+import os
+import re
+
+_FILES = ("pyproject.toml", "setup.cfg", "requirements.txt", "setup.py")
+_EXTRA = re.compile(r"requirements[\w.-]*\.txt\Z")
+_BYTES = 1_000_000
+# `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` as Poetry writes it.
+_DECLARED = re.compile(
+    r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]*\])?\s*(?:=\s*(?:\{[^}\n]*version\s*=\s*)?["'])?\s*\(?"""
+    r"""((?:>=|==|~=|\^)\s*\d+(?:\.\d+)*)""",
+    re.MULTILINE,
+)
+
+
+def oldest_torch(directory: str) -> str | None:
+    """The lowest version that the project around a folder declares, such as ``2.1``; None where none is written.
+
+    The project's folder is the nearest one upwards with such a file, or with a repository in it.
+    """
+    directory = os.path.abspath(directory)
+    while True:
+        found = [version for path in _declarations(directory) for version in _versions(path)]
+        if found:
+            return ".".join(str(part) for part in min(found))
+        parent = os.path.dirname(directory)
+        if parent == directory or os.path.exists(os.path.join(directory, ".git")):
+            return None
+        directory = parent
+
+
+def _declarations(directory: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return []
+    return [os.path.join(directory, name) for name in names if name in _FILES or _EXTRA.match(name)]
+
+
+def _versions(path: str) -> list[tuple[int, int]]:
+    """The versions a file declares; a file that cannot be read declares none."""
+    try:
+        with open(path, "rb") as stream:
+            text = stream.read(_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return []
+    found = []
+    for match in _DECLARED.finditer(text):
+        numbers = [int(part) for part in re.findall(r"\d{1,6}", match[1])]
+        found.append((numbers[0], numbers[1] if len(numbers) > 1 else 0))
+    return found
