@@ -190,6 +190,8 @@ def test_evidence_for_varying_shapes_may_stand_in_an_imported_file(tmp_path: Pat
     train = "import torch\nimport dataset\nnet = torch.nn.Conv1d(1, 2, 3)\ntorch.backends.cudnn.benchmark = True\n"
     padded = "from torch.nn.utils.rnn import pad_sequence\ndef collate(b):\n    return pad_sequence(b)\n"
     assert len(found(tmp_path, {"train.py": train, "dataset.py": padded}, "TL504")) == 1
+    by_hand = "import torch\nclass Collate:\n    def __call__(self, b):\n        return max(len(x) for x in b)\n"
+    assert len(found(tmp_path, {"dataset.py": by_hand}, "TL504")) == 1
     assert not found(tmp_path, {"dataset.py": "def collate(b):\n    return b\n"}, "TL504")
 
 

@@ -9,9 +9,10 @@ from torchlint.project import FileFacts
 
 _SEEDS = re.compile(SEEDS)
 _TUNES = re.compile(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=")
+_CONVOLVES = re.compile(rb"\bConv(?:Transpose)?[123]d\b")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS = re.compile(
-    rb"cudnn|deterministic_algorithms|pad_sequence|\.Resize\(|models\.detection|"
+    rb"cudnn|deterministic_algorithms|pad_sequence|def collate|class \w*[cC]ollate|\.Resize\(|models\.detection|"
     rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|"
     rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
     rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
@@ -30,6 +31,8 @@ def from_bytes(data: bytes) -> FileFacts:
         facts["seeds"] = True
     if _TUNES.search(data):
         facts["tunes"] = True
+    if _CONVOLVES.search(data):
+        facts["convolves"] = True
     return facts
 
 

@@ -88,6 +88,7 @@ class FileFacts(TypedDict, total=False):
     cuda_only: str
     devices: dict[str, str]
     containers: bool
+    convolves: bool
 
 
 Question = tuple[str, ...]
@@ -249,12 +250,19 @@ class Project:
         """Some class of the run has a ``to`` that does not take ``non_blocking``."""
         return any(facts.get("containers") for facts in self.facts.values())
 
+    def convolves(self, asking: str, *modules: str) -> bool:
+        """Some file that these imports mean builds convolutions."""
+        return any(self.facts[path].get("convolves") for path in self._meant(asking, modules))
+
+    def _meant(self, asking: str, modules: Iterable[str]) -> list[str]:
+        found = {self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules}
+        return sorted(path for path in found if path)
+
     def shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
         """What makes input shapes vary, in the files that some imports mean."""
-        found = {self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules}
         return [
             (path, line, text)
-            for path in sorted(p for p in found if p)
+            for path in self._meant(asking, modules)
             for line, text in self.facts[path].get("shapes", ())
         ]
 
@@ -318,6 +326,10 @@ class View:
         """See :meth:`Project.containers`."""
         return bool(self._ask("containers"))
 
+    def convolves(self, modules: Iterable[str]) -> bool:
+        """See :meth:`Project.convolves`."""
+        return bool(self._ask("convolves", *sorted(set(modules))))
+
     def shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
         """See :meth:`Project.shapes`."""
         return self._ask("shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
@@ -351,5 +363,5 @@ def _digest(found: object) -> str:
 
 
 QUESTIONS = frozenset(
-    "seeds tunes closed containers flag_helper fed results_fed pinned device shapes cuda_only".split()
+    "seeds tunes closed containers convolves flag_helper fed results_fed pinned device shapes cuda_only".split()
 )

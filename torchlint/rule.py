@@ -53,7 +53,8 @@ class Rule:
     """Derive from this, set the facts, write ``visit_*`` methods.
 
     ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
-    every group, it contains one of the group's byte strings. Screening relies on it.
+    every group, it contains one of the group's byte strings or matches of its patterns. Screening relies on it;
+    byte strings are faster, and patterns must be linear in the length of the file.
     """
 
     id: ClassVar[str]
@@ -63,7 +64,7 @@ class Rule:
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     since: ClassVar[str] = "0.1.0"
-    triggers: ClassVar[tuple[tuple[bytes, ...], ...]]
+    triggers: ClassVar[tuple[tuple[bytes | re.Pattern[bytes], ...], ...]]
     recipe: ClassVar[Recipe]
     Options: ClassVar[type[Any]] = NoOptions
 

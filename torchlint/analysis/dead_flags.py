@@ -55,6 +55,8 @@ class DeadFlags:
                     yield late
 
     def _target(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
+        if self._is_plain(target):
+            return None
         name = self._module.qualified(target)
         if name is None:
             return self._method(target, value)
@@ -67,6 +69,12 @@ class DeadFlags:
         if owner not in known.SETTABLE or attribute in known.SETTABLE[owner] or not _is_literal(value):
             return None
         return DeadWrite(target, "unknown", name, self._nearest(owner, attribute))
+
+    def _is_plain(self, target: cst.Attribute) -> bool:
+        """An attribute that cannot be meant, decided by its spelling alone: nearly all of them."""
+        last = target.attr.value
+        flags = "backends" in self._module.text or "cudnn" in self._module.text
+        return not flags and last not in _SPECIAL and last != known.VALIDATE
 
     def _nearest(self, owner: str, attribute: str) -> str:
         """The flag of the target version of torch that the spelling is nearest to."""
@@ -177,6 +185,8 @@ class DeadFlags:
         return method(call) == "cuda" or to_cuda is Device.CUDA
 
 
+_SPECIAL = {name.rpartition(".")[2] for name in (*known.CALLED, *known.ELSEWHERE)}
+_SPECIAL |= known.MODULE_METHODS | known.OPTIMIZER_METHODS
 _CALLED_SO = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: ("optim",), Kind.TENSOR: ("loss",)}
 
 

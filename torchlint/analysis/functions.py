@@ -9,9 +9,11 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal
-from torchlint.analysis.values import NONE, UNKNOWN, Kind, Value, join
+from torchlint.analysis.values import NONE, UNKNOWN, Device, Kind, Value, join
 from torchlint.analysis.walk import children
 from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
+from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
+from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -147,8 +149,23 @@ class Parameters:
         owner = self._module.class_of(function)
         if owner is not None and self._is_self(function, param):
             return self._module.classes.itself(owner)
+        if owner is not None and self._is_batch(owner, function, param):
+            return Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="the batch")
         annotated = self._module.annotated(param.annotation)
-        return annotated if annotated.known else self._from_calls(function, param, owner is not None)
+        if annotated.known and annotated.kind is not Kind.TENSOR:
+            return annotated
+        given = self._from_calls(function, param, owner is not None)
+        if annotated.kind is Kind.TENSOR:
+            return replace(annotated, device=given.device) if given.accelerated else annotated
+        return given
+
+    def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
+        """Lightning and the Trainer of transformers hand their methods batches that lie on the device."""
+        names = param.name.value.lower().split("_")
+        numbered = not {"idx", "index", "id", "i", "nb", "return", "num"}.isdisjoint(names)
+        if function.name.value not in DEVICE_BATCH_METHODS or numbered:
+            return False
+        return self._module.classes.derives(owner, FRAMEWORK_BASES)
 
     def _function(self, param: cst.Param) -> cst.CSTNode | None:
         node = self._module.parent(param)

@@ -15,6 +15,7 @@ from torchlint.knowledge import backends as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+_PADDED = "batches are padded to their longest member"
 _RANDOM = frozenset("random.choice random.randint random.randrange numpy.random.choice numpy.random.randint".split())
 
 
@@ -31,14 +32,29 @@ class Shapes:
             reason = self._reason(call)
             if reason is not None:
                 found.append((call, reason))
+        found += [
+            (function.name, _PADDED) for function in self._module.nodes_of(cst.FunctionDef) if self._pads(function)
+        ]
         return found
+
+    def _pads(self, function: cst.FunctionDef) -> bool:
+        """A collate function, or one of a class called so, that asks for the largest size in its batch."""
+        owner = self._module.class_of(function)
+        names = function.name.value + (owner.name.value if owner is not None else "")
+        if "collate" not in names.lower():
+            return False
+        largest = [n for n in descendants(function.body) if isinstance(n, cst.Call) and self._is_max(n)]
+        return any(_asks_size(part) for call in largest for part in descendants(call))
+
+    def _is_max(self, call: cst.Call) -> bool:
+        return self._module.qualified(call.func) in ("builtins.max", "torch.max")
 
     def _reason(self, call: cst.Call) -> str | None:
         name = self._module.qualified(call.func)
         if name is None:
             return None
         if name in known.PADDERS:
-            return "batches are padded to their longest member"
+            return _PADDED
         if name.startswith(known.DETECTION) and "weights" not in name.rpartition(".")[2].lower():
             return "detection models take images of any size"
         if name.startswith(known.TRANSFORMS) and name.endswith(".Resize") and self._keeps_ratio(call):
@@ -99,3 +115,10 @@ class Shapes:
             if name.startswith("torchvision.datasets.") and last in known.FIXED_DATASETS:
                 return True
         return False
+
+
+def _asks_size(node: cst.CSTNode) -> bool:
+    """``len(x)``, ``x.size(1)``, ``x.shape[0]``."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value in ("size", "shape")
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "len"

@@ -95,15 +95,14 @@ class Syncs:
 
     def _of_method(self, call: cst.Call) -> Iterator[Read]:
         verb, source = method(call), receiver(call)
-        if source is None or not self._on_device(source):
-            if verb == "format" and source is not None:
-                for arg in call.args:
-                    if self._is_tensor(arg.value):
-                        yield Read(call, arg.value, "formatting")
+        if source is None:
             return
-        if self._of_module(call):
-            return
-        if verb in known.READS or self._to_host(call):
+        if verb == "format":
+            for arg in call.args:
+                if self._is_tensor(arg.value):
+                    yield Read(call, arg.value, "formatting")
+        reads = verb in known.READS or self._to_host(call)
+        if reads and self._on_device(source) and not self._of_module(call):
             yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(..)` to the CPU")
 
     def _of_module(self, call: cst.Call) -> bool:

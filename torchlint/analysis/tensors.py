@@ -352,6 +352,8 @@ def iterated(evaluator: Evaluator, node: cst.Call) -> Value | None:
         return Value(Kind.TUPLE, elements=tuple(evaluator.each(a.value) for a in node.args), origin=node)
     if name == "builtins.range":
         return SCALAR
+    if name == "builtins.filter" and len(node.args) == 2:
+        return evaluator.each(node.args[1].value)
     return evaluator.each(first) if name in known.TRANSPARENT_ITERATORS else None
 
 

@@ -49,8 +49,9 @@ class Tuning:
         if not writes or self._switched_off():
             return []
         here = tuple(self._shapes.varying())
-        elsewhere = tuple(self._module.project.shapes(self.project_imports()))
-        if not (here or elsewhere) or not (self._shapes.convolves() or elsewhere):
+        imports = self.project_imports()
+        elsewhere = tuple(self._module.project.shapes(imports))
+        if not (here or elsewhere) or not (self._shapes.convolves() or self._module.project.convolves(imports)):
             return []
         return [VaryingShapes(write, here, elsewhere) for write in writes]
 

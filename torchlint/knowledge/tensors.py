@@ -95,6 +95,8 @@ MODULE_BASES = frozenset(
     }
 )
 LIGHTNING_BASES = frozenset({"pytorch_lightning.LightningModule", "pytorch_lightning.core.LightningModule"})
+# Classes of frameworks that put model and batches on the device.
+FRAMEWORK_BASES = LIGHTNING_BASES | {"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"}
 DATASET_BASES = frozenset(
     {
         "torch.utils.data.Dataset",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.dead_flags import DeadWrite
+
+
+# A method or context manager as a statement of its own, and a value assigned to a function.
+_STATED = re.compile(
+    rb"(?:^|;)[ \t]*[\w.]*(?:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|"
+    rb"synchronize|seed)[ \t]*(?:#.*)?\r?$|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b)",
+    re.MULTILINE,
+)
+_ASSIGNED = re.compile(
+    rb"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
+    rb"[ \t]*=[^=]"
+)
 
 
 class DeadBackendFlag(Rule):
@@ -67,7 +80,7 @@ class DeadBackendFlag(Rule):
     name = "dead-backend-flag"
     summary = "A statement that is to set a flag of PyTorch does nothing"
     severity = Severity.ERROR
-    triggers = ((b"torch",), (b"backends", b"cudnn", b" = ", b".eval\n", b"zero_grad\n", b"no_grad", b"autocast"))
+    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
     recipe = Recipe("flags", "finding", "the flag has the same value before and after the line")
 
     def visit_Assign(self, node: cst.Assign) -> None:

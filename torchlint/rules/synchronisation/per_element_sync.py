@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from torchlint.model import Heat, Recipe, Severity
@@ -9,6 +10,10 @@ from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
+
+
+_CONVERSION = re.compile(rb"(?<![.\w])(?:float|int|bool|complex|str)\(")
+_LOOP = re.compile(rb"\bfor\b[^\n]+\bin\b")
 
 
 class PerElementSync(Rule):
@@ -71,9 +76,9 @@ class PerElementSync(Rule):
     severity = Severity.WARNING
     triggers = (
         (b"torch",),
-        (b".item(", b".tolist(", b".cpu(", b"'cpu'", b'"cpu"', b"float(", b"int(", b"print(", b"bool(", b"log"),
+        (b".item(", b".tolist(", b".cpu(", b"'cpu", b'"cpu', b"print(", b"logg", b"wandb", b"add_scalar", _CONVERSION),
         (b".to(", b".cuda", b"accelerat", b"lightning", b"Trainer", b"deepspeed", b"device"),
-        (b"for ",),
+        (_LOOP,),
     )
     recipe = Recipe("synchronisations", "finding", "more than ten synchronisations a step at the line")
 

@@ -1,0 +1,150 @@
+"""How right torchlint is on labelled places of public repositories.
+
+``python benchmarks/evaluate.py FOLDER`` reads ``benchmarks/evaluation/sites.jsonl`` and lints the checkouts in
+FOLDER (``FOLDER/owner+name``, at the commits that the file names; nothing is fetched), each as one project. It
+prints, for each rule and for the repositories seen and unseen while the rules were written:
+
+- *sites*: labelled places, and how many of them are labelled ``flag``;
+- *found*: places labelled ``flag`` at which torchlint speaks (recall);
+- *right*: of its warnings and errors at labelled places, those not labelled ``silent`` (precision).
+
+A place counts as found when a finding of the rule covers its line or names it as evidence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torchlint import discover, registry, session
+from torchlint.config import Config
+from torchlint.model import Finding, Severity
+
+SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One labelled place."""
+
+    repository: str
+    commit: str
+    path: str
+    line: int
+    rule: str
+    unseen: bool
+    label: str
+    reason: str
+
+
+@dataclass
+class Score:
+    """What became of the places of one rule."""
+
+    sites: int = 0
+    flag: int = 0
+    found: int = 0
+    warned: int = 0
+    right: int = 0
+    missed: list[Site] = field(default_factory=list)
+    wrong: list[Site] = field(default_factory=list)
+
+    def add(self, site: Site, severity: Severity | None) -> None:
+        """Count one place and what torchlint says of it."""
+        self.sites += 1
+        if site.label == "flag":
+            self.flag += 1
+            if severity is None:
+                self.missed.append(site)
+            else:
+                self.found += 1
+        if severity in (Severity.WARNING, Severity.ERROR):
+            self.warned += 1
+            if site.label == "silent":
+                self.wrong.append(site)
+            else:
+                self.right += 1
+
+
+def read(path: Path = SITES) -> list[Site]:
+    """The labelled places. Raises ``ValueError`` for a label there is not."""
+    sites = [Site(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    for site in sites:
+        if site.label not in ("flag", "silent", "either"):
+            raise ValueError(f"{path}: {site.path}:{site.line} has the label {site.label!r}")
+    return sites
+
+
+def spoken(checkout: Path) -> dict[tuple[str, str, int], Severity]:
+    """What torchlint says of each line of a checkout, linted as one project: the highest severity by rule."""
+    config = Config(select=tuple(rule.id for rule in registry.load()), root=str(checkout))
+    files, _ = discover.files([str(checkout)], config, str(checkout))
+    found: dict[tuple[str, str, int], Severity] = {}
+    for finding in session.run(files, session.plan(config)).findings:
+        path = Path(finding.path).relative_to(checkout).as_posix()
+        for line in _lines(finding):
+            key = (path, finding.rule, line)
+            found[key] = max(finding.severity, found.get(key, Severity.INFO), key=lambda s: s.rank)
+    return found
+
+
+def _lines(finding: Finding) -> Iterable[int]:
+    return {*range(finding.span.line, finding.span.end_line + 1), *(e.line for e in finding.evidence)}
+
+
+def scores(sites: list[Site], folder: Path) -> dict[tuple[str, bool], Score]:
+    """The scores by rule and by whether the repository was unseen."""
+    found: dict[tuple[str, bool], Score] = defaultdict(Score)
+    for repository in sorted({site.repository for site in sites}):
+        checkout = (folder / repository.replace("/", "+")).resolve()
+        if not checkout.is_dir():
+            raise SystemExit(f"{checkout} is missing: check out {repository} there")
+        says = spoken(checkout)
+        for site in sites:
+            if site.repository == repository:
+                found[site.rule, site.unseen].add(site, says.get((site.path, site.rule, site.line)))
+    return found
+
+
+def _row(name: str, parts: list[Score]) -> str:
+    def total(field_name: str) -> int:
+        return sum(getattr(part, field_name) for part in parts)
+
+    def share(part: int, whole: int) -> str:
+        return f"{part} of {whole}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
+
+    found, right = share(total("found"), total("flag")), share(total("right"), total("warned"))
+    return f"| {name} | {total('sites')} | {total('flag')} | {found} | {right} |"
+
+
+def table(found: dict[tuple[str, bool], Score], *, unseen: bool | None) -> str:
+    """A table in Markdown, of the seen or the unseen repositories or of all."""
+    kept = {key: score for key, score in found.items() if unseen is None or key[1] is unseen}
+    rows = ["| rule | sites | labelled flag | found | warnings that are right |", "| --- | --- | --- | --- | --- |"]
+    rules = sorted({rule for rule, _ in kept})
+    rows += [_row(rule, [score for (name, _), score in kept.items() if name == rule]) for rule in rules]
+    rows.append(_row("all", list(kept.values())))
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Print the tables, and with ``--details`` every miss and every wrong warning."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="the folder with the checkouts, as owner+name")
+    parser.add_argument("--details", action="store_true", help="list the misses and the wrong warnings")
+    arguments = parser.parse_args()
+    found = scores(read(), arguments.folder)
+    for title, unseen in (("Seen repositories", False), ("Unseen repositories", True), ("All", None)):
+        print(f"{title}\n\n{table(found, unseen=unseen)}\n")
+    for (rule, _), score in sorted(found.items()) if arguments.details else ():
+        for word, sites in (("missed", score.missed), ("wrong", score.wrong)):
+            for site in sites:
+                print(f"{rule} {word}: {site.repository} {site.path}:{site.line} ({site.reason})")
+
+
+if __name__ == "__main__":
+    main()
