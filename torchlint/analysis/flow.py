@@ -170,6 +170,7 @@ class Forward(Generic[StateT]):
 
     def _try(self, node: cst.Try | cst.TryStar, state: StateT) -> StateT | None:
         seen: list[StateT] = [state]
+        before = len(self.exits)
         self._watchers.append(seen)
         end = self._suite(node.body, state)
         self._watchers.pop()
@@ -180,9 +181,17 @@ class Forward(Generic[StateT]):
         ends = [end] + [self._suite(h.body, self._enter(h, raised)) for h in node.handlers]
         after = self._merge(*ends)
         if node.finalbody:
+            self._returned_through(node.finalbody, before)
             done = self._suite(node.finalbody.body, after if after is not None else raised)
             return done if after is not None else None
         return after
+
+    def _returned_through(self, final: cst.Finally, before: int) -> None:
+        """A ``return`` inside the statement runs ``finally`` on its way out."""
+        returned = self._merge(*self.exits[before:])
+        if returned is not None:
+            left = self._suite(final.body, returned)
+            self.exits[before:] = [left] if left is not None else []
 
     def _match(self, node: cst.Match, state: StateT) -> StateT | None:
         after = self._enter(node, state)
