@@ -39,7 +39,7 @@ class RegularData:
     """A tensor converted from regular content: ``factory`` is the torch function that makes it.
 
     ``dtype`` is the dtype to write out to keep the values, where it is known and not torch's default;
-    ``content`` as in :class:`MovedFactory`.
+    ``content`` as in :class:`MovedFactory`; ``costs`` is false for memory that is merely filled where it lies.
     """
 
     call: cst.Call
@@ -47,6 +47,7 @@ class RegularData:
     factory: str
     content: str
     dtype: str | None = None
+    costs: bool = True
 
 
 class Factories:
@@ -158,8 +159,16 @@ class Factories:
         if name == "numpy.arange" and not self._whole_steps(data):
             return None
         content = "random" if ".random." in str(name) else "rounded" if name == "numpy.linspace" else "deterministic"
+        if content == "random" and self._seeded(call):
+            return None  # numbers that are the same everywhere are wanted
         made = dtype or self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
         return RegularData(call, str(name), known.ARRAYS[str(name)], content, made)
+
+    def _seeded(self, call: cst.Call) -> bool:
+        """NumPy is seeded in the same function, right for this."""
+        function = self._module.function_of(call)
+        calls = [n for n in descendants(function.body) if isinstance(n, cst.Call)] if function is not None else []
+        return any(self._module.qualified(c.func) == "numpy.random.seed" for c in calls)
 
     def _whole_steps(self, call: cst.Call) -> bool:
         """With float steps the two libraries may round the number of elements differently."""
@@ -221,7 +230,8 @@ class Factories:
         if not all(self._is_size(arg) for arg in made.args):
             return None
         content = "random" if verb in ("uniform_", "normal_") else "deterministic"
-        return RegularData(call, f"{verb}", known.FILLS[verb], content)
+        moved = self._module.shared(Moves).of(call) is not None
+        return RegularData(call, str(verb), known.FILLS[str(verb)], content, costs=moved)
 
     def _is_size(self, arg: cst.Arg) -> bool:
         """A number that is a size: tensors, arrays and lists are data."""

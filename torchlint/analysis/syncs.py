@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import dotted
-from torchlint.analysis.calls import argument, method, positional, receiver
+from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
 from torchlint.analysis.tensors import device_of
@@ -72,7 +72,19 @@ class Syncs:
         for operation in self._module.nodes_of(cst.BinaryOperation):
             for read in self._of_percent(operation):
                 found.setdefault(read.node, read)
-        return sorted(found.values(), key=lambda read: self._module.order(read.node))
+        reads = [read for read in found.values() if not self._fails(read.node)]
+        return sorted(reads, key=lambda read: self._module.order(read.node))
+
+    def _fails(self, node: cst.CSTNode) -> bool:
+        """The read words an error: in ``raise``, or in the message of an ``assert``."""
+        below = node
+        for around in self._module.ancestors(node):
+            if isinstance(around, cst.Raise) or (isinstance(around, cst.Assert) and below is around.msg):
+                return True
+            if isinstance(around, cst.BaseStatement):
+                return False
+            below = around
+        return False
 
     def _on_device(self, node: cst.CSTNode | None) -> bool:
         return node is not None and self._module.value(node).accelerated
@@ -113,6 +125,8 @@ class Syncs:
     def _to_host(self, call: cst.Call) -> bool:
         """``x.to("cpu")``, ``x.type(torch.FloatTensor)``."""
         if method(call) == "to":
+            if literal(keyword(call, "non_blocking")) is True:
+                return False  # it does not wait
             return device_of(self._module.evaluator, argument(call, "device", 0)) is Device.CPU
         kind = positional(call, 0) if method(call) == "type" else None
         return kind is not None and LEGACY.get(self._module.qualified(kind) or "") == "cpu"

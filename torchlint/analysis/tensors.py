@@ -272,6 +272,8 @@ def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None
     """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
     given = _operand_device(evaluator, node)
     if target.kind is not Kind.MODULE:
+        if target.accelerated:
+            return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called
         called_so = target.kind is Kind.UNKNOWN and _is_model_name(node.func)
         return Value(Kind.UNKNOWN, given, origin=node) if called_so and given.accelerated else None
     device = given

@@ -15,7 +15,7 @@ MATHS = frozenset(
 # Calls that format or log their arguments, and so read tensors among them.
 PRINTERS = frozenset(
     "builtins.print tqdm.tqdm.write wandb.log mlflow.log_metric mlflow.log_metrics logging.info logging.debug "
-    "logging.warning logging.error logging.critical logging.log warnings.warn pprint.pprint rich.print".split()
+    "logging.warning logging.error logging.critical logging.log pprint.pprint rich.print".split()
 )
 # Methods of loggers, writers and progress bars that do the same.
 LOG_METHODS = frozenset(

@@ -52,8 +52,9 @@ class PythonDataFactory(Rule):
 
     ## When to leave it
     Where NumPy's generator is wanted: a `numpy.random.Generator` or `RandomState` with a seed of its own is never
-    flagged. So are an array that NumPy code uses as well, `np.arange` with float steps, and tests. Outside of
-    code that runs every step the rule speaks at `info`.
+    flagged, nor are numbers drawn in a function that seeds NumPy, an array that NumPy code uses as well, `np.arange`
+    with float steps, and tests. Outside of code that runs every step the rule speaks at `info`; so it does of a
+    legacy constructor that is filled where it lies and not moved, which costs little but is better said directly.
 
     ## Fix safety
     No fix is offered yet. With the dtype written out, constant and counting content is the same. Random content is
@@ -90,7 +91,7 @@ class PythonDataFactory(Rule):
         self.report(
             node,
             self._message(found),
-            severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
+            severity=Severity.WARNING if found.costs and self.module.every_step(node) else Severity.INFO,
             heat=heat,
         )
 
