@@ -31,7 +31,64 @@ def heat(code: str) -> Heat:
         ("class D:\n    def __getitem__(self, i):\n        target()", Heat.STEP),
         ("def helper():\n    target()\nfor x in loader:\n    helper()", Heat.STEP),
         ("def helper():\n    target()\nhelper()", Heat.ONCE),
+        # loops over batches, however they are spelled
+        ("from itertools import islice\nfor x in islice(loader, 9):\n    target()", Heat.STEP),
+        ("for x, w in zip(loader, weights):\n    target()", Heat.STEP),
+        ("bar = tqdm(enumerate(loader))\nfor i, x in bar:\n    target()", Heat.STEP),
+        ("for x in log.log_every(train_loader, 10):\n    target()", Heat.STEP),
+        ("it = iter(loader)\nwhile True:\n    x = next(it)\n    target()", Heat.STEP),
+        ("batches = iter(loader)\nfor i in range(9):\n    x = next(batches)\n    target()", Heat.STEP),
+        ("def f(loaders):\n    for x in loaders['train']:\n        target()", Heat.STEP),
+        ("for x in names:\n    target()", Heat.EPOCH),
+        # steps
+        ("for i in n:\n    scaler.step(optimizer)\n    target()", Heat.STEP),
+        ("for i in n:\n    accelerator.backward(loss)\n    target()", Heat.STEP),
+        ("sgd = torch.optim.SGD(p, 0.1)\nfor i in n:\n    sgd.step()\n    target()", Heat.STEP),
+        ("for i in n:\n    scheduler.step()\n    target()", Heat.EPOCH),
+        ("def step():\n    loss.backward()\nfor i in n:\n    step()\n    target()", Heat.STEP),
+        ("def train():\n    for x in loader:\n        pass\nfor epoch in n:\n    train()\n    target()", Heat.EPOCH),
+        ("class T:\n    def train_step(self, x):\n        target()\n        loss.backward()", Heat.STEP),
+        ("def update(x):\n    loss.backward()\n    optimizer.step()\n    target()\nupdate(1)", Heat.ONCE),
+        ("class M:\n    def training_step(self, b):\n        target()", Heat.STEP),
+        # guards that cool
+        ("for i, x in enumerate(loader):\n    if not i % 9:\n        target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    if i % 9:\n        target()", Heat.STEP),
+        ("for i, x in enumerate(loader):\n    if i % 9 != 0:\n        continue\n    target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    if i % 9 != 0:\n        pass\n    else:\n        target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    if rank == 0 and i % 9 == 0:\n        target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    if rank == 0:\n        target()", Heat.STEP),
+        ("for i, x in enumerate(loader):\n    if i % 9 == 0 or fast:\n        target()", Heat.STEP),
+        ("for i, x in enumerate(loader):\n    if i % 9 == 0 or i == 5:\n        target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    now = i % 9 == 0\n    if now:\n        target()", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    y = target() if i % 9 == 0 else None", Heat.EPOCH),
+        ("for i, x in enumerate(loader):\n    i % 9 == 0 and target()", Heat.EPOCH),
+        ("for step, x in enumerate(loader):\n    if step == 0:\n        target()", Heat.EPOCH),
+        ("for x in loader:\n    if phase == 'train':\n        target()", Heat.STEP),
+        ("for x in loader:\n    if args.verbose:\n        target()", Heat.EPOCH),
+        ("for x in loader:\n    if self.should_log(step):\n        target()", Heat.EPOCH),
+        ("import time\nfor x in loader:\n    if time.time() - t > 9:\n        target()", Heat.EPOCH),
+        ("for x in loader:\n    if not torch.isfinite(x):\n        target()", Heat.EPOCH),
+        ("for x in loader:\n    if '%d' % n == '3':\n        target()", Heat.STEP),
+        ("with torch.profiler.profile():\n    for x in loader:\n        target()", Heat.EPOCH),
     ],
 )
 def test_heat_follows_loops_guards_and_calls(code: str, expected: Heat) -> None:
     assert heat(code) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("for x in loader:\n    target()\n    loss.backward()", True),
+        ("for x in loader:\n    target()\n    train_step(x)", True),
+        ("with torch.no_grad():\n    for x in loader:\n        target()", False),
+        ("@torch.no_grad()\ndef f():\n    for x in loader:\n        target()", False),
+        ("for x in loader:\n    with torch.inference_mode():\n        target()", False),
+        ("def evaluate():\n    for x in loader:\n        target()", False),
+        ("def validate():\n    for x in loader:\n        target()\n        loss.backward()", True),
+        ("for epoch in n:\n    target()", False),
+    ],
+)
+def test_a_step_that_only_evaluates_is_told_from_one_that_trains(code: str, expected: bool) -> None:
+    module = parse(HEADER + code)
+    assert module.every_step(find(module, "target()")) is expected
