@@ -216,7 +216,7 @@ class Consumptions:
         if method(call) == "cuda":
             return True
         if method(call) == "type":
-            return self._transfers.is_cuda_type(argument(call, "dtype", 0))
+            return self._module.signs.is_cuda_type(argument(call, "dtype", 0))
         return method(call) == "to" and self._transfers.to_accelerator(argument(call, "device", 0))
 
     def _batch_given(self, arg: cst.Arg, loop: cst.CSTNode) -> None:

@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis import arrays, growth, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
-from torchlint.analysis.losses import LOSS
+from torchlint.analysis.signs import LOSS
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
@@ -77,7 +77,7 @@ class Evaluator:
         if known is None:
             self._bound[binding] = UNKNOWN
             known = self._compute_bound(binding)
-            if _undecided(known) and self.module.losses.holds(binding):
+            if _undecided(known) and self.module.signs.is_loss(binding):
                 known = LOSS
             self._bound[binding] = known
         return known
@@ -100,8 +100,12 @@ class Evaluator:
     def _augmented(self, binding: Binding) -> Value:
         if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
             return self.module.annotated(binding.statement.annotation)
-        added = self.value(binding.value) if binding.kind == "augment" else UNKNOWN
-        return replace(added, kind=Kind.TENSOR, origin=binding.statement) if added.accelerated else UNKNOWN
+        if binding.kind != "augment" or not isinstance(binding.node, cst.Name):
+            return UNKNOWN
+        before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
+        parts = [self.value(binding.value), *before]
+        tensor = next((part for part in parts if part.accelerated), None)
+        return replace(tensor, kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
     def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -136,7 +140,7 @@ class Evaluator:
             found = replace(self.module.classes.attribute(owner, name), fresh=False)
             if growth.is_empty(found):
                 found = growth.grown(self.module, self.module.classes.reads(owner, name))
-            attribute_of_loss = _undecided(found) and self.module.losses.is_attribute(owner, name)
+            attribute_of_loss = _undecided(found) and self.module.signs.is_loss_attribute(owner, name)
             self._attributes[key] = LOSS if attribute_of_loss else found
         return self._attributes[key]
 
@@ -156,6 +160,8 @@ class Evaluator:
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
             return found or self._foreign(node)
+        if isinstance(node.func, cst.Name) and self.module.signs.is_cuda_type(node.func):
+            return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
         target = self.value(node.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return self.returned(target.node)

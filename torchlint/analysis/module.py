@@ -16,10 +16,10 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
-from torchlint.analysis.losses import Losses
 from torchlint.analysis.names import Names
 from torchlint.analysis.positions import Positions
 from torchlint.analysis.reaching import Reaching
+from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.analysis.walk import Index, descendants, index
@@ -262,9 +262,9 @@ class SourceModule:
         return Parameters(self)
 
     @cached_property
-    def losses(self) -> Losses:
-        """Tensors that gradients start from."""
-        return Losses(self)
+    def signs(self) -> Signs:
+        """Signs of an accelerator."""
+        return Signs(self)
 
     @cached_property
     def heats(self) -> Heats:

@@ -16,7 +16,7 @@ from torchlint.analysis.walk import Index
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-SCOPES = (*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module)
+SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes: isinstance is slow here
 
 
 @dataclass(eq=False)
@@ -87,13 +87,14 @@ class Names:
         below, current = node, self._parents.get(node)
         inner = True
         while current is not None:
-            if isinstance(current, cst.Param) and below is not current.name:
+            kind = current.__class__
+            if kind is cst.Param and below is not current.name:  # type: ignore[attr-defined]
                 inner = False
-            elif isinstance(current, SCOPES):
+            elif kind in SCOPES:
                 if inner and not _evaluated_outside(current, below):
                     return self.scope_of(current)
                 inner = True
-            elif isinstance(current, cst.CompFor) and below is current.iter:
+            elif kind is cst.CompFor and below is current.iter:  # type: ignore[attr-defined]
                 inner = not isinstance(self._parents.get(current), COMPREHENSIONS)
             below, current = current, self._parents.get(current)
         return self.module

@@ -50,6 +50,15 @@ class HotReads:
     evaluation: bool
 
 
+@dataclass(frozen=True)
+class ElementReads:
+    """The reads of one loop that goes through ``parameters``, ``elements`` of a tensor or ``indices`` into one."""
+
+    loop: cst.CSTNode
+    reads: tuple[Read, ...]
+    through: str
+
+
 class Syncs:
     """Finds reads in one module."""
 
@@ -223,18 +232,18 @@ class Syncs:
 
     # -- reads of single elements ----------------------------------------------------------------
 
-    def per_element(self) -> list[tuple[Read, cst.CSTNode, str]]:
-        """Reads in a loop over parameters, samples or elements: with the loop, and what it goes through."""
-        found: dict[cst.CSTNode, tuple[Read, cst.CSTNode, str]] = {}
+    def per_element(self) -> list[ElementReads]:
+        """Reads in loops over parameters, samples or elements, one record for each loop."""
+        found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
         for read in self.reads:
             loops, function = self._module.heats.around(read.node)
             inner = loops[0] if loops else None
-            through = self._goes_through(inner, read) if inner is not None and inner not in found else None
+            through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):
                 continue
             if not self._module.heats.is_cool(read.node, function):
-                found[inner] = (read, inner, through)
-        return list(found.values())
+                found.setdefault(inner, (through, []))[1].append(read)
+        return [ElementReads(loop, tuple(reads), through) for loop, (through, reads) in found.items()]
 
     def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
         """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""

@@ -62,6 +62,9 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
 
 def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     """Calls of Python that put values together or take them apart."""
+    if name == "builtins.map" and len(node.args) == 2 and isinstance(node.args[0].value, cst.Lambda):
+        mapped = evaluator.value(node.args[0].value.body)
+        return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.accelerated else None
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
     if name in ("random.sample", "random.choices") and node.args:
@@ -198,6 +201,8 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
             element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
             return Value(Kind.LIST, element=element, origin=node)
         return base if name in ("get", "pop") else None
+    if base.kind is Kind.UNKNOWN and name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
+        return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if base.kind is Kind.UNKNOWN and name in ("to", "cuda"):
         where = moved_to(evaluator, node)
         return Value(Kind.UNKNOWN, where, origin=node) if where is not None and where.accelerated else None
@@ -211,7 +216,7 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
 def _parameters(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
     """``model.parameters()``: tensors where the model is, or where the file puts its models."""
     device = base.device
-    if not device.accelerated and evaluator.module.losses.on_accelerator:
+    if not device.accelerated and evaluator.module.signs.on_accelerator:
         device = Device.VARIABLE
     parameter = Value(Kind.TENSOR, device, origin=node, source=name)
     named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
@@ -243,6 +248,8 @@ def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in known.CASTS:
         return replace(base, dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
+    if name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
+        return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
         other = evaluator.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
@@ -275,10 +282,13 @@ def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None
         if target.accelerated:
             return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called
         called_so = target.kind is Kind.UNKNOWN and _is_model_name(node.func)
+        if called_so and evaluator.module.signs.is_moved(node.func):
+            return Value(Kind.UNKNOWN, Device.VARIABLE, origin=node)
         return Value(Kind.UNKNOWN, given, origin=node) if called_so and given.accelerated else None
     device = given
-    if given is Device.UNKNOWN and target.device.accelerated:
-        device = target.device  # a module made on the CPU may have been moved in place since
+    if given is Device.UNKNOWN:
+        moved = evaluator.module.signs.is_moved(node.func)  # made on the CPU, and moved in place since
+        device = Device.VARIABLE if moved else target.device if target.device.accelerated else given
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
 
@@ -289,7 +299,7 @@ def _is_model_name(node: cst.BaseExpression) -> bool:
     words = name.split("_")
     return (
         not CALLABLE_WORDS.isdisjoint(words)
-        or name.startswith(("net", "model"))
+        or name.startswith(("net", "model", "bce", "mse", "criterion"))
         or name.endswith(("model", "net", "loss", "criterion"))
     )
 
@@ -354,6 +364,8 @@ def iterated(evaluator: Evaluator, node: cst.Call) -> Value | None:
         return Value(Kind.TUPLE, elements=tuple(evaluator.each(a.value) for a in node.args), origin=node)
     if name == "builtins.range":
         return SCALAR
+    if name == "builtins.map" and len(node.args) == 2 and isinstance(first, cst.Lambda):
+        return evaluator.value(first.body)
     if name == "builtins.filter" and len(node.args) == 2:
         return evaluator.each(node.args[1].value)
     return evaluator.each(first) if name in known.TRANSPARENT_ITERATORS else None

@@ -12,7 +12,6 @@ from torchlint.analysis.calls import keyword, method, positional, receiver
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge import transfers as known
-from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -70,17 +69,6 @@ class Transfers:
             return device.accelerated
         value = self._module.value(node)
         return value.kind is Kind.TENSOR and value.device is not Device.CPU
-
-    def is_cuda_type(self, node: cst.CSTNode | None) -> bool:
-        """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
-        if isinstance(node, cst.IfExp):
-            return self.is_cuda_type(node.body) or self.is_cuda_type(node.orelse)
-        if isinstance(node, cst.Attribute):
-            return LEGACY.get(self._module.qualified(node) or "") == "cuda"
-        if isinstance(node, cst.Name):
-            values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
-            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v) for v in values)
-        return False
 
     def _brought(self, call: cst.Call) -> cst.BaseExpression | None:
         """What a call brings to an accelerator; None when it brings nothing there."""

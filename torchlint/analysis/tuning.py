@@ -94,7 +94,7 @@ class Tuning:
     def untuned(self) -> cst.CSTNode | None:
         """Where a training script of a convolutional model with inputs of one size begins to run, untuned."""
         main = self.main()
-        if main is None or not self._trains() or not self._module.losses.on_accelerator:
+        if main is None or not self._trains() or not self._module.signs.on_accelerator:
             return None
         if not self._shapes.convolves() or not self._shapes.fixed() or self._shapes.varying():
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -68,11 +69,21 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     found: list[cst.CSTNode] = []
     for name in fields_of(node.__class__):
         value: Any = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            found.append(value)
-        elif value.__class__ in (tuple, list):
+        kind = value.__class__
+        if kind in _SEQUENCES:
             found.extend(value)
+        elif _is_node(kind):
+            found.append(value)
     return found
+
+
+@cache
+def _is_node(kind: type) -> bool:
+    """Asked once a class: ``isinstance`` is slow for classes with an abstract base."""
+    return issubclass(kind, cst.CSTNode)
+
+
+_SEQUENCES = frozenset({tuple, list})
 
 
 def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

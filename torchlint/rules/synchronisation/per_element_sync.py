@@ -85,13 +85,16 @@ class PerElementSync(Rule):
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
         from torchlint.analysis.syncs import Syncs
 
-        for read, loop, through in self.module.shared(Syncs).per_element():
+        for found in self.module.shared(Syncs).per_element():
+            read, through = found.reads[0], found.through
             heat = self.module.heat(read.node)
+            evidence = [self.module.evidence(found.loop, f"this loop goes through the {_WHAT[through]}")]
+            evidence += [self.module.evidence(more.node, f"{more.how} as well") for more in found.reads[1:]]
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
                 f"{read.how} waits for the device once for each of the {_WHAT[through]}: {_ADVICE[through]}",
-                evidence=[self.module.evidence(loop, f"this loop goes through the {_WHAT[through]}")],
+                evidence=evidence,
                 severity=Severity.INFO if script else Severity.WARNING,
                 heat=heat,
             )

@@ -1,4 +1,8 @@
-"""Losses: what ``backward`` is called on is a tensor, and lies where the model and its batches are."""
+"""Signs of an accelerator, found without evaluating anything.
+
+What ``backward`` is called on is a tensor, and lies where the model and its batches are; what is moved is there
+afterwards; a tensor type of CUDA makes tensors there.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.values import Device, Kind, Value
+from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
@@ -21,8 +26,8 @@ _STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 
 
-class Losses:
-    """Knows the losses of one module, without evaluating anything."""
+class Signs:
+    """Knows these signs of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
@@ -46,7 +51,38 @@ class Losses:
         last = (dotted(target) or "").rpartition(".")[2].lower()
         return not DEVICE_WORDS.isdisjoint(last.split("_"))
 
-    def holds(self, binding: Binding) -> bool:
+    def is_moved(self, node: cst.CSTNode) -> bool:
+        """``model.to(device)``, as a statement or assigned, somewhere in the file: what it gives is there too."""
+        name = dotted(node)
+        return name is not None and name in self._moved
+
+    @cached_property
+    def _moved(self) -> frozenset[str]:
+        """The dotted names of what is moved in place, or assigned something that is moved."""
+        found: set[str] = set()
+        for call in self._module.nodes_of(cst.Call):
+            if not self._moves(call):
+                continue
+            assert isinstance(call.func, cst.Attribute)
+            parent = self._module.parent(call)
+            if isinstance(parent, cst.Expr):
+                found.add(dotted(call.func.value) or "")
+            elif isinstance(parent, cst.Assign):
+                found |= {dotted(target.target) or "" for target in parent.targets}
+        return frozenset(found - {""})
+
+    def is_cuda_type(self, node: cst.CSTNode | None) -> bool:
+        """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
+        if isinstance(node, cst.IfExp):
+            return self.is_cuda_type(node.body) or self.is_cuda_type(node.orelse)
+        if isinstance(node, cst.Attribute):
+            return LEGACY.get(self._module.qualified(node) or "") == "cuda"
+        if isinstance(node, cst.Name):
+            values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
+            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v) for v in values)
+        return False
+
+    def is_loss(self, binding: Binding) -> bool:
         """A variable that gradients start from, in a file that uses an accelerator."""
         if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
             return False
@@ -54,7 +90,7 @@ class Losses:
             binding in self._module.definitions(name) for name in self._names[binding.name]
         )
 
-    def is_attribute(self, owner: cst.ClassDef, name: str) -> bool:
+    def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
         """``self.loss_G.backward()`` in a class of such a file."""
         return self.on_accelerator and any(
             self._module.class_of(read) is owner for read in self._attributes.get(name, ())
