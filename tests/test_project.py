@@ -121,8 +121,10 @@ def test_a_move_of_batches_from_a_pinned_loader_of_another_file_is_a_warning(tmp
 
 def test_a_container_of_the_project_makes_its_moves_unknown(tmp_path: Path) -> None:
     nested = "class Nested:\n    def to(self, device):\n        import torch\n        return Nested()\n"
-    files = {"main.py": MAIN.format(more=", pin_memory=True"), "engine.py": ENGINE, "nested.py": nested}
+    engine = f"    from nested import Nested{ENGINE}"
+    files = {"main.py": MAIN.format(more=", pin_memory=True"), "engine.py": engine, "nested.py": nested}
     assert not found(tmp_path, files, "TL202")
+    assert found(tmp_path, {"engine.py": ENGINE}, "TL202")
 
 
 @pytest.mark.parametrize(

@@ -246,9 +246,9 @@ class Project:
         """All of these imports mean files of the run, so that nothing of the program is out of sight."""
         return all(self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules)
 
-    def containers(self, _: str) -> bool:
-        """Some class of the run has a ``to`` that does not take ``non_blocking``."""
-        return any(facts.get("containers") for facts in self.facts.values())
+    def containers(self, asking: str, *modules: str) -> bool:
+        """Some class of the file or of what it imports has a ``to`` that does not take ``non_blocking``."""
+        return any(self.facts[path].get("containers") for path in [asking, *self._meant(asking, modules)])
 
     def convolves(self, asking: str, *modules: str) -> bool:
         """Some file that these imports mean builds convolutions."""
@@ -322,9 +322,9 @@ class View:
         """See :meth:`Project.closed`."""
         return bool(self._ask("closed", *sorted(set(modules))))
 
-    def containers(self) -> bool:
+    def containers(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.containers`."""
-        return bool(self._ask("containers"))
+        return bool(self._ask("containers", *sorted(set(modules))))
 
     def convolves(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.convolves`."""

@@ -126,8 +126,8 @@ def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
         return Device.CUDA
     if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
         return device_named(value)
-    if isinstance(node, cst.Integer):
-        return Device.CUDA
+    if isinstance(node, cst.Integer) or value.kind is Kind.SCALAR:
+        return Device.CUDA  # a number is the index of one
     return Device.VARIABLE if value.literal is None and _called_device(node, value) else Device.UNKNOWN
 
 

@@ -41,6 +41,7 @@ class Uploads:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._mappings = Mappings(module)
+        self._imports = [str(binding.qualified) for binding in module.project_imports()]
 
     def found(self) -> list[Upload]:
         """The blocking moves of fresh batches, one record for each statement."""
@@ -94,7 +95,7 @@ class Uploads:
             return isinstance(source, cst.Attribute)
         bindings = self._module.definitions(source)
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
-        if looped and self._module.project.containers():
+        if looped and self._module.project.containers(self._imports):
             return False  # it may be one of the project's own classes
         whole = [b for b in bindings if b.kind == "loop" and self._is_whole(b)]
         if any(self._yields_containers(b) for b in whole):
