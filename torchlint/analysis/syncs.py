@@ -70,7 +70,12 @@ class Syncs:
 
     @cached_property
     def reads(self) -> list[Read]:
-        """Every read of a tensor that is proved to lie on an accelerator, in source order."""
+        """Every read of a tensor that is proved to lie on an accelerator, in source order.
+
+        There are none in a file in which nothing is put on one.
+        """
+        if not self._module.signs.on_accelerator:
+            return []
         found: dict[cst.CSTNode, Read] = {}
         for call in self._module.nodes_of(cst.Call):
             for read in self._of_call(call):

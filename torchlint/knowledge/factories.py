@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
     f"torch.{name}"
@@ -18,6 +20,7 @@ RANDOM = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
 )
 ALL = DETERMINISTIC | ROUNDED | RANDOM
+CALL = re.compile(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
 FORM = frozenset(

@@ -6,6 +6,8 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 
 from __future__ import annotations
 
+import re
+
 # Methods of a tensor with a kernel on every backend.
 TENSOR_METHODS = frozenset(
     "abs add addcmul all amax amin any argmax argmin argsort bool byte clamp clamp_ clip clone contiguous "
@@ -77,3 +79,15 @@ FORM_METHODS = frozenset(
 )
 # Tables that an index from the device looks things up in.
 NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
+
+# What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
+# dtype alone is no move.
+MOVE = re.compile(
+    rb"\.cuda\b|\.type_as\(|\.type\(|"
+    rb"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"
+)
+SIGN = re.compile(
+    rb"\.cuda\b|\.to\([^()]{0,200}?(?:device|dev|cuda|gpu|rank)|Accelerator\(|LightningModule|transformers|Fabric\(|"
+    rb"deepspeed",
+    re.IGNORECASE,
+)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.factories import CALL
+from torchlint.knowledge.transfers import MOVE
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -74,7 +76,7 @@ class FactoryThenMove(Rule):
     name = "factory-then-move"
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
-    triggers = ((b"torch",), (b".to(", b".cuda(", b".type_as(", b".type("))
+    triggers = ((b"torch",), (CALL,), (MOVE,))
     recipe = Recipe("copies", "finding", "a fill on the CPU followed by a copy of the same bytes, per step")
 
     def visit_Call(self, node: cst.Call) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.transfers import SIGN
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -77,7 +78,7 @@ class PerElementSync(Rule):
     triggers = (
         (b"torch",),
         (b".item(", b".tolist(", b".cpu(", b"'cpu", b'"cpu', b"print(", b"logg", b"wandb", b"add_scalar", _CONVERSION),
-        (b".to(", b".cuda", b"accelerat", b"lightning", b"Trainer", b"deepspeed", b"device"),
+        (SIGN,),
         (_LOOP,),
     )
     recipe = Recipe("synchronisations", "finding", "more than ten synchronisations a step at the line")

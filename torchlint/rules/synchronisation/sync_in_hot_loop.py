@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.transfers import SIGN
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -107,7 +108,7 @@ class SyncInHotLoop(Rule):
             b'f"',
             b"f'",
         ),
-        (b".to(", b".cuda", b"accelerat", b"lightning", b"Trainer", b"deepspeed"),
+        (SIGN,),
     )
     recipe = Recipe(
         "synchronisations", "loop", "synchronisations at these lines per step, and the idle time after them"

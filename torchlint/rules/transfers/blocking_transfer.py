@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.transfers import MOVE
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -72,7 +73,7 @@ class BlockingTransfer(Rule):
     name = "blocking-transfer"
     summary = "A batch is moved to the device while the host waits"
     severity = Severity.WARNING
-    triggers = ((b"torch",), (b".to(", b".cuda("), (b"oader", b"next(", b"data_iter", b"train_iter", b"prefetcher"))
+    triggers = ((b"torch",), (MOVE,), (b"oader", b"next(", b"data_iter", b"train_iter", b"prefetcher"))
     recipe = Recipe(
         "synchronisations", "finding", "a blocking copy to the device at the line, per step; time without it"
     )
