@@ -29,7 +29,7 @@ SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
 
 @dataclass(frozen=True)
 class Site:
-    """One labelled place."""
+    """One labelled place; ``by`` says who labelled it: a ``reader`` of the rules' specification, or an ``author``."""
 
     repository: str
     commit: str
@@ -39,6 +39,7 @@ class Site:
     unseen: bool
     label: str
     reason: str
+    by: str
 
 
 @dataclass

@@ -21,6 +21,7 @@ def site(line: int, label: str, rule: str = "TL701", *, unseen: bool = False) ->
         "unseen": unseen,
         "label": label,
         "reason": "because",
+        "by": "reader",
     }
 
 

@@ -50,6 +50,9 @@ def heat(code: str) -> Heat:
         ("class T:\n    def train_step(self, x):\n        target()\n        loss.backward()", Heat.STEP),
         ("def update(x):\n    loss.backward()\n    optimizer.step()\n    target()\nupdate(1)", Heat.ONCE),
         ("class M:\n    def training_step(self, b):\n        target()", Heat.STEP),
+        ("for epoch in n:\n    loss.backward()\n    target()", Heat.EPOCH),
+        ("def train_step():\n    loss.backward()\n    target()\nfor epoch in n:\n    train_step()", Heat.EPOCH),
+        ("def test_backward():\n    loss.backward()\n    target()", Heat.ONCE),
         # guards that cool
         ("for i, x in enumerate(loader):\n    if not i % 9:\n        target()", Heat.EPOCH),
         ("for i, x in enumerate(loader):\n    if i % 9:\n        target()", Heat.STEP),

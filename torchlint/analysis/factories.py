@@ -236,9 +236,8 @@ class Factories:
     def _is_size(self, arg: cst.Arg) -> bool:
         """A number that is a size: tensors, arrays and lists are data."""
         value = self._module.value(arg.value)
-        sized = arg.star == "*" and any(
-            isinstance(n, cst.Attribute) and n.attr.value == "shape" for n in descendants(arg.value)
-        )
+        whole = arg.star == "*" or isinstance(arg.value, cst.Attribute)
+        sized = whole and any(isinstance(n, cst.Attribute) and n.attr.value == "shape" for n in descendants(arg.value))
         call = isinstance(arg.value, cst.Call) and method(arg.value) in ("size", "numel")
         return sized or call or value.kind is Kind.SCALAR or self._is_arithmetic(arg.value)
 

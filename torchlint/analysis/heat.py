@@ -94,7 +94,10 @@ class Heats:
             return "step" if self.over_batches(loop.for_in.iter) else None
         if isinstance(loop, cst.For) and self.over_batches(loop.iter):
             return "step"
-        return self._content(loop.body) if isinstance(loop, LOOPS) else None
+        if not isinstance(loop, LOOPS):
+            return None
+        content = self._content(loop.body)
+        return "epoch" if content == "step" and _counts_epochs(loop) else content
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
@@ -191,7 +194,7 @@ class Heats:
     def does_step(self, function: cst.FunctionDef) -> bool:
         """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
         words = set(function.name.value.lower().strip("_").split("_"))
-        return not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
+        return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
 
     def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
         """The innermost loop around a node whose body is one step; else its function, or the node itself."""
@@ -245,6 +248,12 @@ class Heats:
         return any(
             isinstance(s, cst.With) and any(self._no_gradients(item.item) for item in s.items) for s in body.body
         ) and not any(method(n) == "backward" for n in descendants(body))
+
+
+def _counts_epochs(loop: cst.CSTNode) -> bool:
+    """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
+    target = getattr(loop, "target", None)
+    return isinstance(target, cst.Name) and "epoch" in target.value.lower()
 
 
 def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
