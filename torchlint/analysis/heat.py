@@ -34,6 +34,7 @@ class Heats:
         self._loops: dict[cst.CSTNode, str | None] = {}
         self._functions: dict[cst.CSTNode, Heat] = {}
         self._contents: dict[cst.CSTNode, str | None] = {}
+        self._training: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
@@ -206,17 +207,19 @@ class Heats:
     def trains(self, place: cst.CSTNode) -> bool:
         """A loop or function makes steps of an optimizer, itself or in the functions of the file that it calls."""
         body = getattr(place, "body", None)
-        return body is not None and self._trains(body, _DEPTH)
+        return body is not None and self._trains(body)
 
-    def _trains(self, body: cst.CSTNode, depth: int) -> bool:
-        for node in descendants(body):
-            if self.is_step(node):
-                return True
-            if isinstance(node, cst.Call) and depth:
-                function = self._module.functions.called(node)
-                if function is not None and self._trains(function.body, depth - 1):
-                    return True
-        return False
+    def _trains(self, body: cst.CSTNode) -> bool:
+        if body not in self._training:
+            self._training[body] = False
+            self._training[body] = any(self._trains_below(node) for node in descendants(body))
+        return self._training[body]
+
+    def _trains_below(self, node: cst.CSTNode) -> bool:
+        if self.is_step(node):
+            return True
+        function = self._module.functions.called(node) if isinstance(node, cst.Call) else None
+        return function is not None and self._trains(function.body)
 
     def evaluates(self, place: cst.CSTNode) -> bool:
         """A loop that trains nothing, without gradients, or in a function that says that it evaluates."""

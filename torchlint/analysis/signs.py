@@ -71,15 +71,15 @@ class Signs:
                 found |= {dotted(target.target) or "" for target in parent.targets}
         return frozenset(found - {""})
 
-    def is_cuda_type(self, node: cst.CSTNode | None) -> bool:
+    def is_cuda_type(self, node: cst.CSTNode | None, depth: int = 8) -> bool:
         """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
         if isinstance(node, cst.IfExp):
-            return self.is_cuda_type(node.body) or self.is_cuda_type(node.orelse)
+            return any(self.is_cuda_type(side, depth) for side in (node.body, node.orelse))
         if isinstance(node, cst.Attribute):
             return LEGACY.get(self._module.qualified(node) or "") == "cuda"
-        if isinstance(node, cst.Name):
+        if isinstance(node, cst.Name) and depth:
             values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
-            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v) for v in values)
+            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v, depth - 1) for v in values)
         return False
 
     def is_loss(self, binding: Binding) -> bool:
