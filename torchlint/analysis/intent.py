@@ -29,6 +29,9 @@ _TRANSPARENT = (
 )
 
 
+_SIZES = (cst.Arg, cst.BinaryOperation, cst.UnaryOperation, cst.Tuple, cst.List, cst.Element)
+
+
 class Intents:
     """Answers for one module whether the host needs what it reads before it can go on."""
 
@@ -42,7 +45,7 @@ class Intents:
             name = function.name.value
             if name in known.ACTING_FUNCTIONS or name == "closure":
                 return True
-        return self._acts(read) or self._gates(read, place)
+        return self._acts(read) or self._gates(read, place) or self._shapes(read, place)
 
     def _acts(self, read: cst.CSTNode) -> bool:
         """It is bound to an action, given to ``env.step``, or read from one."""
@@ -78,6 +81,30 @@ class Intents:
             if not isinstance(around, _TRANSPARENT):
                 return False
             below = around
+        return False
+
+    def _shapes(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
+        """The value is a size: ``x.split(lengths.tolist())``, ``torch.zeros(longest)``, ``range(n)``."""
+        if self._is_size(read):
+            return True
+        below = read
+        for around in self._module.ancestors(read):
+            if isinstance(around, cst.Assign):
+                return around.value is below and any(self._is_size(use) for use in self._uses(around, place))
+            if not isinstance(around, _TRANSPARENT):
+                return False
+            below = around
+        return False
+
+    def _is_size(self, node: cst.CSTNode) -> bool:
+        """An argument of something that takes sizes, through arithmetic and displays."""
+        for around in self._module.ancestors(node):
+            if isinstance(around, cst.Call):
+                name = (dotted(around.func) or method(around) or "").rpartition(".")[2]
+                if name not in known.SIZE_CONVERSIONS:
+                    return name in known.SIZE_TAKERS
+            elif not isinstance(around, _SIZES):
+                return False
         return False
 
     def _uses(self, assign: cst.Assign, place: cst.CSTNode) -> list[cst.Name]:

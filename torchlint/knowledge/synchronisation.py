@@ -85,3 +85,10 @@ ACTING_FUNCTIONS = frozenset(
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
 # Functions of frameworks that are handed what already lies on the device.
 DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())
+# Calls whose arguments are sizes, which the host must know before anything can be queued.
+SIZE_TAKERS = frozenset(
+    "split split_with_sizes tensor_split chunk view reshape expand repeat zeros ones empty full eye arange linspace "
+    "range rand randn randint new_zeros new_ones new_empty new_full narrow topk "
+    "unfold pad resize".split()
+)
+SIZE_CONVERSIONS = frozenset({"int", "max", "min", "list", "tuple", "round"})

@@ -66,7 +66,8 @@ class SyncInHotLoop(Rule):
     ```
 
     ## When to leave it
-    Where the host needs the value to go on: an agent's action, a token, a check for NaN that gates the update.
+    Where the host needs the value to go on: an agent's action, a token, the size of a tensor, a check for NaN that
+    gates the update.
     The rule is silent there as far as it is in sight, and under conditions that hold every so many steps, in
     exception handlers, once an epoch, for tensors on the CPU, for frameworks' own logging (`self.log`), and in
     files in which nothing is put on an accelerator. Loops that do not train (evaluation, feature extraction) are
