@@ -90,9 +90,11 @@ class Syncs:
         return sorted(reads, key=lambda read: self._module.order(read.node))
 
     def _fails(self, node: cst.CSTNode) -> bool:
-        """The read words an error: in ``raise``, or in the message of an ``assert``."""
+        """The read words an error or a warning: in ``raise``, in the message of an ``assert``, in ``warnings.warn``."""
         below = node
-        for around in self._module.ancestors(node):
+        for around in (node, *self._module.ancestors(node)):
+            if isinstance(around, cst.Call) and self._module.qualified(around.func) == "warnings.warn":
+                return True
             if isinstance(around, cst.Raise) or (isinstance(around, cst.Assert) and below is around.msg):
                 return True
             if isinstance(around, cst.BaseStatement):
