@@ -87,20 +87,17 @@ def load(start: Path, *, explicit: Path | None = None, isolated: bool = False) -
     """The configuration for ``start``: the given file, none, or the nearest one walking up."""
     if explicit is not None and isolated:
         raise ConfigError("--config and --isolated contradict each other; give one of them")
+    if isolated:
+        return Config(root=os.getcwd())
     if explicit is not None:
         found = _from_file(os.path.abspath(explicit), required=True)
         assert found is not None
-        return _targeted(found, found.root)
-    if isolated:
-        return Config(root=os.getcwd())
-    path = os.path.abspath(start)
-    directory = path if os.path.isdir(path) else os.path.dirname(path)
-    return _targeted(_search(directory) or Config(root=os.getcwd()), directory)
-
-
-def _targeted(config: Config, directory: str) -> Config:
-    """The configuration, with the oldest torch that the project declares unless it says so itself."""
-    return config if config.target_torch else replace(config, target_torch=oldest_torch(directory))
+        directory = found.root
+    else:
+        path = os.path.abspath(start)
+        directory = path if os.path.isdir(path) else os.path.dirname(path)
+        found = _search(directory) or Config(root=os.getcwd())
+    return found if found.target_torch else replace(found, target_torch=oldest_torch(directory))
 
 
 def read_value(key: str, value: object, where: str) -> Any:

@@ -17,7 +17,7 @@ WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloade
 # Words of the names of functions that do one step and nothing else.
 STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
-"""Words of the names of functions that evaluate."""
+# Words of the names of functions that evaluate.
 EVALUATION_WORDS = frozenset(
     "eval evaluate evaluation evaluator val valid validate validation test testing infer inference predict prediction "
     "predictions generate sample sampling demo extract embed visualize export detect bench benchmark".split()

@@ -20,7 +20,6 @@ PARAMETERS = (
 )
 # Only dense CPU tensors can be pinned.
 UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor as_nested_tensor".split())
-NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 # Frameworks on whose devices pinned host memory plays no part.
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
 # Methods of frameworks that hand back loaders which move the batches themselves.

@@ -24,8 +24,6 @@ LOG_METHODS = frozenset(
 )
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# Frameworks' own logging takes tensors as they are.
-FRAMEWORK_LOGS = frozenset({"log", "log_dict"})
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.
