@@ -203,6 +203,13 @@ def test_a_module_that_needs_cuda_makes_its_importers_cuda_only(tmp_path: Path) 
     assert len(found(tmp_path, {"kernels.py": "import torch\n"}, "TL701")) == 1
 
 
+def test_a_start_in_another_file_that_needs_nccl_makes_a_script_cuda_only(tmp_path: Path) -> None:
+    use = "import torch\nimport utils\ndef main(args):\n    utils.start(args)\n    return torch.zeros(3).cuda()\n"
+    start = "import torch.distributed as dist\ndef start(args):\n    dist.init_process_group(backend={})\n"
+    assert not found(tmp_path, {"use.py": use, "utils.py": start.format('"nccl"')}, "TL701")
+    assert len(found(tmp_path, {"utils.py": start.format('"gloo"')}, "TL701")) == 1
+
+
 def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_path: Path) -> None:
     train = "import torch\nfrom where import get_device\ndef f(x):\n    return torch.zeros(3).to(get_device())\n"
     cpu = 'import torch\ndef get_device():\n    return torch.device("cpu")\n'

@@ -90,8 +90,7 @@ def load(start: Path, *, explicit: Path | None = None, isolated: bool = False) -
     if isolated:
         return Config(root=os.getcwd())
     if explicit is not None:
-        found = _from_file(os.path.abspath(explicit), required=True)
-        assert found is not None
+        found = _from_file(os.path.abspath(explicit), required=True) or Config()
         directory = found.root
     else:
         path = os.path.abspath(start)

@@ -13,7 +13,7 @@ _CONVOLVES = re.compile(rb"\bConv(?:Transpose)?[123]d\b")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS = re.compile(
     rb"cudnn|deterministic_algorithms|pad_sequence|def collate|class \w*[cC]ollate|\.Resize\(|models\.detection|"
-    rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|"
+    rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|init_process_group|"
     rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
     rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
     re.MULTILINE,

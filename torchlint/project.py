@@ -86,13 +86,14 @@ class FileFacts(TypedDict, total=False):
     given: list[Given]
     shapes: list[tuple[int, str]]
     cuda_only: str
+    needs_cuda: dict[str, str]
     devices: dict[str, str]
     containers: bool
     convolves: bool
 
 
 Question = tuple[str, ...]
-_KINDS = ("flags", "feeds", "devices")
+_KINDS = ("flags", "feeds", "devices", "needs_cuda")
 
 
 class Project:
@@ -272,6 +273,11 @@ class Project:
         reason = self.facts[path].get("cuda_only") if path else None
         return (path, reason) if path and reason else None
 
+    def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
+        """The file of a function that cannot run without CUDA, and why it cannot."""
+        found = self.definition(asking, name, "needs_cuda")
+        return (found[0], self.facts[found[0]]["needs_cuda"][found[1]]) if found else None
+
 
 class View:
     """The project as one file sees it. ``asked`` holds every question with its answer."""
@@ -338,6 +344,10 @@ class View:
         """See :meth:`Project.cuda_only`."""
         return self._ask("cuda_only", module)  # type: ignore[no-any-return]
 
+    def needs_cuda(self, name: str) -> tuple[str, str] | None:
+        """See :meth:`Project.needs_cuda`."""
+        return self._ask("needs_cuda", name)  # type: ignore[no-any-return]
+
 
 def answer(project: Project, path: str, question: Question) -> Any:
     """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
@@ -363,5 +373,6 @@ def _digest(found: object) -> str:
 
 
 QUESTIONS = frozenset(
-    "seeds tunes closed containers convolves flag_helper fed results_fed pinned device shapes cuda_only".split()
+    "seeds tunes closed containers convolves flag_helper fed results_fed pinned device shapes cuda_only "
+    "needs_cuda".split()
 )

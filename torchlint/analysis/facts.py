@@ -49,9 +49,13 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
-    reason = Portability(module).needed_package()
+    portability = Portability(module)
+    reason = portability.needed_package()
     if reason is not None:
         facts["cuda_only"] = reason
+    needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
+    if needs:
+        facts["needs_cuda"] = needs
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef)):
         facts["containers"] = True
     return facts

@@ -76,10 +76,28 @@ class Portability:
 
     def _call(self) -> str | None:
         for call in self._module.nodes_of(cst.Call):
-            name = self._module.qualified(call.func)
-            if name is not None and self._needs_cuda(call, name) and not self.guards.guarded(call):
-                return f"it calls `{name}`"
+            reason = self._unguarded(call) or self._foreign_need(call)
+            if reason is not None:
+                return reason
         return None
+
+    def _unguarded(self, call: cst.Call) -> str | None:
+        name = self._module.qualified(call.func)
+        needed = name is not None and self._needs_cuda(call, name) and not self.guards.guarded(call)
+        return f"it calls `{name}`" if needed else None
+
+    def _foreign_need(self, call: cst.Call) -> str | None:
+        """A function of another file that cannot run without CUDA is called without asking."""
+        name = self._module.foreign(call.func)
+        found = self._module.project.needs_cuda(name) if name is not None else None
+        if found is None or self.guards.guarded(call):
+            return None
+        return f"it calls `{name}` of {found[0]}, and {found[1].replace('it calls', 'that calls')}"
+
+    def needs_of(self, function: cst.FunctionDef) -> str | None:
+        """What makes a function impossible without CUDA, in words, as far as this file tells."""
+        calls = (node for node in descendants(function.body) if isinstance(node, cst.Call))
+        return next((reason for call in calls if (reason := self._unguarded(call)) is not None), None)
 
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
         if name in known.CUDA_CALLS:
