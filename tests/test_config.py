@@ -10,9 +10,10 @@ from typing import Any, Literal
 import pytest
 
 from torchlint import schema
-from torchlint.config import KEYS, Config, ConfigError, check_rule_tables, load, options_for, read_value
+from torchlint.config import KEYS, Config, ConfigError, load, read_value
 from torchlint.model import Severity
 from torchlint.rule import Rule
+from torchlint.rule_options import check_rule_tables, options_for
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torchlint
-from torchlint.suppress import Suppressions, comments, scan
+from torchlint.comments import comments
+from torchlint.suppress import Suppressions, scan
 
 KNOWN = {
     "TL000": "syntax-error",

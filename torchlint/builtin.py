@@ -46,7 +46,7 @@ Delete the comment, or the code in it.
 Turn the rule off with `ignore = ["TL001"]` if the same files are also linted with other rules or versions.
 
 ## Fix safety
-No fix is offered yet. Deleting the comment changes nothing that runs.
+Deleting the comment, or the code in it, is safe: nothing that runs changes. What is misspelt or unknown is left to you.
 
 ## Confirmed by
 No run is needed.
@@ -56,7 +56,7 @@ No run is needed.
 """
 
 
-def _info(rule_id: str, name: str, severity: Severity, summary: str, documentation: str) -> RuleInfo:
+def _info(rule_id: str, name: str, severity: Severity, summary: str, documentation: str, fix: str) -> RuleInfo:
     return RuleInfo(
         id=rule_id,
         name=name,
@@ -64,7 +64,7 @@ def _info(rule_id: str, name: str, severity: Severity, summary: str, documentati
         severity=severity,
         summary=summary,
         default=True,
-        fix="never",
+        fix=fix,
         since="0.1.0",
         documentation=documentation,
         url=DOCS_URL.format(name=name),
@@ -72,6 +72,13 @@ def _info(rule_id: str, name: str, severity: Severity, summary: str, documentati
 
 
 BUILT_IN = (
-    _info(SYNTAX_ERROR, "syntax-error", Severity.ERROR, "The file cannot be read as Python", _SYNTAX),
-    _info(UNUSED_SUPPRESSION, "unused-suppression", Severity.INFO, "A suppression suppresses nothing", _UNUSED),
+    _info(SYNTAX_ERROR, "syntax-error", Severity.ERROR, "The file cannot be read as Python", _SYNTAX, "never"),
+    _info(
+        UNUSED_SUPPRESSION,
+        "unused-suppression",
+        Severity.INFO,
+        "A suppression suppresses nothing",
+        _UNUSED,
+        "sometimes",
+    ),
 )

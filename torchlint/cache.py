@@ -8,16 +8,22 @@ two runs at once can at worst lose each other's new entries.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
-import os
-import tempfile
-from collections.abc import Iterable
+import platform
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from torchlint import __version__
 from torchlint.engine import Analysis
+from torchlint.files import replace
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
+
+if TYPE_CHECKING:
+    from torchlint.config import Config
+    from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
 _FORMAT = 2
@@ -30,6 +36,27 @@ def digest(*parts: bytes) -> str:
         state.update(len(part).to_bytes(8, "little"))
         state.update(part)
     return state.hexdigest()
+
+
+def for_settings(
+    rules: Sequence[type[Rule]], active: frozenset[str], config: Config, directory: str | None = None
+) -> Cache:
+    """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
+    sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
+    settings = dataclasses.replace(config, fail_on=None, exclude=(), source=None, force_exclude=False)
+    versions = [__version__, platform.python_version(), *_stamps()]
+    parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
+    place = Path(directory) if directory else Path(config.root, NAME)
+    return Cache(place, digest(*(part.encode() for part in parts)))
+
+
+def _stamps() -> list[str]:
+    """What changes when torchlint's own code or its parser changes, also in a checkout."""
+    from importlib.metadata import version
+
+    root = Path(__file__).parent
+    stamps = [f"{file.relative_to(root)}:{file.stat().st_mtime_ns}" for file in sorted(root.rglob("*.py"))]
+    return [version("libcst"), *stamps]
 
 
 class Cache:
@@ -73,7 +100,8 @@ class Cache:
             entries.setdefault(key, entry)
         with contextlib.suppress(OSError):
             _prepare(self._file.parent)
-            _replace(self._file, json.dumps({"format": _FORMAT, "entries": entries}, separators=(",", ":")))
+            document = {"format": _FORMAT, "entries": entries}
+            replace(self._file, json.dumps(document, separators=(",", ":")).encode())
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -89,22 +117,10 @@ def _prepare(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     ignore = directory / ".gitignore"
     if not ignore.exists():
-        _replace(ignore, "*\n")
+        replace(ignore, b"*\n")
     kept = sorted(directory.glob("*.json"), key=lambda file: file.stat().st_mtime)
     for file in kept[:-8]:
         file.unlink(missing_ok=True)
-
-
-def _replace(file: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _pack(result: FileResult) -> list[Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from torchlint import __version__
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from torchlint.cache import Cache
     from torchlint.config import Config
-    from torchlint.model import RuleInfo, RunResult
+    from torchlint.model import Problem, RuleInfo, RunResult
     from torchlint.report import ReportOptions
-    from torchlint.session import Plan, Progress
+    from torchlint.session import Plan
 
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
-_LONG_RUN = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,13 +69,19 @@ def _check(arguments: argparse.Namespace) -> int:
     paths = arguments.paths or ["."]
     if "-" in paths and len(paths) > 1:
         raise _Failure("`-` reads standard input and cannot be mixed with paths")
+    if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
+        raise _Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
+    if arguments.diff and arguments.output_file:
+        raise _Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     config = _config(arguments, paths)
     what = session.plan(config)
     if arguments.show_settings:
         return _show_settings(what)
+    if arguments.show_files and paths != ["-"]:
+        return _show_files(paths, what)
+    if arguments.fix or arguments.diff:
+        return _repair(arguments, paths, what)
     run = _standard_input(arguments, what) if paths == ["-"] else _lint_paths(arguments, paths, what)
-    if run is None:
-        return CLEAN
     _write(arguments, run)
     return _status(arguments, config, run)
 
@@ -135,109 +140,129 @@ def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
     from torchlint import session
 
-    data = sys.stdin.buffer.read()
-    path = arguments.stdin_filename or "<stdin>"
-    _sources[path] = data
+    path, data = _piped(arguments)
     return session.collect([what.lint(data, path)], what, files=1)
+
+
+def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
+    path = arguments.stdin_filename or "<stdin>"
+    _sources[path] = sys.stdin.buffer.read()
+    return path, _sources[path]
 
 
 _sources: dict[str, bytes] = {}
 
 
-def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> RunResult | None:
-    from torchlint import discover, session
+def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> RunResult:
+    from torchlint import session
+    from torchlint.progress import Bar
 
-    files, problems = discover.files(paths, what.config, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
-    if arguments.show_files:
-        print("\n".join(files))
-        if problems:
-            raise _Failure(f"{problems[0].path}: {problems[0].message}")
-        return None
-    with _Bar(arguments, len(files)) as bar:
+    files, problems = _found(paths, what)
+    with Bar(len(files), quiet=arguments.quiet) as bar:
         run = session.run(files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
+    return _with_problems(run, problems)
+
+
+def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
+    from torchlint import discover
+
+    return discover.files(paths, what.config, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
+
+
+def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
     return replace(run, problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
+
+
+def _show_files(paths: list[str], what: Plan) -> int:
+    files, problems = _found(paths, what)
+    print("\n".join(files))
+    if problems:
+        raise _Failure(f"{problems[0].path}: {problems[0].message}")
+    return CLEAN
 
 
 def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
     """The cache for this configuration, or None."""
     if arguments.no_cache:
         return None
-    from pathlib import Path
+    from torchlint.cache import for_settings
 
-    from torchlint.cache import NAME, Cache, digest
-
-    directory = Path(arguments.cache_dir) if arguments.cache_dir else Path(what.config.root, NAME)
-    key = digest(*(part.encode() for part in _cache_key(what)))
-    return Cache(directory, key)
+    return for_settings(what.rules, what.active, what.config, arguments.cache_dir)
 
 
-def _cache_key(what: Plan) -> list[str]:
-    """Everything besides the file itself that a result depends on."""
-    import platform
-
-    sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in what.rules]
-    settings = replace(what.config, fail_on=None, exclude=(), source=None, force_exclude=False)
-    return [
-        __version__,
-        platform.python_version(),
-        *_stamps(),
-        *sources,
-        repr(sorted(what.active)),
-        repr(settings),
-    ]
+# -- repairs -------------------------------------------------------------------------------------
 
 
-def _stamps() -> list[str]:
-    """What changes when torchlint's own code or its parser changes, also in a checkout."""
-    from importlib.metadata import version
-    from pathlib import Path
+def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
+    """``--fix`` and ``--diff``: files or standard input, written or shown."""
+    from torchlint import fixer
+    from torchlint.model import Safety
+    from torchlint.progress import Bar
 
-    root = Path(__file__).parent
-    stamps = [f"{file.relative_to(root)}:{file.stat().st_mtime_ns}" for file in sorted(root.rglob("*.py"))]
-    return [version("libcst"), *stamps]
+    allowed = Safety.UNSAFE if arguments.unsafe_fixes else Safety.SAFE
+    if paths == ["-"]:
+        path, data = _piped(arguments)
+        fixed, run = fixer.fix_text(data, path, what, allowed)
+        changes: Mapping[str, tuple[bytes, bytes]] = {path: (data, fixed)} if fixed != data else {}
+        _sources[path] = fixed
+        if not arguments.diff:
+            _print_bytes(fixed)
+            _write(arguments, run, sys.stderr)
+            return _status(arguments, what.config, run)
+    else:
+        files, problems = _found(paths, what)
+        with Bar(len(files), quiet=arguments.quiet) as bar:
+            options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
+            done = fixer.fix_files(files, what, allowed, write=not arguments.diff, **options)
+        run, changes = _with_problems(done.result, problems), done.changes
+    if arguments.diff:
+        return _show_diff(arguments, run, changes)
+    _write(arguments, run)
+    return _status(arguments, what.config, run)
 
 
-class _Bar:
-    """A progress bar on standard error, for long runs on a terminal."""
+def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
+    """Print the diff alone; what is to be said beside it goes to standard error."""
+    from torchlint import fixer
+    from torchlint.report.shared import problem_line, repaired, visible
 
-    def __init__(self, arguments: argparse.Namespace, total: int) -> None:
-        self._shown = total >= _LONG_RUN and not arguments.quiet and sys.stderr.isatty()
-        self._total = total
-        self.progress: Progress | None = None
+    text = fixer.diff(changes)
+    if sys.stdout.isatty():  # nobody applies what a terminal shows, and nothing in it may steer the terminal
+        _print("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))
+    else:
+        _print_bytes(text)
+    said = [problem_line(problem) for problem in run.problems]
+    said += [] if arguments.quiet else [repaired(run, done="would be fixed")]
+    print("".join(f"{line}\n" for line in said), end="", file=sys.stderr)
+    if run.problems:
+        return FAILED
+    return FOUND if changes and not arguments.exit_zero else CLEAN
 
-    def __enter__(self) -> _Bar:
-        if self._shown:
-            from tqdm import tqdm
 
-            self._bar = tqdm(total=self._total, unit="file", leave=False, delay=0.5, file=sys.stderr)
-            self.progress = self._advance
-        return self
-
-    def _advance(self, count: int) -> None:
-        self._bar.update(count)
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            self._bar.close()
+def _print_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 # -- the report ----------------------------------------------------------------------------------
 
 
-def _write(arguments: argparse.Namespace, run: RunResult) -> None:
+def _write(arguments: argparse.Namespace, run: RunResult, stream: TextIO | None = None) -> None:
     from torchlint.report import renderer
 
     text = renderer(arguments.output_format)(run, _report_options(arguments))
     if arguments.output_file:
         _write_file(arguments.output_file, text)
     else:
-        _print(text)
+        _print(text, stream)
 
 
-def _print(text: str) -> None:
+def _print(text: str, stream: TextIO | None = None) -> None:
     """Print text that may hold what the terminal's encoding lacks."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    target = stream or sys.stdout
+    encoding = target.encoding or "utf-8"
+    target.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _write_file(name: str, text: str) -> None:
@@ -326,7 +351,7 @@ def _infos() -> tuple[RuleInfo, ...]:
 
 def _rule(arguments: argparse.Namespace) -> int:
     from torchlint import docs
-    from torchlint.config import nearest
+    from torchlint.setting_values import nearest
 
     infos = _infos()
     found = next((r for r in infos if arguments.name in (r.id, r.name)), None)

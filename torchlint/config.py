@@ -11,21 +11,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from torchlint.model import Severity
 from torchlint.requirements import oldest_torch
+from torchlint.setting_values import WrongValue, advice, fail_on, flag, ignores, kind, quote, strings, tables, version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from torchlint.rule import Rule
 
 TABLE = "tool.torchlint"
-FAIL_ON = ("error", "warning", "info", "never")
 
 
 @dataclass(frozen=True)
@@ -106,54 +105,8 @@ def read_value(key: str, value: object, where: str) -> Any:
     """
     try:
         return _READERS[KEYS[key].kind](value)
-    except _WrongError as wrong:
+    except WrongValue as wrong:
         raise ConfigError(f"{where} {wrong}") from None
-
-
-def options_for(rule: type[Rule], config: Config) -> Any:
-    """The options of a rule: its ``Options`` with what the configuration says."""
-    import typing
-
-    names = [key for key in (rule.name, rule.id) if key in config.rules]
-    if not names:
-        return rule.Options()
-    where = f"{_source(config)}: rules.{names[0]}"
-    if len(names) > 1:
-        raise ConfigError(f"{where} and rules.{names[1]} are the same rule; keep one of the two tables")
-    hints = typing.get_type_hints(rule.Options)
-    known = {f.name.replace("_", "-"): f.name for f in fields(rule.Options)}
-    given: dict[str, Any] = {}
-    for key, value in config.rules[names[0]].items():
-        if key not in known:
-            raise ConfigError(f"{where} has no option {_quote(key)}{_advice(key, known, 'options')}")
-        try:
-            given[known[key]] = _conform(value, hints[known[key]])
-        except _WrongError as wrong:
-            raise ConfigError(f"{where}.{key} {wrong}") from None
-    try:
-        return rule.Options(**given)
-    except ValueError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
-    """Raise unless every ``rules.<name>`` table names a rule and fits its options."""
-    known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
-    for name in config.rules:
-        if name not in known:
-            advice = _advice(name, known, "rules")
-            raise ConfigError(f"{_source(config)}: rules.{_quote(name)} names no rule{advice}")
-    for rule in rules:
-        options_for(rule, config)
-
-
-def nearest(word: str, valid: Iterable[str]) -> str | None:
-    """The valid word that ``word`` was probably meant to be."""
-    import difflib
-
-    by_fold = {v.casefold().replace("_", "-"): v for v in valid}
-    close = difflib.get_close_matches(word[:80].casefold().replace("_", "-"), by_fold, n=1)
-    return by_fold[close[0]] if close else None
 
 
 def path_matches(globs: tuple[str, ...], path: str) -> bool:
@@ -192,10 +145,6 @@ def _token(token: str) -> str:
             return re.escape(token)
         return candidate
     return re.escape(token)
-
-
-class _WrongError(Exception):
-    """What is wrong with a value, as the end of a sentence that begins with its key."""
 
 
 def _search(directory: str) -> Config | None:
@@ -270,131 +219,32 @@ def _parse(data: bytes, shown: str) -> dict[str, Any]:
 def _own_table(document: dict[str, Any], shown: str) -> dict[str, Any] | None:
     tool = document.get("tool", {})
     if not isinstance(tool, dict):
-        raise ConfigError(f"{shown}: tool must be a table, not {_kind(tool)}; write [{TABLE}]")
+        raise ConfigError(f"{shown}: tool must be a table, not {kind(tool)}; write [{TABLE}]")
     table = tool.get("torchlint")
     if table is not None and not isinstance(table, dict):
-        raise ConfigError(f"{shown}: {TABLE} must be a table, not {_kind(table)}; write [{TABLE}]")
+        raise ConfigError(f"{shown}: {TABLE} must be a table, not {kind(table)}; write [{TABLE}]")
     return table
 
 
 def _build(table: dict[str, Any], path: str, shown: str, prefix: str) -> Config:
     for key in table:
         if key not in KEYS:
-            raise ConfigError(f"{shown}: {prefix}{_quote(key)} is no key{_advice(key, KEYS, 'keys')}")
+            raise ConfigError(f"{shown}: {prefix}{quote(key)} is no key{advice(key, KEYS, 'keys')}")
     values = {KEYS[key].field: read_value(key, value, f"{shown}: {prefix}{key}") for key, value in table.items()}
     return Config(**values, root=os.path.dirname(path), source=shown)
 
 
-def _source(config: Config) -> str:
+def source_of(config: Config) -> str:
+    """The file that the configuration comes from, as errors name it."""
     return config.source or "configuration"
 
 
-def _quote(word: str) -> str:
-    return repr(word if len(word) <= 80 else word[:77] + "...")
-
-
-def _advice(word: str, valid: Iterable[str], kind: str) -> str:
-    valid = list(valid)
-    close = nearest(word, valid)
-    if close:
-        return f"; did you mean {close!r}?"
-    return f"; remove it, or use one of the {kind} {', '.join(valid)}" if valid else "; remove it"
-
-
-_KINDS: Mapping[type, str] = {
-    bool: "a boolean",
-    int: "an integer",
-    float: "a number",
-    str: "a string",
-    list: "an array",
-    dict: "a table",
-}
-
-
-def _kind(value: object) -> str:
-    return _KINDS.get(type(value), "a date or time")
-
-
-def _strings(value: object, at: str = "") -> tuple[str, ...]:
-    if not isinstance(value, list):
-        example = f"; write [{_quote(value)}]" if isinstance(value, str) else ""
-        raise _WrongError(f"{at}must be an array of strings, not {_kind(value)}{example}")
-    for item in value:
-        if not isinstance(item, str):
-            raise _WrongError(f"{at}must hold strings only, not {_kind(item)}; put quotes around it")
-        if not item.strip():
-            raise _WrongError(f"{at}holds an empty string; remove it")
-    return tuple(value)
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _WrongError(f"must be true or false, not {_kind(value)}; write true or false without quotes")
-    return value
-
-
-def _version(value: object) -> str:
-    if not isinstance(value, str):
-        raise _WrongError(f'must be a string such as "2.4", not {_kind(value)}; put quotes around it')
-    if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?", value):
-        raise _WrongError(f'must be a torch version such as "2.4", not {_quote(value)}')
-    return value
-
-
-def _fail_on(value: object) -> Severity | None:
-    text = _choice(value, FAIL_ON)
-    return None if text == "never" else Severity(text)
-
-
-def _choice(value: object, choices: Sequence[object]) -> object:
-    if any(type(value) is type(choice) and value == choice for choice in choices):
-        return value
-    given = _quote(value) if isinstance(value, str) else _kind(value)
-    close = nearest(value, [c for c in choices if isinstance(c, str)]) if isinstance(value, str) else None
-    hint = f"; did you mean {close!r}?" if close else ""
-    raise _WrongError(f"must be one of {', '.join(map(str, choices))}, not {given}{hint}")
-
-
-def _ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    if not isinstance(value, dict):
-        raise _WrongError(f'must be a table of globs, not {_kind(value)}; write "tests/*" = ["TL101"] in it')
-    return tuple((glob, _strings(given, f"at {_quote(glob)} ")) for glob, given in value.items())
-
-
-def _tables(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise _WrongError(f"must be a table of tables, not {_kind(value)}; give each rule a table of its own")
-    for name, table in value.items():
-        if not isinstance(table, dict):
-            raise _WrongError(f"at {_quote(name)} must be a table, not {_kind(table)}; write [rules.<name>]")
-    return value
-
-
-def _conform(value: object, hint: Any) -> Any:
-    import typing
-
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return _choice(value, arguments)
-    if origin in (list, tuple):
-        return origin(_strings(value))
-    if type(None) in arguments:
-        return _conform(value, next(a for a in arguments if a is not type(None)))
-    if hint is bool:
-        return _flag(value)
-    if hint is float and type(value) is int:
-        return float(value)
-    if type(value) is not hint:
-        raise _WrongError(f"must be {_KINDS[hint]}, not {_kind(value)}; change it")
-    return value
-
-
 _READERS: Mapping[str, Callable[[object], Any]] = {
-    "selectors": _strings,
-    "globs": _strings,
-    "table": _ignores,
-    "flag": _flag,
-    "version": _version,
-    "fail-on": _fail_on,
-    "rules": _tables,
+    "selectors": strings,
+    "globs": strings,
+    "table": ignores,
+    "flag": flag,
+    "version": version,
+    "fail-on": fail_on,
+    "rules": tables,
 }

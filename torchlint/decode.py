@@ -1,4 +1,4 @@
-"""Bytes of a source file to text, by PEP 263 and byte order mark.
+"""Bytes of a source file to text, by PEP 263 and byte order mark, and changed text back to bytes.
 
 Newlines and form feeds stay as they are. What Python would not read, or only through a codec that
 does more than map characters, is a :class:`DecodeProblem` that says what to do.
@@ -32,8 +32,7 @@ class DecodeProblem(Exception):
 def decode(data: bytes) -> str:
     """The text of a source file, without its byte order mark."""
     _refuse_wide(data)
-    marked = data.startswith(codecs.BOM_UTF8)
-    body = data[3:] if marked else data
+    marked, body = _unmarked(data)
     if (nul := body.find(b"\0")) >= 0:
         raise DecodeProblem(f"contains a NUL byte; remove it, or {_AS_UTF8}", _line(body, nul))
     declared, line = _cookie(body)
@@ -44,6 +43,27 @@ def decode(data: bytes) -> str:
     if name != "utf-8":
         _refuse_strange(name, line)
     return _decoded(body, name)
+
+
+def encode(text: str, like: bytes) -> bytes:
+    """The bytes of a changed text, in the encoding and with the byte order mark of the file it came from.
+
+    Raises :class:`DecodeProblem` where that encoding would not even give back the bytes of the file.
+    """
+    marked, body = _unmarked(like)
+    name = _normal(_cookie(body)[0])
+    mark = codecs.BOM_UTF8 if marked else b""
+    try:
+        if mark + decode(like).encode(name) == like:
+            return mark + text.encode(name)
+    except UnicodeEncodeError:
+        pass
+    raise DecodeProblem(f"its encoding {name!r} writes the same text in other bytes; save the file as UTF-8", 1)
+
+
+def _unmarked(data: bytes) -> tuple[bool, bytes]:
+    marked = data.startswith(codecs.BOM_UTF8)
+    return marked, data[3:] if marked else data
 
 
 def _normal(name: str) -> str:

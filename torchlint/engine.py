@@ -16,22 +16,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchlint import screen
-from torchlint.config import Config, options_for
+from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
 from torchlint.model import (
     SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
+    Edit,
     FileResult,
     Finding,
+    Fix,
     Problem,
+    Safety,
     Severity,
     Span,
 )
 from torchlint.project import FileFacts, Project, Question, View, digest_of
+from torchlint.rule_options import options_for
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.suppress import Suppressions, scan
-from torchlint.text import split_lines
+from torchlint.text import Places, split_lines
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -142,7 +146,7 @@ def analyse(
         if broken is not None:
             return broken
     if UNUSED_SUPPRESSION in file.active:
-        _report_unused(file, suppressions)
+        _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, config)
     return file.result()
 
@@ -212,9 +216,13 @@ def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppress
         file.findings.append(finding)
 
 
-def _report_unused(file: _File, suppressions: Suppressions) -> None:
+def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
     for unused in suppressions.unused(file.known, file.active):
         span = Span(unused.line, unused.column, unused.line, unused.end_column)
+        fix = None
+        if unused.removal is not None:
+            edit = Edit(Places(text).span(*unused.removal), "")
+            fix = Fix("delete the suppression", Safety.SAFE, (edit,))
         file.findings.append(
             Finding(
                 UNUSED_SUPPRESSION,
@@ -224,6 +232,7 @@ def _report_unused(file: _File, suppressions: Suppressions) -> None:
                 file.path,
                 span,
                 unused.message,
+                fix=fix,
             )
         )
 

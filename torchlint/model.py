@@ -161,8 +161,17 @@ class FileResult:
 
 
 @dataclass(frozen=True)
+class Repairs:
+    """What ``--fix`` did: the findings it repaired, how many need ``--unsafe-fixes``, and what was left, by reason."""
+
+    fixed: tuple[Finding, ...] = ()
+    unsafe: int = 0
+    skipped: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
 class RunResult:
-    """What a whole run gave, in path order."""
+    """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired."""
 
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -170,3 +179,4 @@ class RunResult:
     from_cache: int = 0
     suppressed: int = 0
     rules: tuple[RuleInfo, ...] = field(default=(), repr=False)
+    repairs: Repairs | None = None

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 
 from torchlint import __version__
-from torchlint.config import FAIL_ON
 from torchlint.report import FORMATS
+from torchlint.setting_values import FAIL_ON
 
 COMMANDS = ("check", "rule", "rules", "completion")
 _EXAMPLES = """\
@@ -16,10 +16,13 @@ examples:
   torchlint train.py src/            lint a file and a folder
   torchlint --select loading src/    only the rules about data loading
   torchlint --output-format sarif --output-file torchlint.sarif .
+  torchlint --fix src/               repair what is safe to repair
+  torchlint --diff --unsafe-fixes .  show everything that could be repaired
   torchlint rule hardcoded-cuda      explain a rule
   torchlint rules                    list the rules
 
-Exit status: 0 nothing found, 1 findings, 2 torchlint could not do its work, 130 interrupted.
+Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
+130 interrupted.
 Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the statement.
 """
 
@@ -71,6 +74,7 @@ def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="files and folders; `-` is standard input; default: the current folder",
     )
     _selection(check.add_argument_group("which rules"))
+    _repairs(check.add_argument_group("repairs"))
     _files(check.add_argument_group("which files"))
     _output(check.add_argument_group("what comes out"))
     _running(check.add_argument_group("how it runs"))
@@ -88,6 +92,14 @@ def _selection(group: argparse._ArgumentGroup) -> None:
         help="do not report these rules in files that match, such as 'tests/**:TL7'",
     )
     group.add_argument("--target-torch", metavar="VERSION", help="the oldest torch the code must run on, such as 2.4")
+
+
+def _repairs(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--fix", action="store_true", help="repair what can be repaired without changing results")
+    group.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also repairs that may change results"
+    )
+    group.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
 
 
 def _files(group: argparse._ArgumentGroup) -> None:

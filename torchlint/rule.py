@@ -55,6 +55,7 @@ class Rule:
     ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
     every group, it contains one of the group's byte strings or matches of its patterns. Screening relies on it;
     byte strings are faster, and patterns must be linear in the length of the file.
+    ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """
 
     id: ClassVar[str]
@@ -67,6 +68,7 @@ class Rule:
     triggers: ClassVar[tuple[tuple[bytes | re.Pattern[bytes], ...], ...]]
     recipe: ClassVar[Recipe]
     Options: ClassVar[type[Any]] = NoOptions
+    options_of: ClassVar[str | None] = None
 
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torchlint.config import FAIL_ON, KEYS, Config
+from torchlint.config import KEYS, Config
 from torchlint.model import Severity
 from torchlint.rule import Rule
 from torchlint.select import selectors
+from torchlint.setting_values import FAIL_ON
 
 TARGET = Path("docs", "torchlint.schema.json")
 _ID = "https://github.com/torchlint/torchlint/blob/main/docs/torchlint.schema.json"
@@ -63,8 +64,9 @@ def _default(field: str) -> Any:
 
 
 def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:
-    tables = {rule.name: _options(rule) for rule in sorted(rules, key=lambda rule: rule.id)}
-    by_id = {rule.id: {"$ref": f"#/properties/rules/properties/{rule.name}"} for rule in rules}
+    own = [rule for rule in sorted(rules, key=lambda rule: rule.id) if rule.options_of is None]
+    tables = {rule.name: _options(rule) for rule in own}
+    by_id = {rule.id: {"$ref": f"#/properties/rules/properties/{rule.name}"} for rule in own}
     return {
         "type": "object",
         "additionalProperties": False,

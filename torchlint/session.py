@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from torchlint import registry
 from torchlint.builtin import BUILT_IN
-from torchlint.config import Config, check_rule_tables
+from torchlint.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
 from torchlint.project import Project
+from torchlint.rule_options import check_rule_tables
 from torchlint.select import chosen
 
 if TYPE_CHECKING:
@@ -61,41 +62,82 @@ def run(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``.
+    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``."""
+    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
+    return tree.result()
+
+
+class Tree:
+    """Files that are linted together, as they are on the disk or as somebody would have them.
 
     Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
     answer now that all facts are known, are linted once more.
     """
-    unreadable: list[FileResult] = []
-    found: dict[str, Analysis] = {}
-    contents: dict[str, bytes] = {}
-    for path in paths:
-        data = _read(path)
-        if isinstance(data, FileResult):
-            unreadable.append(data)
-            continue
-        contents[path] = data
-        known = cache.get(path, data) if cache else None
-        if known is not None:
-            found[path] = known
-    hits = len(found)
-    _report(progress, len(unreadable) + hits)
-    workers = jobs or usable_cpus()
-    fresh = [(path, data) for path, data in contents.items() if path not in found]
-    for (path, _), analysis in _analyse_all(fresh, what, None, workers, progress):
-        found[path] = analysis
-    project = Project({path: analysis.facts for path, analysis in found.items()})
-    again = [(path, contents[path]) for path, analysis in found.items() if not analysis.holds(project)]
-    for (path, _), analysis in _analyse_all(again, what, project, workers, None):
-        found[path] = replace(analysis, facts=found[path].facts)
-    if cache:
-        for path, data in [*fresh, *again]:
-            cache.put(data, found[path])
-        cache.save()
-    results = [*unreadable, *(analysis.result for analysis in found.values())]
-    return collect(
-        results, what, files=len(paths), from_cache=hits - len({p for p, _ in again} - {p for p, _ in fresh})
-    )
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        what: Plan,
+        *,
+        jobs: int | None = None,
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._what, self._jobs = what, jobs or usable_cpus()
+        self._paths = len(paths)
+        self.contents: dict[str, bytes] = {}
+        self._unreadable: list[FileResult] = []
+        for path in paths:
+            data = _read(path)
+            if isinstance(data, FileResult):
+                self._unreadable.append(data)
+            else:
+                self.contents[path] = data
+        self._alone: dict[str, Analysis] = {}
+        self._cached: set[str] = set()
+        if cache is not None:
+            self._alone = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            self._cached = set(self._alone)
+        _report(progress, len(self._unreadable) + len(self._alone))
+        fresh = set(self.contents) - set(self._alone)
+        again = self._lint(fresh, progress)
+        self._cached -= again
+        if cache is not None:
+            for path in (*fresh, *(again - fresh)):
+                cache.put(self.contents[path], self.analyses[path])
+            cache.save()
+
+    def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
+        """Lint these files alone, then those that the facts of all files concern; gives the latter."""
+        for (path, _), analysis in self._analyse(paths, None, progress):
+            self._alone[path] = analysis
+        self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
+        self.analyses = dict(self._alone)
+        again = {path for path, analysis in self._alone.items() if not analysis.holds(self.project)}
+        for (path, _), analysis in self._analyse(again, self.project, None):
+            self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
+        return again
+
+    def _analyse(
+        self, paths: set[str], project: Project | None, progress: Progress | None
+    ) -> Iterator[tuple[Work, Analysis]]:
+        todo = [(path, data) for path, data in self.contents.items() if path in paths]
+        return _analyse_all(todo, self._what, project, self._jobs, progress)
+
+    def update(self, changed: Mapping[str, bytes]) -> None:
+        """Have files with other content, and lint what that concerns."""
+        self.contents.update(changed)
+        self._cached -= set(changed)
+        self._lint(set(changed), None)
+
+    def lint(self, path: str, data: bytes) -> FileResult:
+        """What one file would give with other content, beside the others as they are."""
+        return self._what.analyse(data, path, self.project).result
+
+    def result(self) -> RunResult:
+        """The findings of all files."""
+        results = [*self._unreadable, *(analysis.result for analysis in self.analyses.values())]
+        return collect(results, self._what, files=self._paths, from_cache=len(self._cached))
 
 
 def collect(
@@ -178,16 +220,10 @@ def _start(config: Config, active: frozenset[str], project: Project | None) -> N
     _job = Plan(registry.load(), active, config), project
 
 
-def _work(batch: list[str]) -> list[Analysis]:
-    from torchlint.engine import Analysis
-
+def _work(batch: list[Work]) -> list[Analysis]:
     assert _job is not None
     what, project = _job
-    results = []
-    for path in batch:
-        data = _read(path)
-        results.append(Analysis(data, {}) if isinstance(data, FileResult) else what.analyse(data, path, project))
-    return results
+    return [what.analyse(data, path, project) for path, data in batch]
 
 
 def _batches(todo: list[Work]) -> Iterator[list[Work]]:
@@ -213,7 +249,7 @@ def _in_processes(
     lost: list[Work] = []
     pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
     try:
-        futures = {pool.submit(_work, [path for path, _ in batch]): batch for batch in _batches(todo)}
+        futures = {pool.submit(_work, batch): batch for batch in _batches(todo)}
         for future in as_completed(futures):
             batch = futures[future]
             try:
@@ -228,7 +264,7 @@ def _in_processes(
         _kill(pool)
         raise
     for work in lost:
-        yield work, _alone(work[0], what, project)
+        yield work, _alone(work, what, project)
         _report(progress, 1)
 
 
@@ -240,7 +276,7 @@ def _kill(pool: ProcessPoolExecutor) -> None:
         process.terminate()
 
 
-def _alone(path: str, what: Plan, project: Project | None) -> Analysis:
+def _alone(work: Work, what: Plan, project: Project | None) -> Analysis:
     """Lint one file of a batch whose process died, in a process of its own, to learn which one it was."""
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -248,10 +284,10 @@ def _alone(path: str, what: Plan, project: Project | None) -> Analysis:
     from torchlint.engine import Analysis
 
     with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active, project)) as pool:
-        future: Future[list[Analysis]] = pool.submit(_work, [path])
+        future: Future[list[Analysis]] = pool.submit(_work, [work])
         try:
             return future.result()[0]
         except BrokenProcessPool:
             reason = "the process that linted this file died; exclude the file and report it"
-            problem = Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}")
-            return Analysis(FileResult(path, (), (problem,)), {})
+            problem = Problem(work[0], f"{SYNTAX_ERROR} internal-error: {reason}")
+            return Analysis(FileResult(work[0], (), (problem,)), {})

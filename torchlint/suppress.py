@@ -1,8 +1,6 @@
 """Suppressions: the comments that silence findings, and which of them silenced nothing.
 
-Comments are found with a scanner that knows strings, f-strings and line continuations and nothing
-else of Python, so that broken text is scanned too. It takes linear time and runs only where the text
-speaks of ``noqa`` or ``torchlint:``.
+The text is scanned only where it speaks of ``noqa`` or ``torchlint:``, and need not parse.
 """
 
 from __future__ import annotations
@@ -11,9 +9,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
+from torchlint.comments import comments
 from torchlint.model import UNUSED_SUPPRESSION
 
 _DIRECTIVE = re.compile(
@@ -24,16 +22,40 @@ _ITEM = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
 _NOQA_CODE = re.compile(r"[^\s,]+")
 _CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+|[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+")
 _OURS_LIKE = re.compile(r"TL[0-9]*", re.IGNORECASE)
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_UNUSED = "unused suppression: "
 _WRITE = "write `# torchlint: ignore[TL101] reason`"
 
 
 class Unused(NamedTuple):
-    """A suppression to complain about; columns count from 1, the end is exclusive."""
+    """A suppression to complain about; columns count from 1, the end is exclusive.
+
+    ``removal`` holds the offsets of what to delete from the text where deleting is all there is to do.
+    """
 
     line: int
     column: int
     end_column: int
     message: str
+    removal: tuple[int, int] | None = None
+
+
+@dataclass
+class _Directive:
+    """One suppression of a comment: what to delete for all of it, and where its codes stand."""
+
+    whole: tuple[int, int]
+    codes: list[tuple[int, int]] = field(default_factory=list)
+    entries: list[_Entry] = field(default_factory=list)
+
+    def without(self, entry: _Entry) -> tuple[int, int]:
+        """What to delete for one entry: its code and a comma, or everything where nothing else is needed."""
+        if not self.codes or all(other.judged_unused for other in self.entries):
+            return self.whole
+        place = next(i for i, other in enumerate(self.entries) if other is entry)
+        if place + 1 < len(self.codes):
+            return self.codes[place][0], self.codes[place + 1][0]
+        return self.codes[place - 1][1], self.codes[place][1]
 
 
 @dataclass
@@ -45,7 +67,9 @@ class _Entry:
     end_column: int
     code: str | None
     own: bool
+    directive: _Directive
     used: bool = False
+    judged_unused: bool = False
 
     def covers(self, rule_id: str, rule_name: str) -> bool:
         return self.code is None or self.code.casefold() in (rule_id.casefold(), rule_name)
@@ -78,10 +102,13 @@ class Suppressions:
         after every finding has been matched.
         """
         complaints = list(self._malformed)
-        for entry in self._entries:
-            message = None if entry.used else _complaint(entry, known, active)
+        judged = [(e, None if e.used else _complaint(e, known, active)) for e in self._entries]
+        for entry, message in judged:
+            entry.judged_unused = message is not None and message.startswith(_UNUSED)
+        for entry, message in judged:
             if message:
-                complaints.append(Unused(entry.line, entry.column, entry.end_column, message))
+                removal = entry.directive.without(entry) if entry.judged_unused else None
+                complaints.append(Unused(entry.line, entry.column, entry.end_column, message, removal))
         accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
         return sorted(complaint for complaint in complaints if complaint.line not in accepted)
 
@@ -121,10 +148,29 @@ class _Reader:
         if not directive["noqa"]:
             self._read_own(directive)
         elif (directive["codes"] or "").strip():
-            for start, end in _noqa_codes(directive):
-                self._found._entries.append(_Entry(*self._place(start, end), self._text[start:end], own=False))
+            self._add(directive, list(_noqa_codes(directive)), own=False)
         else:
-            self._found._entries.append(_Entry(*self._place(*directive.span()), None, own=False))
+            self._add(directive, [], own=False)
+
+    def _add(self, directive: re.Match[str], codes: list[tuple[int, int]], *, own: bool) -> None:
+        """Note the codes of a suppression; without any it is for all rules."""
+        group = _Directive(self._whole(directive), codes)
+        if not codes and not (directive["codes"] or "").strip():
+            group.entries.append(_Entry(*self._place(*directive.span()), None, own, group))
+        for start, end in codes:
+            group.entries.append(_Entry(*self._place(start, end), self._text[start:end], own, group))
+        self._found._entries += group.entries
+
+    def _whole(self, directive: re.Match[str]) -> tuple[int, int]:
+        """What to delete to be rid of a suppression: with the space before it, or the line that is left empty."""
+        start, end = directive.span()
+        if self._text[end : end + 1] == "#":
+            return start, end  # another comment follows
+        before = self._text[self._line_start : start]
+        if not before.strip():
+            newline = _NEWLINE.match(self._text, end)
+            return self._line_start, newline.end() if newline else end
+        return start - (len(before) - len(before.rstrip())), end
 
     def _read_own(self, directive: re.Match[str]) -> None:
         word = _WORD.match(self._text, directive.start("ours"), directive.end("ours"))
@@ -135,7 +181,7 @@ class _Reader:
         elif name == "skip-file":
             self._found.skip_file = True
         elif name == "ignore" and not rest:
-            self._found._entries.append(_Entry(*self._place(*directive.span()), None, own=True))
+            self._add(directive, [], own=True)
         elif name == "ignore" and rest.startswith("[") and "]" in rest:
             self._read_list(directive, word.end() + 1)
         else:
@@ -145,8 +191,8 @@ class _Reader:
         items = [item.span() for item in _ITEM.finditer(self._text, start, self._text.index("]", start))]
         if not items:
             self._complain(directive, f"suppression names no rule; {_WRITE}")
-        for first, end in items:
-            self._found._entries.append(_Entry(*self._place(first, end), self._text[first:end], own=True))
+        else:
+            self._add(directive, items, own=True)
 
     def _complain(self, directive: re.Match[str], message: str) -> None:
         self._found._malformed.append(Unused(*self._place(*directive.span()), message))
@@ -186,13 +232,13 @@ def _malformed(word: str) -> str:
 def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str]) -> str | None:
     """What to say of an entry that matched nothing; ``None`` where that is not our business."""
     if entry.code is None:
-        return "unused suppression: nothing is found here; remove it" if entry.own else None
+        return f"{_UNUSED}nothing is found here; remove it" if entry.own else None
     rule_id = _resolve(entry.code, known)
     if rule_id is None:
         return _unknown(entry.code, known) if entry.own or _OURS_LIKE.fullmatch(entry.code) else None
     if rule_id not in active:
         return None
-    return f"unused suppression: {rule_id} {known[rule_id]} is not found here; remove it"
+    return f"{_UNUSED}{rule_id} {known[rule_id]} is not found here; remove it"
 
 
 def _resolve(code: str, known: Mapping[str, str]) -> str | None:
@@ -215,94 +261,3 @@ def _unknown(code: str, known: Mapping[str, str]) -> str:
     close = _nearest(code, [*known, *known.values()])
     advice = f"did you mean {close}?" if close else "give the id or the name of a rule, or remove it"
     return f"unknown rule {code[:80]!r} in a suppression; {advice}"
-
-
-_OPENERS = "([{"
-
-
-@dataclass(frozen=True)
-class _Patterns:
-    """What the scanner looks for: in code, in fields of f-strings, and to the end of strings."""
-
-    code: re.Pattern[str]
-    field: re.Pattern[str]
-    string: Mapping[str, re.Pattern[str]]
-    literal: Mapping[str, re.Pattern[str]]
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> _Patterns:
-    # Compiled when first needed: most runs meet no suppression.
-    string = {
-        '"': r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?',
-        "'": r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?",
-        '"""': r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:""")?',
-        "'''": r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:''')?",
-    }
-    newline = {quote: r"|[\r\n]" if len(quote) == 1 else "" for quote in string}
-    literal = r"\\N\{[^{}\r\n]*\}|\\(?:\r\n|[^{}])|\{\{|[{}]|"
-    return _Patterns(
-        code=re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["']"""),
-        field=re.compile(r"""#[^\r\n]*|\"{3}|'{3}|["'(){}\[\]:]"""),
-        string={quote: re.compile(rest, re.DOTALL) for quote, rest in string.items()},
-        literal={quote: re.compile(literal + quote + newline[quote], re.DOTALL) for quote in string},
-    )
-
-
-def comments(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every comment, in order. Broken text gives a best effort and no error."""
-    patterns, position = _patterns(), 0
-    # What is open: the quotes of f-strings, ":" for their format specs, brackets in their fields.
-    # Outside f-strings brackets do not matter and are not kept.
-    opened: list[str] = []
-    quotes: list[str] = []
-    while True:
-        in_literal = bool(opened) and opened[-1] not in _OPENERS
-        pattern = patterns.literal[quotes[-1]] if in_literal else patterns.field if opened else patterns.code
-        found = pattern.search(text, position)
-        if found is None:
-            return
-        position, token = found.end(), found[0]
-        if in_literal:
-            _in_literal(token, opened, quotes)
-        elif token[0] == "#":
-            yield found.span()
-        elif token[0] in "\"'" and _is_formatted(text, found.start()):
-            opened.append(token)
-            quotes.append(token)
-        elif token[0] in "\"'":
-            string = patterns.string[token].match(text, position)
-            position = string.end() if string else position
-        else:
-            _in_field(token, opened)
-
-
-def _is_formatted(text: str, quote: int) -> bool:
-    """Whether the string that begins at ``quote`` has the prefix of an f-string or a t-string."""
-    start = quote
-    while start and quote - start < 3 and (text[start - 1].isalnum() or text[start - 1] == "_"):
-        start -= 1
-    return text[start:quote].lower() in ("f", "t", "rf", "fr", "rt", "tr")
-
-
-def _in_literal(token: str, opened: list[str], quotes: list[str]) -> None:
-    if token == "{":
-        opened.append("{")
-    elif token == "}":
-        if opened[-1] == ":":
-            del opened[-2:]
-    elif token in ("\r", "\n", quotes[-1]):
-        # The end of the string, or of a line in which it was not closed.
-        while opened.pop() != quotes[-1]:
-            pass
-        quotes.pop()
-
-
-def _in_field(token: str, opened: list[str]) -> None:
-    if token in _OPENERS:
-        opened.append(token)
-    elif token == ":":
-        if opened[-1] == "{" and opened[-2] not in _OPENERS:
-            opened.append(":")
-    elif token == "}" or opened[-1] != "{":
-        opened.pop()

@@ -3,8 +3,35 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+
+from torchlint.model import Span
 
 
 def split_lines(text: str) -> list[str]:
     """The lines without their ends: LF, CRLF and CR end a line, form feeds and U+2028 do not."""
     return re.split(r"\r\n|\r|\n", text)
+
+
+def line_starts(text: str) -> list[int]:
+    """Offsets at which lines begin."""
+    return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
+
+
+class Places:
+    """Offsets into a text as lines and columns, and back. Both count characters."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = line_starts(text)
+
+    def span(self, start: int, end: int) -> Span:
+        """The span between two offsets."""
+        return Span(*self._place(start), *self._place(end))
+
+    def offsets(self, span: Span) -> tuple[int, int]:
+        """The offsets between which a span lies."""
+        return self._starts[span.line - 1] + span.column - 1, self._starts[span.end_line - 1] + span.end_column - 1
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1

@@ -25,6 +25,16 @@ _NUMPY_COPIES = frozenset(
 
 def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     """The value of a call of a function known by its qualified name, if it is one of these libraries'."""
+    return _into(_called(evaluator, node, name), node)
+
+
+def _into(made: Value | None, node: cst.Call) -> Value | None:
+    """With ``out=`` or ``dst=`` the array that was given is filled and returned."""
+    given = made is not None and (keyword(node, "out") is not None or keyword(node, "dst") is not None)
+    return replace(made, fresh=False) if made is not None and given else made
+
+
+def _called(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     fact = known.ARRAYS.get(name)
     if fact is not None:
         several = name == "numpy.unique" and any(a.keyword and a.keyword.value.startswith("return_") for a in node.args)
@@ -55,7 +65,8 @@ def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
         Kind.NDARRAY,
         dtype=fact.dtype,
         rank=fact.rank,
-        fresh=fact.fresh,
+        fresh=fact.fresh and (fact.destination is None or positional(node, fact.destination) is None),
+        readonly=fact.readonly,
         unshareable=fact.unshareable,
         origin=node,
         source=name,
@@ -90,7 +101,7 @@ def root_of(name: str) -> str:
 def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
     """``np.array(..)`` of a display: its rank, and whether torch could hold such elements."""
     odd = any(e.kind in (Kind.STRING, Kind.NONE) for e in first.elements or ())
-    fresh = literal(keyword(node, "copy")) is not False
+    fresh = _copies(node)
     return replace(value, rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
 
 
@@ -169,12 +180,26 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
     if name == "numpy.where" and len(node.args) == 1:
         return Value(Kind.TUPLE, element=Value(Kind.NDARRAY, fresh=True, origin=node, source=name), origin=node)
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
-        return Value(Kind.NDARRAY, fresh=True, rank=_common_rank(operands), origin=node, source=name)
+        fresh = _computes(node, last, operands)
+        return Value(Kind.NDARRAY, fresh=fresh, rank=_common_rank(operands), origin=node, source=name)
     if last in known.ELEMENTWISE and operands and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands):
         return Value(Kind.NUMPY_SCALAR)
     if last in known.REDUCTIONS and operands and operands[0].kind is Kind.NDARRAY:
         return _reduced(operands[0], node, argument(node, "axis", 1), name)
     return None
+
+
+def _copies(node: cst.Call) -> bool:
+    """``copy=`` is not given, or is True: NumPy then makes new memory in any case."""
+    asked = keyword(node, "copy")
+    return asked is None or literal(asked) is True
+
+
+def _computes(node: cst.Call, last: str, operands: list[Value]) -> bool:
+    """An elementwise function fills new memory: nothing is given to be filled, and something is done at all."""
+    if last in known.ELEMENTWISE_SHARED or not _copies(node) or (last == "diff" and len(node.args) > 1):
+        return False
+    return all(o.kind is not Kind.NDARRAY for o in operands[known.OPERANDS.get(last, 1) :])
 
 
 def _common_rank(operands: list[Value]) -> int | None:
@@ -226,7 +251,10 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
 def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
     """The value of a method call on an ndarray, frame, image or generator; None for other receivers."""
     assert isinstance(node.func, cst.Attribute)
-    name = node.func.attr.value
+    return _into(_method(evaluator, base, node, node.func.attr.value), node)
+
+
+def _method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value | None:
     if base.kind is Kind.NDARRAY:
         return _array_method(evaluator, base, node, name)
     if base.kind in (Kind.FRAME, Kind.SERIES):
@@ -247,7 +275,7 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
     if name == "astype":
         target = argument(node, "dtype", 0)
         dtype = dtype_of(evaluator, target) if target is not None else None
-        fresh = literal(keyword(node, "copy")) is not False
+        fresh = _copies(node)
         kept = not fresh
         return replace(
             made, dtype=dtype, fresh=fresh, readonly=base.readonly and kept, unshareable=base.unshareable and kept

@@ -11,7 +11,7 @@ from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.factories import Factories
 from torchlint.analysis.lifetime import Lifetimes
-from torchlint.analysis.moves import Moves
+from torchlint.analysis.moves import Move, Moves
 from torchlint.analysis.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -25,16 +25,21 @@ _KEEPERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 class ArrayCopy:
     """A tensor made by copying an ndarray that need not have been copied.
 
-    ``moved`` is the call that then takes it to a device, ``converts`` whether a dtype is asked for, and
+    ``move`` takes it to a device then, ``converts`` says whether a dtype is asked for, and
     ``certain`` is false where only the array's dtype decides whether there is anything to gain.
     """
 
     call: cst.Call
     data: cst.BaseExpression
     array: Value
-    moved: cst.Call | None
+    move: Move | None
     converts: bool
     certain: bool
+
+    @property
+    def moved(self) -> cst.Call | None:
+        """The call that takes the tensor to a device."""
+        return self.move.call if self.move is not None else None
 
 
 class Copies:
@@ -71,7 +76,7 @@ class Copies:
     ) -> ArrayCopy | None:
         moved = self._module.shared(Moves).of(call)
         if moved is not None:
-            return ArrayCopy(call, data, array, moved.call, converts, certain=True)
+            return ArrayCopy(call, data, array, moved, converts, certain=True)
         same = target is not None and array.dtype == target
         differs = target is not None and array.dtype is not None and not same
         if converts and (differs or (array.dtype is None and self._module.qualified(call.func) in _LEGACY)):

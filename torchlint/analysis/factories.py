@@ -40,6 +40,8 @@ class RegularData:
 
     ``dtype`` is the dtype to write out to keep the values, where it is known and not torch's default;
     ``content`` as in :class:`MovedFactory`; ``costs`` is false for memory that is merely filled where it lies.
+    ``data`` is the expression that makes the content, without the methods that give it a form or a dtype;
+    ``constant`` what a list repeats.
     """
 
     call: cst.Call
@@ -48,6 +50,8 @@ class RegularData:
     content: str
     dtype: str | None = None
     costs: bool = True
+    data: cst.BaseExpression | None = None
+    constant: object | None = None
 
 
 class Factories:
@@ -162,7 +166,7 @@ class Factories:
         if content == "random" and self._seeded(call):
             return None  # numbers that are the same everywhere are wanted
         made = dtype or self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
-        return RegularData(call, str(name), known.ARRAYS[str(name)], content, made)
+        return RegularData(call, str(name), known.ARRAYS[str(name)], content, made, data=data)
 
     def _seeded(self, call: cst.Call) -> bool:
         """NumPy is seeded in the same function, right for this."""
@@ -179,19 +183,27 @@ class Factories:
 
     def _list(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
         """``[0] * n``, ``[[v] * m for _ in range(n)]``, ``range(n)``, ``[i for i in range(n)]``."""
-        if self._is_range(data) or self._counted(data):
-            return RegularData(call, "range", "torch.arange", "deterministic", "int64")
-        if isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1:
-            inner = data.args[0].value
-            return (
-                RegularData(call, "range", "torch.arange", "deterministic", "int64") if self._is_range(inner) else None
-            )
+        counted = self._range_of(data)
+        if counted is not None:
+            return RegularData(call, "range", "torch.arange", "deterministic", "int64", data=counted)
         constant = self._repeated(data)
         if constant is None:
             return None
         factory = {0: "torch.zeros", 1: "torch.ones"}.get(constant, "torch.full")  # type: ignore[call-overload]
         dtype = "bool" if isinstance(constant, bool) else "int64" if isinstance(constant, int) else None
-        return RegularData(call, "a list", factory, "deterministic", dtype)
+        return RegularData(call, "a list", factory, "deterministic", dtype, data=data, constant=constant)
+
+    def _range_of(self, data: cst.BaseExpression) -> cst.Call | None:
+        """The range that is counted: ``range(n)``, ``list(range(n))``, ``[i for i in range(n)]``."""
+        if isinstance(data, cst.Call) and self._is_range(data):
+            return data
+        if isinstance(data, cst.ListComp) and self._counted(data):
+            data = data.for_in.iter
+            return data if isinstance(data, cst.Call) else None
+        if isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1:
+            inner = data.args[0].value
+            return inner if isinstance(inner, cst.Call) and self._is_range(inner) else None
+        return None
 
     def _is_range(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.Call) and self._module.qualified(node.func) == "builtins.range"
@@ -229,9 +241,9 @@ class Factories:
             return None
         if not all(self._is_size(arg) for arg in made.args):
             return None
-        content = "random" if verb in ("uniform_", "normal_") else "deterministic"
+        # `torch.rand` fills new memory by `uniform_` itself, with the same generator: the numbers stay.
         moved = self._module.shared(Moves).of(call) is not None
-        return RegularData(call, str(verb), known.FILLS[str(verb)], content, costs=moved)
+        return RegularData(call, str(verb), known.FILLS[str(verb)], "deterministic", costs=moved, data=made)
 
     def _is_size(self, arg: cst.Arg) -> bool:
         """A number that is a size: tensors, arrays and lists are data."""

@@ -78,7 +78,7 @@ class Lifetimes:
     def _used_again(self, binding: Binding, place: cst.CSTNode) -> cst.CSTNode | None:
         loop = self._loop_not_around(binding.node, place)
         for use in self._module.uses(binding):
-            if self._within(use, place) or self._is_neutral(use):
+            if self._within(use, place) or is_neutral(self._module, use):
                 continue
             later = self._module.comes_before(place, use) and not self._module.exclusive(place, use)
             again_in_loop = loop is not None and self._within(use, loop) and self._may_write(use)
@@ -108,16 +108,6 @@ class Lifetimes:
 
     def _within(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         return node is outer or any(around is outer for around in self._module.ancestors(node))
-
-    def _is_neutral(self, use: cst.Name) -> bool:
-        """Reading a shape, or asking for the length or for None, looks at no element."""
-        parent = self._module.parent(use)
-        if isinstance(parent, cst.Attribute):
-            return parent.attr.value in known.SHAPE_ATTRIBUTES
-        if isinstance(parent, cst.Comparison):
-            return all(isinstance(c.operator, (cst.Is, cst.IsNot)) for c in parent.comparisons)
-        call = self._module.parent(parent) if isinstance(parent, cst.Arg) else None
-        return isinstance(call, cst.Call) and self._module.qualified(call.func) in ("builtins.len", "builtins.type")
 
     def _freezes(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
@@ -171,6 +161,17 @@ class Lifetimes:
             return True
         written = self._module.qualified(call.func) in known.WRITING_FUNCTIONS
         return written and any(_is_attribute(arg.value, name) for arg in call.args[:1])
+
+
+def is_neutral(module: SourceModule, use: cst.Name) -> bool:
+    """Reading a shape, or asking for the length or for None, looks at no element."""
+    parent = module.parent(use)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in known.SHAPE_ATTRIBUTES
+    if isinstance(parent, cst.Comparison):
+        return all(isinstance(c.operator, (cst.Is, cst.IsNot)) for c in parent.comparisons)
+    call = module.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and module.qualified(call.func) in ("builtins.len", "builtins.type")
 
 
 def _stores_into(node: cst.AssignTarget | cst.AugAssign, name: str) -> bool:

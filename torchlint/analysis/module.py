@@ -140,12 +140,13 @@ class SourceModule:
     # -- places ----------------------------------------------------------------------------------
 
     @cached_property
-    def _positions(self) -> Positions:
+    def positions(self) -> Positions:
+        """Where every node stands."""
         return Positions(self.tree)
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands."""
-        return self._positions.span(node)
+        return self.positions.span(node)
 
     def line(self, node: cst.CSTNode) -> int:
         """The line on which a node begins."""
@@ -153,7 +154,7 @@ class SourceModule:
 
     def code(self, node: cst.CSTNode) -> str:
         """The source text of a node."""
-        return self._positions.text(node)
+        return self.positions.text(node)
 
     def statement_span(self, node: cst.CSTNode) -> Span:
         """The span of the statement around a node; of a compound statement only the header."""

@@ -14,7 +14,7 @@ from torchlint.analysis.values import Device, Kind
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_WRAPPERS = frozenset({"torch.autograd.Variable"})
+WRAPPERS = frozenset({"torch.autograd.Variable"})
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Moves:
         """``Variable(node)`` has meant ``node`` since torch 0.4."""
         arg = self._module.parent(node)
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
-        return isinstance(call, cst.Call) and self._module.qualified(call.func) in _WRAPPERS
+        return isinstance(call, cst.Call) and self._module.qualified(call.func) in WRAPPERS
 
     def is_move(self, call: cst.Call) -> bool:
         """``x.cuda()``, ``x.to(device)`` or ``x.type_as(y)`` to an accelerator."""

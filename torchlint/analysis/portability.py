@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.cuda_guards import CudaGuards
-from torchlint.analysis.names import Scope
+from torchlint.analysis.dominance import dominates, visible
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
@@ -353,17 +353,34 @@ class Portability:
         names = {a.name.value for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef)}
         return kind if names & {"forward", "training_step", "validation_step"} else f"{kind} elsewhere"
 
-    def device_in_scope(self, node: cst.CSTNode) -> tuple[str, cst.CSTNode] | None:
-        """A name that falls back to the CPU and that the place could use instead."""
-        current: Scope | None = self._module.names.scope_at(node)
-        while current is not None:
-            for name, bindings in current.bindings.items():
-                values = [self._module.evaluator.bound(b) for b in bindings]
-                falls_back = all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values)
-                if falls_back and _is_device_word(name) and self._module.comes_before(bindings[0].node, node):
-                    return name, bindings[0].node
-            current = current.parent
+    def device_in_scope(self, node: cst.CSTNode) -> Binding | None:
+        """The binding of a name that falls back to the CPU, and that the place could use instead."""
+        for name, bindings in visible(self._module, node):
+            if not _is_device_word(name):
+                continue
+            values = [self._module.evaluator.bound(b) for b in bindings]
+            if not all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values):
+                continue
+            for binding in bindings:
+                if binding.kind == "parameter" or dominates(self._module, binding.statement, node):
+                    return binding
         return None
+
+    def asks_only_for_cuda(self, binding: Binding) -> bool:
+        """``"cuda" if torch.cuda.is_available() else "cpu"``, perhaps in ``torch.device``, and nothing else."""
+        scope = self._module.names.scope_at(binding.node)
+        value = binding.value
+        if (
+            isinstance(value, cst.Call)
+            and self._module.qualified(value.func) == "torch.device"
+            and len(value.args) == 1
+        ):
+            value = value.args[0].value
+        if binding.path or not isinstance(value, cst.IfExp) or len(scope.bindings.get(binding.name, ())) != 1:
+            return False
+        test = value.test
+        asked = isinstance(test, cst.Call) and self._module.qualified(test.func) == "torch.cuda.is_available"
+        return asked and literal(value.body) == "cuda" and literal(value.orelse) == "cpu"
 
     def uses_ranks(self) -> bool:
         """Several processes run the file, one for each device."""

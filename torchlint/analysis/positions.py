@@ -6,7 +6,6 @@ out once, only in files with something to report, and only token counts are note
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from itertools import accumulate
 from types import TracebackType
 
@@ -15,6 +14,7 @@ from libcst._nodes.internal import CodegenState
 
 from torchlint.analysis.walk import descendants
 from torchlint.model import Span
+from torchlint.text import Places
 
 
 class _Mark:
@@ -51,6 +51,16 @@ class _Recorder(CodegenState):
     """Collects the tokens of the module, and which of them belong to which node."""
 
     ranges: dict[cst.CSTNode, tuple[int, int]]
+    opened: dict[cst.CSTNode, int]
+    closed: dict[cst.CSTNode, int]
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if node.__class__ is cst.LeftParen:
+            self.opened[node] = len(self.tokens)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        if node.__class__ is cst.RightParen:
+            self.closed[node] = len(self.tokens)
 
     def record_syntactic_position(  # type: ignore[override]
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
@@ -63,26 +73,42 @@ class Positions:
 
     def __init__(self, tree: cst.Module) -> None:
         recorder = _Recorder(tree.default_indent, tree.default_newline)
-        recorder.ranges = {}
+        recorder.ranges, recorder.opened, recorder.closed = {}, {}, {}
         tree._codegen(recorder)
-        self._ranges = recorder.ranges
+        self._ranges, self._opened, self._closed = recorder.ranges, recorder.opened, recorder.closed
         self._offsets = [0, *accumulate(map(len, recorder.tokens))]
         self._text = "".join(recorder.tokens)
-        self._starts = line_starts(self._text)
+        self._places = Places(self._text)
+
+    @property
+    def whole(self) -> str:
+        """The text of the module."""
+        return self._text
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node starts and ends, without surrounding whitespace and parentheses."""
-        start, end = self._range(node)
-        line, column = self._place(start)
-        end_line, end_column = self._place(end)
-        return Span(line, column, end_line, end_column)
+        return self.between(*self.extent(node))
+
+    def between(self, start: int, end: int) -> Span:
+        """The span of a range of characters."""
+        return self._places.span(start, end)
 
     def text(self, node: cst.CSTNode) -> str:
         """The source text of the node."""
-        start, end = self._range(node)
+        start, end = self.extent(node)
         return self._text[start:end]
 
-    def _range(self, node: cst.CSTNode) -> tuple[int, int]:
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of an expression with the parentheses around it."""
+        start, end = self.extent(node)
+        left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
+        if left:
+            start = self._offsets[self._opened[left[0]]]
+        if right:
+            end = self._offsets[self._closed[right[-1]]]
+        return start, end
+
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
         found = self._ranges.get(node)
         if found is None:
@@ -91,14 +117,3 @@ class Positions:
                 return (0, 0)
             found = (min(start for start, _ in below), max(end for _, end in below))
         return self._offsets[found[0]], self._offsets[found[1]]
-
-    def _place(self, offset: int) -> tuple[int, int]:
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
-
-
-def line_starts(text: str) -> list[int]:
-    """Offsets at which lines begin; a line ends with LF, CRLF or CR, as in Python's own tokenizer."""
-    starts = [0]
-    starts += [i + 1 for i, char in enumerate(text) if char == "\n" or (char == "\r" and text[i + 1 : i + 2] != "\n")]
-    return starts

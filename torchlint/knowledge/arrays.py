@@ -14,7 +14,8 @@ class ArrayFact:
 
     ``dtype`` is what it makes without ``dtype=``; ``position`` the positional index of ``dtype``;
     ``fresh`` whether nobody else holds the memory; ``rank`` the number of dimensions where certain;
-    ``unshareable`` whether a tensor cannot share it (read-only memory, negative strides).
+    ``unshareable`` whether a tensor cannot share it (read-only memory, negative strides); ``readonly`` whether
+    the array may be read-only; ``destination`` the positional index of an array that is filled and returned.
     """
 
     dtype: str | None = None
@@ -22,6 +23,8 @@ class ArrayFact:
     fresh: bool = True
     rank: int | None = None
     unshareable: bool = False
+    readonly: bool = False
+    destination: int | None = None
 
 
 def _named(prefix: str, names: str, fact: ArrayFact) -> dict[str, ArrayFact]:
@@ -59,26 +62,24 @@ ARRAYS: dict[str, ArrayFact] = {
     ),
     **_named("numpy", "triu tril diag diagonal", _SHARED),
     **_named("numpy", "flip fliplr flipud rot90 memmap", _UNSHAREABLE),
-    **_named("numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
+    **_named("numpy.fft", "fft ifft fft2 ifft2 rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
+    **_named("numpy.fft", "fftn ifftn", _SHARED),  # without dimensions nothing is computed
     **_named("numpy.linalg", "inv pinv cholesky", ArrayFact()),
     "numpy.random.permutation": ArrayFact(),
     "cv2.imread": ArrayFact("uint8"),
-    **_named(
-        "cv2",
-        "cvtColor resize GaussianBlur warpAffine warpPerspective copyMakeBorder imdecode remap flip",
-        ArrayFact(),
-    ),
-    **_named(
-        "cv2",
-        "dilate erode Canny medianBlur bilateralFilter applyColorMap addWeighted rotate blur",
-        ArrayFact(),
-    ),
-    **_named("imageio", "imread v2.imread v3.imread", ArrayFact()),
-    **_named("skimage.io", "imread", ArrayFact()),
+    **_named("cv2", "cvtColor resize imdecode flip dilate erode medianBlur rotate blur", ArrayFact(destination=2)),
+    **_named("cv2", "applyColorMap", ArrayFact(destination=2)),
+    **_named("cv2", "GaussianBlur warpAffine warpPerspective Canny", ArrayFact(destination=3)),
+    **_named("cv2", "remap bilateralFilter", ArrayFact(destination=4)),
+    "cv2.addWeighted": ArrayFact(destination=5),
+    "cv2.copyMakeBorder": ArrayFact(destination=6),
+    **_named("imageio", "imread v2.imread v3.imread", ArrayFact(readonly=True)),
+    **_named("skimage.io", "imread", ArrayFact(readonly=True)),
     **_named("skimage.transform", "resize rescale rotate warp", ArrayFact()),
-    **_named("skimage.color", "rgb2gray gray2rgb rgb2lab lab2rgb rgb2hsv hsv2rgb", ArrayFact()),
+    **_named("skimage.color", "rgb2lab lab2rgb rgb2hsv hsv2rgb", ArrayFact()),
+    **_named("skimage.color", "rgb2gray gray2rgb", _SHARED),  # some versions hand an image back as it is
     **_named("skimage.util", "img_as_float img_as_float32 img_as_ubyte", _SHARED),
-    **_named("matplotlib.pyplot", "imread", ArrayFact()),
+    **_named("matplotlib.pyplot", "imread", ArrayFact(readonly=True)),
     **_named(
         "scipy.signal",
         "resample lfilter filtfilt convolve medfilt fftconvolve sosfilt",
@@ -91,9 +92,10 @@ ARRAYS: dict[str, ArrayFact] = {
     ),
     **_named("scipy.special", "softmax expit logit", ArrayFact()),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
-    **_named("librosa", "stft istft amplitude_to_db power_to_db resample", ArrayFact()),
+    **_named("librosa", "stft istft amplitude_to_db power_to_db", ArrayFact()),
+    "librosa.resample": _SHARED,  # equal rates leave the signal as it is
     **_named("librosa.filters", "mel", ArrayFact()),
-    **_named("librosa.util", "normalize pad_center fix_length", ArrayFact()),
+    **_named("librosa.util", "normalize pad_center fix_length", _SHARED),
     **_named("tifffile", "imread", ArrayFact()),
 }
 
@@ -140,6 +142,18 @@ ELEMENTWISE = frozenset(
     "cumprod diff gradient "
     "heaviside hypot sort unwrap isin matmul".split()
 )
+# The arrays that an elementwise function takes, where there are more than one; a further one is filled and returned.
+OPERANDS = {
+    **dict.fromkeys(
+        "arctan2 add subtract multiply divide true_divide floor_divide power mod remainder maximum minimum fmax fmin "
+        "logical_and logical_or equal not_equal greater less heaviside hypot isin matmul gradient".split(),
+        2,
+    ),
+    "where": 3,
+    "clip": 3,
+}
+# Functions that may hand out memory of their argument.
+ELEMENTWISE_SHARED = frozenset({"real", "imag"})
 REDUCTIONS = frozenset(
     "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
     "nansum nanmax nanmin "
@@ -147,8 +161,8 @@ REDUCTIONS = frozenset(
 )
 
 # Methods of an ndarray.
-METHODS_FRESH = frozenset("copy flatten repeat clip round cumsum cumprod argsort take choose compress conj dot".split())
-METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap".split())
+METHODS_FRESH = frozenset("copy flatten repeat clip round cumsum cumprod argsort take choose compress dot".split())
+METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap conj".split())
 ATTRIBUTES_VIEW = frozenset({"T", "real", "imag", "flat", "mT"})
 
 DTYPES = frozenset(

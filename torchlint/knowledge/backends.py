@@ -6,6 +6,17 @@ Lightning's Trainer.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What a project wants where determinism and cuDNN's benchmark are both on: nobody else can know."""
+
+    prefer: Literal["reproducible", "fast"] | None = None
+
+
 CUDNN = "torch.backends.cudnn"
 BENCHMARK = f"{CUDNN}.benchmark"
 DETERMINISTIC = f"{CUDNN}.deterministic"

@@ -30,6 +30,7 @@ def document(run: RunResult) -> dict[str, Any]:
             "files": run.files,
             "suppressed": run.suppressed,
             "fixable": fixable(run.findings),
+            "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
         },
     }
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from torchlint.model import Finding, Problem, RuleInfo, RunResult, Safety, Severity
+from torchlint.model import Finding, Problem, Repairs, RuleInfo, RunResult, Safety, Severity
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -99,6 +99,21 @@ def closing(run: RunResult) -> str:
     return f"{verdict}; {plural(len(run.problems), 'problem')}: not everything was checked."
 
 
+def repaired(run: RunResult, done: str = "fixed") -> str:
+    """What ``--fix`` did, in a sentence: ``3 fixed, 2 need --unsafe-fixes, 1 skipped: conflicts.``"""
+    repairs = run.repairs or Repairs()
+    parts = [f"{len(repairs.fixed)} {done}"]
+    parts += [f"{repairs.unsafe} need{'s' if repairs.unsafe == 1 else ''} --unsafe-fixes"] if repairs.unsafe else []
+    parts += [f"{count} skipped: {reason}" for reason, count in repairs.skipped]
+    return f"{', '.join(parts)}."
+
+
+def repairs_by_file(run: RunResult) -> list[str]:
+    """What was fixed where, one line for each file and rule."""
+    counts = Counter((f.path, f.rule, f.name) for f in run.repairs.fixed) if run.repairs else Counter()
+    return [f"Fixed {place(path)}: {n} x {rule} {visible(name)}" for (path, rule, name), n in sorted(counts.items())]
+
+
 def statistics(run: RunResult) -> list[str]:
     """Counts by rule as a table, the most frequent first."""
     counts = Counter((finding.rule, finding.name) for finding in run.findings)
@@ -112,7 +127,8 @@ def tail(run: RunResult, *, quiet: bool, counted: bool) -> list[str]:
     table = statistics(run) if counted else []
     if quiet:
         return table
-    return [*table, *([""] if table else []), closing(run)]
+    done = [repaired(run)] if run.repairs is not None else []
+    return [*table, *([""] if table else []), closing(run), *done]
 
 
 def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:

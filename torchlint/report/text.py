@@ -16,6 +16,7 @@ from torchlint.report.shared import (
     place,
     plural,
     problem_line,
+    repairs_by_file,
     rule_url,
     rules_by_id,
     tail,
@@ -115,11 +116,13 @@ def _problem(line: str, paint: Paint) -> str:
 
 
 def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
-    safe, unsafe = (fixable(run.findings, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
+    counted = run.findings if run.repairs is None else ()
+    safe, unsafe = (fixable(counted, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
     offers = [f"{safe} fixable with --fix"] if safe else []
-    offers += [f"{unsafe} fixable with --unsafe-fixes"] if unsafe else []
+    offers += [f"{unsafe} fixable with --fix --unsafe-fixes"] if unsafe else []
     remarks = [", ".join(offers) + "."] if offers else []
     if options.verbose:
+        remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
     return remarks
 

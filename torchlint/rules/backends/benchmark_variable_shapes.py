@@ -74,11 +74,13 @@ class BenchmarkVariableShapes(Rule):
     name = "benchmark-variable-shapes"
     summary = "cuDNN benchmarks while the shapes of inputs keep changing"
     severity = Severity.INFO
+    fix = "sometimes"
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark",))
     recipe = Recipe("shapes", "run", "distinct input shapes of convolutions, and the time of their first occurrences")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.tuning import Tuning
+        from torchlint.repairs.flags import without_benchmark
 
         for found in self.module.shared(Tuning).varying_shapes():
             reasons = "; ".join(found.kinds)
@@ -90,4 +92,5 @@ class BenchmarkVariableShapes(Rule):
                 "leave `benchmark` off, or give inputs few sizes",
                 evidence=[self.module.evidence(where, text) for where, text in found.here[:5]],
                 severity=Severity.WARNING if len(found.kinds) > 1 else Severity.INFO,
+                fix=without_benchmark(self.module, found.write),
             )

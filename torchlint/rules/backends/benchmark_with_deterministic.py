@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.backends import Preference
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -80,13 +81,16 @@ class BenchmarkWithDeterministic(Rule):
     name = "benchmark-with-deterministic"
     summary = "cuDNN is told to benchmark and to be deterministic at once"
     severity = Severity.WARNING
+    fix = "sometimes"
     # The other switch may stand in another file.
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
+    Options = Preference
     recipe = Recipe("flags", "run", "both flags are True when a convolution runs; algorithms by process, time by flag")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends
         from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC
+        from torchlint.repairs.flags import chosen
 
         backends = self.module.shared(Backends)
         for conflict in backends.conflicts(BENCHMARK, DETERMINISTIC):
@@ -98,10 +102,13 @@ class BenchmarkWithDeterministic(Rule):
                 f"`{here}` is switched on here{backends.through(conflict.later)} while `{other}` is on since {place}: "
                 f"{_CHOOSE}",
                 evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is switched on here")],
+                fix=chosen(self.module, conflict, self.options.prefer),
             )
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
+        from torchlint.repairs.flags import chosen_of_call
 
         if self.module.shared(Backends).sets_both(node):
-            self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}")
+            fix = chosen_of_call(self.module, node, self.options.prefer)
+            self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)

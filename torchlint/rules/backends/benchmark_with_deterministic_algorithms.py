@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.backends import Preference
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -71,10 +72,13 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     name = "benchmark-with-deterministic-algorithms"
     summary = "Deterministic algorithms are demanded while cuDNN or Inductor tunes by trial"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"use_deterministic_algorithms", b"set_deterministic", b"Trainer", b"benchmark", b"max-autotune"),
         (b"torch", b"Trainer"),
     )
+    Options = Preference
+    options_of = "benchmark-with-deterministic"  # one choice for both
     recipe = Recipe("flags", "run", "determinism and benchmark are both on when a convolution runs")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
@@ -96,6 +100,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
 
     def _report(self, conflict: Conflict, consequence: str) -> None:
         from torchlint.analysis.backends import Backends
+        from torchlint.repairs.flags import chosen
 
         backends = self.module.shared(Backends)
         earlier, later = conflict.earlier, conflict.later
@@ -107,6 +112,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             f"{backends.where(earlier)}: {consequence}",
             evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.flag)} is switched on here")],
             severity=Severity.INFO if conflict.soft else Severity.WARNING,
+            fix=chosen(self.module, conflict, self.options.prefer),
         )
 
 

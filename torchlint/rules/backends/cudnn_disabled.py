@@ -65,12 +65,14 @@ class CudnnDisabled(Rule):
     name = "cudnn-disabled"
     summary = "cuDNN is switched off for the whole program"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = ((b"cudnn",), (b"enabled",))
     recipe = Recipe("flags", "run", "convolutions or recurrent layers run without cuDNN; time with it on")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends
         from torchlint.knowledge.backends import ENABLED
+        from torchlint.repairs.flags import with_cudnn
 
         backends = self.module.shared(Backends)
         for write in backends.left(ENABLED, value=False):
@@ -82,4 +84,5 @@ class CudnnDisabled(Rule):
                 "cuDNN is switched off from here on: convolutions and recurrent layers fall back to slower kernels; "
                 "delete the line, or put `with torch.backends.cudnn.flags(enabled=False):` around what needs it",
                 severity=Severity.INFO if hint else Severity.WARNING,
+                fix=with_cudnn(self.module, write),
             )

@@ -60,12 +60,14 @@ class CudnnFlagsImplicitDisable(Rule):
     name = "cudnn-flags-implicit-disable"
     summary = "`cudnn.flags(..)` without `enabled=` switches cuDNN off"
     severity = Severity.ERROR
+    fix = "always"
     triggers = ((b"cudnn",), (b"flags",))
     recipe = Recipe("flags", "finding", "cuDNN is disabled inside the block")
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.calls import argument, is_opaque
         from torchlint.knowledge.backends import FLAGS_CONTEXT
+        from torchlint.repairs.flags import enabled
 
         if self.module.qualified(node.func) != FLAGS_CONTEXT or is_opaque(node):
             return
@@ -74,4 +76,5 @@ class CudnnFlagsImplicitDisable(Rule):
                 node,
                 "`enabled` defaults to False here, so this switches cuDNN off inside the block: add `enabled=True` (or "
                 "`enabled=False`, if that is meant)",
+                fix=enabled(self.module, node),
             )

@@ -80,6 +80,7 @@ class DeadBackendFlag(Rule):
     name = "dead-backend-flag"
     summary = "A statement that is to set a flag of PyTorch does nothing"
     severity = Severity.ERROR
+    fix = "sometimes"
     triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
     recipe = Recipe("flags", "finding", "the flag has the same value before and after the line")
 
@@ -97,13 +98,16 @@ class DeadBackendFlag(Rule):
             self._report(dead)
 
     def _report(self, dead: DeadWrite) -> None:
+        from torchlint.repairs.flags import revived
+
         if dead.since is not None:
             line = self.module.line(dead.since)
             evidence = [self.module.evidence(dead.since, "CUDA is started here")]
             message = f"CUDA has read `{dead.name}` when it was started on line {line}: set it before, or at the shell"
             self.report(dead.node, message, evidence=evidence, severity=Severity.INFO)
         else:
-            self.report(dead.node, _MESSAGES[dead.kind].format(name=dead.name, instead=_instead(dead)))
+            message = _MESSAGES[dead.kind].format(name=dead.name, instead=_instead(dead))
+            self.report(dead.node, message, fix=revived(self.module, dead))
 
 
 _MESSAGES = {

@@ -76,11 +76,13 @@ class FactoryThenMove(Rule):
     name = "factory-then-move"
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = ((b"torch",), (CALL,), (MOVE,))
     recipe = Recipe("copies", "finding", "a fill on the CPU followed by a copy of the same bytes, per step")
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.factories import Factories
+        from torchlint.repairs.factories import at_device
 
         found = self.module.shared(Factories).moved(node)
         if found is None:
@@ -93,6 +95,7 @@ class FactoryThenMove(Rule):
             evidence=evidence,
             severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
             heat=heat,
+            fix=at_device(self.module, found),
         )
 
     def _message(self, found: MovedFactory) -> str:

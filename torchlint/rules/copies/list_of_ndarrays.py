@@ -66,6 +66,7 @@ class ListOfNdarrays(Rule):
     name = "list-of-ndarrays"
     summary = "A list of NumPy arrays is converted to a tensor element by element"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"torch",),
         (b"tensor", b"Tensor"),
@@ -76,6 +77,7 @@ class ListOfNdarrays(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.array_lists import ArrayLists
+        from torchlint.repairs.arrays import stacked_first
 
         found = self.module.shared(ArrayLists).of(node)
         if found is None:
@@ -92,4 +94,5 @@ class ListOfNdarrays(Rule):
             evidence=evidence,
             severity=Severity.INFO if found.single else Severity.WARNING,
             heat=self.module.heat(node),
+            fix=stacked_first(self.module, found),
         )

@@ -72,6 +72,7 @@ class PythonDataFactory(Rule):
     name = "python-data-factory"
     summary = "Regular or random content is made in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"torch",),
         (b"tensor(", b"Tensor(", b"from_numpy(", b"asarray("),
@@ -82,6 +83,7 @@ class PythonDataFactory(Rule):
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
         from torchlint.analysis.factories import Factories
+        from torchlint.repairs.regular import made_by_torch
 
         factories = self.module.shared(Factories)
         found = factories.regular(node) or factories.filled(node)
@@ -93,6 +95,7 @@ class PythonDataFactory(Rule):
             self._message(found),
             severity=Severity.WARNING if found.costs and self.module.every_step(node) else Severity.INFO,
             heat=heat,
+            fix=made_by_torch(self.module, found),
         )
 
     def _message(self, found: RegularData) -> str:

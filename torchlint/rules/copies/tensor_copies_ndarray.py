@@ -75,6 +75,7 @@ class TensorCopiesNdarray(Rule):
     name = "tensor-copies-ndarray"
     summary = "`torch.tensor` copies a NumPy array on the host for nothing"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"torch",),
         (b"tensor", b"Tensor"),
@@ -97,6 +98,7 @@ class TensorCopiesNdarray(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.copies import Copies
+        from torchlint.repairs.arrays import without_copy
 
         copy = Copies(self.module).of(node)
         if copy is None:
@@ -108,6 +110,7 @@ class TensorCopiesNdarray(Rule):
             evidence=self._evidence(copy),
             severity=self._severity(copy, heat),
             heat=heat,
+            fix=without_copy(self.module, copy),
         )
 
     def _severity(self, copy: ArrayCopy, heat: Heat) -> Severity:

@@ -79,11 +79,13 @@ class LoaderNotPinned(Rule):
     name = "loader-not-pinned"
     summary = "A data loader feeds an accelerator from pageable memory"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = ((b"DataLoader",),)
     recipe = Recipe("arguments", "run", "tensors entering `.to` are not pinned; pageable copies and their time")
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.loaders import Loaders
+        from torchlint.repairs.loaders import pinned
 
         loader = self.module.shared(Loaders).unpinned(node)
         if loader is None:
@@ -94,6 +96,7 @@ class LoaderNotPinned(Rule):
             self._message(loader),
             evidence=self._evidence(loader),
             severity=Severity.INFO if hint else Severity.WARNING,
+            fix=pinned(self.module, loader),
         )
 
     def _message(self, loader: UnpinnedLoader) -> str:

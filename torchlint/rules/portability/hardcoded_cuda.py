@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.model import Evidence, Recipe, Severity
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.portability import CudaUse, Portability
     from torchlint.model import Finding
+
+
+@dataclass(frozen=True)
+class PortabilityOptions:
+    """``portable`` says that a run on the CPU is welcome where there is no CUDA, which makes such fixes safe."""
+
+    portable: bool = False
 
 
 class HardcodedCuda(Rule):
@@ -80,8 +88,11 @@ class HardcodedCuda(Rule):
     name = "hardcoded-cuda"
     summary = "CUDA is hard-coded as the device, with no fallback"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = ((b"torch",), (b".cuda", b"'cuda", b'"cuda', b"import cuda", b"torch.cuda"))
     recipe = Recipe("hide-cuda", "finding", "with CUDA hidden, the line raises")
+
+    Options = PortabilityOptions
 
     def __init__(self, module: SourceModule, options: object, sink: Callable[[Finding], None]) -> None:
         super().__init__(module, options, sink)
@@ -103,6 +114,8 @@ class HardcodedCuda(Rule):
         self._judge(self.portability.of_string(node))
 
     def _judge(self, use: CudaUse | None) -> None:
+        from torchlint.repairs.portability import portable
+
         ask = self.portability
         if use is None or not ask.imports_torch():
             return
@@ -115,7 +128,8 @@ class HardcodedCuda(Rule):
             return
         message, evidence = self._message(use, place)
         severity = Severity.INFO if use.overridable else Severity.WARNING
-        self.report(use.node, message, evidence=evidence, severity=severity)
+        fix = portable(self.module, ask, use, place, safe=self.options.portable)
+        self.report(use.node, message, evidence=evidence, severity=severity, fix=fix)
 
     def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
         if use.overridable:
@@ -140,10 +154,9 @@ class HardcodedCuda(Rule):
             return f"{what}: in a Lightning module, use `self.device`", []
         found = self.portability.device_in_scope(use.node)
         if found is not None:
-            name, node = found
-            line = self.module.line(node)
-            message = f"{what}: use `{name}` from line {line}, which falls back to the CPU"
-            return message, [self.module.evidence(node, f"`{name}` falls back to the CPU")]
+            line = self.module.line(found.node)
+            message = f"{what}: use `{found.name}` from line {line}, which falls back to the CPU"
+            return message, [self.module.evidence(found.node, f"`{found.name}` falls back to the CPU")]
         return (
             f"{what}: move to a device that falls back, such as "
             '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'

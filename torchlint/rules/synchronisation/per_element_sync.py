@@ -75,6 +75,7 @@ class PerElementSync(Rule):
     name = "per-element-sync"
     summary = "The host waits for the device once for each parameter, sample or element"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"torch",),
         (b".item(", b".tolist(", b".cpu(", b"'cpu", b'"cpu', b"print(", b"logg", b"wandb", b"add_scalar", _CONVERSION),
@@ -85,6 +86,7 @@ class PerElementSync(Rule):
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
         from torchlint.analysis.syncs import Syncs
+        from torchlint.repairs.transfers import read_once
 
         for found in self.module.shared(Syncs).per_element():
             read, through = found.reads[0], found.through
@@ -98,6 +100,7 @@ class PerElementSync(Rule):
                 evidence=evidence,
                 severity=Severity.INFO if script else Severity.WARNING,
                 heat=heat,
+                fix=read_once(self.module, found),
             )
 
 

@@ -73,6 +73,7 @@ class BlockingTransfer(Rule):
     name = "blocking-transfer"
     summary = "A batch is moved to the device while the host waits"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = ((b"torch",), (MOVE,), (b"oader", b"next(", b"data_iter", b"train_iter", b"prefetcher"))
     recipe = Recipe(
         "synchronisations", "finding", "a blocking copy to the device at the line, per step; time without it"
@@ -80,6 +81,7 @@ class BlockingTransfer(Rule):
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves
         from torchlint.analysis.uploads import Uploads
+        from torchlint.repairs.transfers import asynchronous
 
         for upload in self.module.shared(Uploads).found():
             first = upload.moves[0]
@@ -89,6 +91,7 @@ class BlockingTransfer(Rule):
                 evidence=self._evidence(upload),
                 severity=Severity.INFO if upload.pinned is None else Severity.WARNING,
                 heat=self.module.heat(first),
+                fix=asynchronous(self.module, upload),
             )
 
     def _message(self, upload: Upload) -> str:

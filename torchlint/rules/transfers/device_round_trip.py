@@ -70,6 +70,7 @@ class DeviceRoundTrip(Rule):
     name = "device-round-trip"
     summary = "A value is copied to the host and back to the device for work the device could do"
     severity = Severity.WARNING
+    fix = "sometimes"
     triggers = (
         (b"torch",),
         (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
@@ -79,6 +80,7 @@ class DeviceRoundTrip(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
+        from torchlint.repairs.transfers import stay_on_device
 
         trip = Transfers(self.module).round_trip(node)
         if trip is None:
@@ -91,6 +93,7 @@ class DeviceRoundTrip(Rule):
             evidence=self._evidence(trip),
             severity=Severity.WARNING if hot else Severity.INFO,
             heat=heat,
+            fix=stay_on_device(self.module, trip),
         )
 
     def _message(self, trip: RoundTrip) -> str:

@@ -1,0 +1,47 @@
+"""Dominance: which names can be read at a place, and which statements have certainly run before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.bindings import Binding
+from torchlint.analysis.names import Scope
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+def visible(module: SourceModule, place: cst.CSTNode) -> Iterator[tuple[str, list[Binding]]]:
+    """Every name that can be read at a place, with all its bindings in the scope that it belongs to."""
+    start = module.names.scope_at(place)
+    scope: Scope | None = start
+    seen: set[str] = set()
+    while scope is not None:
+        if scope is start or not scope.is_class:
+            for name, bindings in scope.bindings.items():
+                if name not in seen:
+                    seen.add(name)
+                    yield name, bindings
+        scope = scope.parent
+
+
+def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """A statement has certainly run when a place is reached: it stands before it, in a block around it."""
+    line = statement
+    while not isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+        above = module.parent(line)
+        if above is None:
+            return False
+        line = above
+    block = module.parent(line)
+    if not isinstance(block, (cst.IndentedBlock, cst.Module)):
+        return False
+    inside = any(around is block for around in module.ancestors(place))
+    return inside and module.comes_before(line, place) and not _within(module, place, line)
+
+
+def _within(module: SourceModule, place: cst.CSTNode, line: cst.CSTNode) -> bool:
+    return any(around is line for around in module.ancestors(place))

@@ -1,0 +1,180 @@
+"""A run that repairs: fixes over many files, round by round, then files written or a diff."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchlint.files import NotWritten, rewrite
+from torchlint.fix import ROUNDS, Repaired, offered, repair
+from torchlint.model import Finding, Problem, Repairs, RunResult, Safety
+from torchlint.session import Plan, Progress, Tree, collect
+
+if TYPE_CHECKING:
+    from torchlint.cache import Cache
+
+CONFLICTS, UNWRITTEN, BROKEN = "conflicts", "not written", "would break the file"
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The result of a run that repairs, and the files that it changes: their content before and after."""
+
+    result: RunResult
+    changes: Mapping[str, tuple[bytes, bytes]]
+
+
+@dataclass
+class _Tally:
+    """What was repaired and what was not, by path."""
+
+    fixed: dict[str, list[Finding]] = field(default_factory=dict)
+    refused: dict[str, list[Finding]] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def add(self, path: str, done: Repaired) -> None:
+        """Note what became of a file in one round."""
+        self.fixed.setdefault(path, []).extend(done.fixed)
+        self.refused.setdefault(path, []).extend(done.refused)
+        if done.problem is not None:
+            self.problems[path] = done.problem
+
+
+def fix_files(
+    paths: Sequence[str],
+    what: Plan,
+    allowed: Safety,
+    *,
+    write: bool,
+    jobs: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Fixed:
+    """Repair files as far as ``allowed``. Without ``write`` nothing is written, and the result is as if it were."""
+    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
+    before = dict(tree.contents)
+    tally = _Tally()
+    for _ in range(ROUNDS):
+        changed = _round(tree, allowed, tally)
+        if not changed:
+            break
+        tree.update(changed)
+    changes = {path: (old, new) for path, old in before.items() if (new := tree.contents[path]) != old}
+    unwritten = _write(changes, what.config.root) if write else {}
+    if unwritten:
+        changes = {path: change for path, change in changes.items() if path not in unwritten}
+        tree.update({path: before[path] for path in unwritten})
+    result = _summarised(tree.result(), tally, unwritten, allowed)
+    return Fixed(result, changes)
+
+
+def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
+    """Repair every file that has something to repair; gives those with new content."""
+    changed = {}
+    for path, analysis in tree.analyses.items():
+        known = {(f.rule, f.fingerprint) for f in tally.refused.get(path, ())}
+        open_ones = [f for f in offered(analysis.result.findings, allowed) if (f.rule, f.fingerprint) not in known]
+        if not open_ones or path in tally.problems:
+            continue
+        done = repair(tree.contents[path], analysis.result, lambda data, path=path: tree.lint(path, data), allowed)  # type: ignore[misc]
+        tally.add(path, done)
+        if done.data != tree.contents[path]:
+            changed[path] = done.data
+    return changed
+
+
+def _write(changes: Mapping[str, tuple[bytes, bytes]], root: str) -> dict[str, str]:
+    """Write the files; gives those that could not be, with the reason."""
+    unwritten = {}
+    for path, (old, new) in changes.items():
+        try:
+            rewrite(Path(path), old, new, Path(root))
+        except NotWritten as reason:
+            unwritten[path] = str(reason)
+    return unwritten
+
+
+def _summarised(run: RunResult, tally: _Tally, unwritten: Mapping[str, str], allowed: Safety) -> RunResult:
+    fixed = tuple(f for path, findings in tally.fixed.items() if path not in unwritten for f in findings)
+    skipped = Counter({UNWRITTEN: sum(len(tally.fixed[path]) for path in unwritten)})
+    problems = [Problem(path, reason) for path, reason in unwritten.items()]
+    for path, findings in tally.refused.items():
+        skipped[BROKEN] += len(findings)
+        problems += [_broken(path, finding) for finding in findings]
+    problems += [Problem(path, f"was not fixed: {reason}") for path, reason in tally.problems.items()]
+    refused = {(path, f.rule, f.fingerprint) for path, findings in tally.refused.items() for f in findings}
+    left = [f for f in offered(run.findings, allowed) if f.path not in unwritten]
+    skipped[CONFLICTS] = sum((f.path, f.rule, f.fingerprint) not in refused for f in left)
+    unsafe = sum(f.fix is not None for f in run.findings) - len(offered(run.findings, allowed))
+    repairs = Repairs(fixed, unsafe, tuple((reason, n) for reason, n in sorted(skipped.items()) if n))
+    every = tuple(sorted((*run.problems, *problems), key=lambda problem: problem.sort_key))
+    return replace(run, problems=every, repairs=repairs)
+
+
+def _broken(path: str, finding: Finding) -> Problem:
+    reason = f"the fix of {finding.rule} {finding.name} would break the file and was not made; please report it"
+    return Problem(path, reason, finding.span.line)
+
+
+def fix_text(data: bytes, path: str, what: Plan, allowed: Safety) -> tuple[bytes, RunResult]:
+    """Repair one text, by what it holds alone; gives its bytes afterwards and what is left."""
+    first = what.lint(data, path)
+    done = repair(data, first, lambda changed: what.lint(changed, path), allowed)
+    tally = _Tally()
+    tally.add(path, done)
+    run = collect([done.result], what, files=1)
+    return done.data, _summarised(run, tally, {}, allowed)
+
+
+# -- diffs -----------------------------------------------------------------------------------------
+
+
+def diff(changes: Mapping[str, tuple[bytes, bytes]]) -> bytes:
+    """A unified diff that ``git apply`` and ``patch -p1`` take, in the bytes of the files themselves."""
+    return b"".join(_diff(path, old, new) for path, (old, new) in sorted(changes.items()))
+
+
+def _diff(path: str, old: bytes, new: bytes) -> bytes:
+    from difflib import diff_bytes, unified_diff
+
+    name = _relative(path)
+    before, after = _lines(old), _lines(new)
+    names = (_quoted(b"a/" + name), _quoted(b"b/" + name))
+    return b"".join(_ended(line) for line in diff_bytes(unified_diff, before, after, *names))
+
+
+def _relative(path: str) -> bytes:
+    """The path as it is below the current folder, with forward slashes."""
+    relative = os.path.relpath(path)
+    shown = path if relative.startswith("..") else relative
+    return os.fsencode(shown.replace(os.sep, "/").lstrip("/"))
+
+
+def _quoted(name: bytes) -> bytes:
+    """A name as git writes it: odd characters as octal escapes, a tab after one with spaces."""
+    if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in name):
+        return name + (b"\t" if b" " in name else b"")
+    escaped = b"".join(
+        bytes((byte,)) if 0x20 <= byte < 0x7F and byte not in b'"\\' else b"\\%03o" % byte for byte in name
+    )
+    return b'"' + escaped + b'"'
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """Lines as ``diff`` counts them: LF ends a line, and nothing else does."""
+    return [part + b"\n" for part in data[:-1].split(b"\n")] if data.endswith(b"\n") else _open_lines(data)
+
+
+def _open_lines(data: bytes) -> list[bytes]:
+    if not data:
+        return []
+    *ended, last = data.split(b"\n")
+    return [*(part + b"\n" for part in ended), last]
+
+
+def _ended(line: bytes) -> bytes:
+    return line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
