@@ -17,10 +17,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchlint import registry
+from torchlint import registry, session
 from torchlint.api import lint_source
 from torchlint.config import Config
-from torchlint.model import Finding, Severity
+from torchlint.fixer import fix_text
+from torchlint.model import Finding, Safety, Severity
 from torchlint.rule import Rule
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +29,14 @@ FIXTURES = ROOT / "fixtures"
 _MARK = re.compile(
     r"#\s*(?:(?P<flag>flag)(?P<info>\[info\])?(?::\s*\"(?P<words>[^\"]*)\")?|known (?P<known>miss|false alarm): .+)\s*$"
 )
-_GENERATED = {"cases.fixed.py", "cases.unsafe.py", "run.py"}
+# What becomes of a fixture, by the ending of the file that shows it: safety, and options of rules.
+VARIANTS: dict[str, tuple[Safety, dict[str, dict[str, object]]]] = {
+    "fixed": (Safety.SAFE, {}),
+    "unsafe": (Safety.UNSAFE, {}),
+    "portable": (Safety.SAFE, {"hardcoded-cuda": {"portable": True}}),
+    "reproducible": (Safety.UNSAFE, {"benchmark-with-deterministic": {"prefer": "reproducible"}}),
+    "fast": (Safety.UNSAFE, {"benchmark-with-deterministic": {"prefer": "fast"}}),
+}
 
 
 @dataclass(frozen=True)
@@ -44,10 +52,37 @@ class Mark:
 def folders() -> dict[str, list[Path]]:
     """The fixture files of every rule by name."""
     return {
-        folder.name: sorted(p for p in folder.rglob("*.py") if p.name not in _GENERATED)
+        folder.name: sorted(p for p in folder.rglob("*.py") if p.name != "run.py" and not is_golden(p))
         for folder in sorted(FIXTURES.iterdir())
         if folder.is_dir()
     }
+
+
+def is_golden(path: Path) -> bool:
+    """The file shows what becomes of a fixture."""
+    return path.stem.rpartition(".")[2] in VARIANTS and "." in path.stem
+
+
+def goldens(path: Path) -> dict[Path, bytes]:
+    """What a fixture becomes with its own rule's fixes, by the file that shows it; unchanged ones are left out.
+
+    Options of rules change only what differs without them.
+    """
+    data, found = path.read_bytes(), {}
+    plain = {safety: fixed(data, path, safety, {}) for safety in Safety}
+    for variant, (safety, options) in VARIANTS.items():
+        after = fixed(data, path, safety, options) if options else plain[safety]
+        if after != (plain[safety] if options else data):
+            found[path.with_name(f"{path.stem}.{variant}.py")] = after
+    return found
+
+
+def fixed(data: bytes, path: Path, safety: Safety, options: dict[str, dict[str, object]]) -> bytes:
+    """A fixture after the fixes of its own rule."""
+    config = Config(select=(rule_of(path).id,), root=str(ROOT), rules=options)
+    after, run = fix_text(data, str(path.relative_to(ROOT)), session.plan(config), safety)
+    assert not run.problems, run.problems
+    return after
 
 
 def files() -> list[Path]:

@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.bindings import dotted
-from torchlint.analysis.calls import argument, keyword, positional
+from torchlint.analysis.calls import argument, keyword, literal, positional
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.synchronisation import CALLABLE_WORDS, PARAMETER_METHODS, SHAPES
@@ -103,10 +103,27 @@ def _factory(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
         Kind.TENSOR,
         device,
         dtype=dtype_of(evaluator, dtype) if dtype is not None else None,
+        rank=_factory_rank(evaluator, node, name.rpartition(".")[2]),
         fresh=name not in ("torch.as_tensor", "torch.asarray"),
         origin=node,
         source=name,
     )
+
+
+def _factory_rank(evaluator: Evaluator, node: cst.Call, last: str) -> int | None:
+    """The number of dimensions, where the arguments show it."""
+    if last in known.VECTORS:
+        return 1
+    sizes = [arg.value for arg in node.args if arg.keyword is None]
+    if last == "tensor" and sizes:
+        data = evaluator.value(sizes[0])
+        listed = data.kind in (Kind.LIST, Kind.TUPLE) and bool(data.elements)
+        return 1 if listed and all(e.kind is Kind.SCALAR for e in data.elements or ()) else None
+    if last not in known.SIZED or any(arg.star for arg in node.args):
+        return None
+    if len(sizes) == 1 and isinstance(sizes[0], (cst.Tuple, cst.List)):
+        return len(sizes[0].elements)
+    return len(sizes) if sizes and all(isinstance(literal(size), int) for size in sizes) else None
 
 
 def _device(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
@@ -238,22 +255,46 @@ def surely_tensor(node: cst.CSTNode) -> bool:
 def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
     if name in ("to", "cuda", "cpu"):
         where = moved_to(evaluator, node)
-        dtype = keyword(node, "dtype")
         moved = base if where is None else replace(base, device=where, batch=False)
-        return replace(moved, dtype=dtype_of(evaluator, dtype) if dtype else base.dtype, origin=node, fresh=False)
+        return replace(moved, dtype=_converted(evaluator, base, node, name), origin=node, fresh=False)
     if name in known.HOST_METHODS:
         return _host(base, node, known.HOST_METHODS[name])
     if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
-        element = replace(base, fresh=False, origin=node, elements=None, batch=False)
+        element = replace(base, fresh=False, origin=node, elements=None, batch=False, dtype=None, rank=None)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in known.CASTS:
         return replace(base, dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
+    if name in known.SAME_CONTENT:
+        return replace(base, origin=node, fresh=False)
+    if _flattens(node, name):
+        return replace(base, origin=node, fresh=False, elements=None, rank=1)
     if name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
         other = evaluator.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
     return replace(base, fresh=False, rank=None, origin=node, dtype=None, elements=None)
+
+
+def _flattens(node: cst.Call, name: str) -> bool:
+    """``x.flatten()``, ``x.view(-1)``."""
+    if name in ("flatten", "ravel"):
+        return not node.args
+    return name in ("view", "reshape") and len(node.args) == 1 and literal(node.args[0].value) == -1
+
+
+def _converted(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> str | None:
+    """The dtype after ``.to(..)``: as asked for by keyword or position, or that of another tensor."""
+    if name != "to":
+        return base.dtype
+    asked = keyword(node, "dtype") or positional(node, 1)
+    if asked is not None:
+        return dtype_of(evaluator, asked)
+    target = evaluator.value(argument(node, "device", 0))
+    if target.kind is Kind.DTYPE:
+        return target.literal
+    plain = target.kind in (Kind.DEVICE, Kind.STRING, Kind.SCALAR)
+    return base.dtype if plain else target.dtype if target.kind is Kind.TENSOR else None
 
 
 def _host(base: Value, node: cst.Call, kind: str) -> Value:

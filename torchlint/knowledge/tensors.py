@@ -84,6 +84,11 @@ CASTS = {
     "char": "int8",
     "bool": "bool",
 }
+# Methods that keep content, dtype and shape.
+SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
+# Factories of one dimension, and factories that take the sizes of all dimensions.
+VECTORS = frozenset("arange range linspace logspace randperm hann_window hamming_window".split())
+SIZED = frozenset("zeros ones empty rand randn".split())
 TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
 MODULE_BASES = frozenset(
     {

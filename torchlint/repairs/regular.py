@@ -14,6 +14,7 @@ from torchlint.analysis.integers import Integers, is_shape
 from torchlint.analysis.moves import Moves
 from torchlint.analysis.values import Kind
 from torchlint.analysis.walk import descendants
+from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
@@ -66,6 +67,8 @@ class _Regular:
         made = receiver(self.found.call) if self.found.source.endswith("_") else self.found.call
         assert isinstance(made, cst.Call)
         legacy = self.module.qualified(made.func)
+        if legacy not in LEGACY and legacy not in CONSTRUCTORS:
+            raise Unfixable  # the type is chosen at run time
         arguments = [content.arguments, *self._dtype(content, legacy), *self._kept(made, legacy)]
         factory = module_name(self.module, made, self.found.factory)
         text = f"{factory}({', '.join(filter(None, arguments))}){content.form}"
@@ -306,8 +309,6 @@ class _Regular:
         assert isinstance(self.data, cst.Call)
         sizes = [f"{arg.star}{self.editor.argument(arg.value)}" for arg in self.data.args]
         given = [arg.value for arg in self.found.call.args]
-        if self.module.qualified(self.data.func) not in LEGACY:
-            raise Unfixable  # the type is chosen at run time
         if self.found.source != "fill_":
             if given:
                 raise Unfixable

@@ -1,0 +1,281 @@
+"""Programs that fixes are tried on: for each rule the shapes that are safe to repair, and those that are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+_HEAD = "import numpy as np\nimport torch\n\n\ndef run({}):\n    {}\n"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program, the rule that repairs it, and the values of its inputs to run it with.
+
+    ``differs`` names what an unsafe fix changes in at least one run; ``caveat`` are words of what it says.
+    """
+
+    rule: str
+    text: str
+    inputs: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    caveat: str = ""
+    differs: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.rule} {' '.join(self.text.split()[8:20])}"
+
+
+def body(rule: str, statements: str, **more: Any) -> Program:
+    """A program of one function, with its inputs as parameters."""
+    inputs = more.pop("inputs", {})
+    text = _HEAD.format(", ".join(inputs), statements.replace("\n", "\n    "))
+    return Program(rule, text, inputs, **more)
+
+
+DEVICES = ("cpu", "meta")
+# Arrays by name: dtypes, orders, ranks, a transposed and an empty one. The name is what `make` of the runner knows.
+ARRAYS = (
+    "f16", "f32", "f64", "i8", "i32", "i64", "u8", "bool", "complex", "fortran", "transposed", "scalar", "empty", "nan",
+)  # fmt: skip
+SIZES = (0, 1, 7)
+
+SAFE = [
+    # TL101: one transfer
+    *(
+        body("TL101", statement, inputs={"data": ARRAYS, "device": DEVICES})
+        for statement in (
+            "a = np.array(data)\nreturn torch.tensor(a).to(device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a, dtype=torch.float32).to(device=device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).float().to(device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).double().to(device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).half().to(device, non_blocking=False), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).unsqueeze(0).to(device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).unsqueeze(0).long().to(device), [a]",
+            "a = np.array(data)\nt = torch.tensor(a)\nt = t.to(device)\nreturn t, [a]",
+            "a = np.array(data)\nt = torch.tensor(a)\nreturn t.to(device), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).to(device, torch.float64), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a).to(device, dtype=torch.int32), [a]",
+            "a = np.array(data)\nreturn [torch.tensor(a).to(device) for _ in range(2)], [a]",
+            "a = np.array(data)\nreturn torch.tensor(a.T).permute(*range(a.ndim)).to(device), [a]",
+        )
+    ),
+    # TL101: shared memory of new arrays
+    *(
+        body("TL101", statement, inputs={"data": ARRAYS})
+        for statement in (
+            "return torch.tensor(np.array(data)), [data]",
+            "return torch.tensor(data=np.array(data)), [data]",
+            "a = np.array(data)\nreturn torch.tensor(a)",
+            "a = np.array(data)\nb = a.astype(np.float32)\nreturn torch.tensor(b), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a + a), [a]",
+            "a = np.array(data)\nreturn torch.tensor(np.concatenate([a.reshape(-1), a.reshape(-1)])), [a]",
+            "a = np.array(data)\nreturn torch.tensor(np.stack([a, a])), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a.copy()), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a.flatten()), [a]",
+            "a = np.array(data)\nreturn torch.tensor(np.array(a, dtype=np.float32), dtype=torch.float32), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a.astype(np.int64), dtype=torch.int64), [a]",
+            "a = np.array(data)\nreturn torch.tensor(np.abs(a)).reshape(-1), [a]",
+            "a = np.array(data)\nreturn torch.tensor(a * 2).unsqueeze(0).to('meta', non_blocking=True), [a]",
+        )
+    ),
+    body("TL101", "return torch.tensor(np.random.rand(3, 2))"),
+    body("TL101", "rng = np.random.default_rng(5)\nreturn torch.tensor(rng.normal(size=(3, 2)))"),
+    body("TL101", "return torch.tensor(np.hanning(9))"),
+    # TL102
+    body("TL102", "return torch.tensor([np.zeros(3), np.ones(3)])"),
+    body("TL102", "return torch.tensor([np.zeros((2, 3), dtype=np.float32) for _ in range(4)])"),
+    body("TL102", "return torch.tensor([np.ones(3, dtype=np.int64)] * 1 + [np.ones(3, dtype=np.int64)])", caveat="?"),
+    body("TL102", "return torch.tensor([np.array([1.5, 2.5]), np.array([0.1, -0.0])], dtype=torch.float32)"),
+    body("TL102", "a = np.zeros((2, 2), dtype=np.uint8)\nreturn torch.tensor([a, a]), [a]"),
+    body("TL102", "a = np.linspace(0, 1, 5)\nreturn torch.as_tensor([a, a * 2, np.sin(a)]), [a]"),
+    body("TL102", "a = np.zeros(3, dtype=bool)\nreturn torch.tensor([a, a], device='cpu'), [a]"),
+    body("TL102", "a = np.ones((2, 2), dtype=np.float16)\nreturn torch.tensor([a]), [a]"),
+    # TL103
+    *(
+        body("TL103", f"return {statement}")
+        for statement in (
+            "torch.tensor(np.zeros((3, 2)))",
+            "torch.tensor(np.zeros(3, dtype=np.float32))",
+            "torch.from_numpy(np.ones((2, 3), dtype=np.int64))",
+            "torch.as_tensor(np.ones(4), dtype=torch.float32)",
+            "torch.tensor(np.full((2, 2), 7))",
+            "torch.tensor(np.full((2, 2), 0.1))",
+            "torch.tensor(np.full((2, 2), 0.1), dtype=torch.float32)",
+            "torch.tensor(np.full((2, 2), 0.1, dtype=np.float32))",
+            "torch.tensor(np.full((2,), True))",
+            "torch.tensor(np.full(3, -1, dtype=np.int64))",
+            "torch.tensor(np.eye(3))",
+            "torch.tensor(np.eye(3, 4, dtype=np.float32))",
+            "torch.tensor(np.identity(2), device='cpu')",
+            "torch.tensor(np.arange(5))",
+            "torch.tensor(np.arange(2, 12, 3), dtype=torch.float32)",
+            "torch.tensor(np.arange(12).reshape(3, 4))",
+            "torch.tensor(np.arange(12).reshape((3, -1)).astype(np.float32))",
+            "torch.tensor(np.zeros(3), requires_grad=True)",
+            "torch.tensor([0] * 5)",
+            "torch.tensor([0.0] * 5)",
+            "torch.tensor([True] * 5)",
+            "torch.tensor([1.5] * 3, dtype=torch.float64)",
+            "torch.tensor([[0] * 3 for _ in range(2)])",
+            "torch.tensor([[0.25] * 3 for _ in range(2)])",
+            "torch.tensor([[-1 for _ in range(3)] for _ in range(2)])",
+            "torch.tensor(list(range(6)))",
+            "torch.tensor(range(6))",
+            "torch.tensor([i for i in range(6)])",
+            "torch.LongTensor(range(6))",
+            "torch.LongTensor(list(range(6)))",
+            "torch.FloatTensor([0] * 4)",
+            "torch.FloatTensor(np.zeros((2, 3)))",
+            "torch.FloatTensor(2, 3).fill_(0.5)",
+            "torch.FloatTensor(4).zero_()",
+            "torch.Tensor(4, 2).fill_(1)",
+            "torch.LongTensor(4).fill_(3)",
+            "torch.FloatTensor(4, 2).uniform_()",
+            "torch.FloatTensor(4, 5).normal_()",
+            "torch.DoubleTensor(3).fill_(0.1)",
+        )
+    ),
+    body("TL103", "return torch.tensor(np.zeros((len(rows), 3)))", inputs={"rows": ([1], [1, 2], (1, 2, 3))}),
+    body("TL103", "return torch.tensor([0] * len(rows), dtype=torch.int64)", inputs={"rows": ([], [1, 2])}),
+    body("TL103", "return torch.tensor([0.5] * len(rows))", inputs={"rows": ([], [1, 2])}),
+    body("TL103", "return torch.tensor(np.arange(len(rows)))", inputs={"rows": ([], [1, 2])}),
+    body("TL103", "return torch.tensor(np.eye(n))", inputs={"n": (1, 3, "text", 2.5)}),
+    body("TL103", "n = x.shape[0]\nreturn torch.from_numpy(np.arange(n)), [x]", inputs={"x": ("tensor",)}),
+    # TL104
+    *(
+        body("TL104", f"return {statement}", inputs={"device": DEVICES})
+        for statement in (
+            "torch.zeros(3).to(device)",
+            "torch.zeros(2, 3, dtype=torch.int32).to(device)",
+            "torch.ones((2, 3)).to(device=device)",
+            "torch.ones(3).to(device, torch.float64)",
+            "torch.ones(3).to(device, dtype=torch.bool)",
+            "torch.ones(3, dtype=torch.int64).to(device, torch.float16)",
+            "torch.full((2,), 0.1).to(device)",
+            "torch.full((2,), 7).to(device, non_blocking=True)",
+            "torch.eye(3).to(device).t()",
+            "torch.arange(9).to(device)",
+            "torch.arange(2, 20, 3).to(device)",
+            "torch.arange(9).float().to(device)",
+            "torch.arange(9, dtype=torch.float32).to(device)",
+            "torch.tril_indices(3, 3).to(device)",
+            "torch.zeros(6).view(2, 3).to(device)",
+            "torch.zeros(6).unsqueeze(0).bool().to(device)",
+            "torch.zeros(2, 3).permute(1, 0).to(device)",
+            "torch.ones(3).half().to(device)",
+            "torch.autograd.Variable(torch.zeros(3)).to(device)",
+            "torch.nn.Parameter(torch.zeros(3).to(device))",
+            "[torch.zeros(n).to(device) for n in (1, 2)]",
+            "(lambda n: torch.zeros(n).to(device))(3)",
+        )
+    ),
+    body("TL104", "h = torch.zeros(2, 3)\nh = h.to(device)\nreturn h", inputs={"device": DEVICES}),
+    body("TL104", "h = torch.zeros(2, 3)\nreturn h.to(device)", inputs={"device": DEVICES}),
+    *(
+        body("TL104", f"y = x.to(device)\nreturn {statement}, [x]", inputs={"x": ("tensor", "half"), "device": DEVICES})
+        for statement in (
+            "torch.zeros(3).to(y)",
+            "torch.ones(3).type_as(y)",
+            "torch.zeros(3).to(y.device)",
+            "torch.zeros(2).repeat(3).to(y.device)",
+        )
+    ),
+    # TL201
+    *(
+        body("TL201", f"y = x.to(device){cast}\nreturn torch.tensor(y.item(), device=y.device), [x]",
+             inputs={"x": ("one", "zero-d", "1x1", "gradient", "tensor"), "device": ("cpu",)})
+        for cast in (".float()", ".long()", ".bool()", ".to(torch.float32)", ".float().detach()")
+    ),
+    # TL302
+    *(
+        body("TL302", f"y = x.to(device){form}\nreturn {read}, [x]",
+             inputs={"x": ("tensor", "half", "integers", "none"), "device": ("cpu",)})
+        for form in (".flatten()", ".view(-1)", ".reshape(-1)")
+        for read in (
+            "[v.item() for v in y]",
+            "sum(v.item() for v in y)",
+            "tuple(v.item() for v in y)",
+            "max([v.item() for v in y], default=None)",
+        )
+    ),
+    body("TL302", "y = x.to(device).flatten().double()\nreturn [float(v) for v in y]",
+         inputs={"x": ("tensor", "integers"), "device": ("cpu",)}),
+    # TL507
+    body("TL507", "torch.backends.cudnn.fastest = True\nreturn torch.backends.cudnn.enabled"),
+]  # fmt: skip
+SAFE = [program for program in SAFE if program.caveat != "?"]
+
+UNSAFE = [
+    body("TL101", "a = np.asarray(data)\nreturn torch.tensor(a), [a]", inputs={"data": ("f32",)},
+         caveat="share memory", differs="result after the sources were written to"),
+    body("TL101", "a = np.asarray(data)\nreturn torch.tensor(a[1:]), [a]", inputs={"data": ("f64",)},
+         caveat="share memory", differs="sources after the result was written to"),
+    body("TL101", "a = np.array(data)\nreturn torch.FloatTensor(a.astype(np.float64)).to(device), [a]",
+         inputs={"data": ("f64", "scalar"), "device": ("cpu",)}, caveat="legacy constructor"),
+    body("TL102", "return torch.tensor([np.array(row) for row in rows])",
+         inputs={"rows": ([[1.0], [2.0]], [], [[1], [2.5]])}, caveat="empty list", differs="exception"),
+    body("TL102", "return torch.FloatTensor([np.array(row) for row in rows])",
+         inputs={"rows": ([[1.0], [2.0]], [[1], [2]], [])}, caveat="legacy"),
+    body("TL103", "return torch.tensor(np.random.randn(3, 2))", caveat="other numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.random.rand(3, 2))", caveat="other numbers", differs="numpy generator"),
+    body("TL103", "return torch.tensor(np.random.randint(0, 9, (40,)))", caveat="other numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.random.permutation(40))", caveat="other numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.random.normal(0.0, 1.0, (3, 2)))", caveat="other numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.random.uniform(size=(3, 2)))", caveat="other numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.linspace(-0.3, 0.7, 1001))", caveat="last bits", differs="result"),
+    body("TL103", "return torch.tensor([0] * len(rows))", inputs={"rows": ([], [1])}, caveat="empty list",
+         differs="result"),
+    body("TL103", "return torch.tensor(list(range(n)))", inputs={"n": (3, 0, -1)}, caveat="negative count",
+         differs="exception"),
+    body("TL103", "return torch.tensor(np.zeros(shape))", inputs={"shape": ((2, 3), 3, "shape array")},
+         caveat="ndarray", differs="exception"),
+    body("TL103", "return torch.tensor(np.arange(n))", inputs={"n": (3, 2.5)}, caveat="float arguments",
+         differs="result"),
+    body("TL104", "return torch.randn(3).to(device)", inputs={"device": ("meta",)}, caveat="same seed",
+         differs="torch generator"),
+    body("TL104", "t = torch.zeros(3, requires_grad=True).to(device)\nreturn t", inputs={"device": ("meta",)},
+         caveat="leaf", differs="result"),
+    body("TL104", "return torch.zeros(1, 3).expand(2, 3).to(device, torch.float64)", inputs={"device": ("cpu",)},
+         caveat="share memory", differs="result"),
+    body("TL201", "y = x.to(device)\nreturn torch.tensor(y.item(), device=y.device), [x]",
+         inputs={"x": ("one-half",), "device": ("cpu",)}, caveat="dtype", differs="result"),
+    body("TL201", "y = x.to(device)\nreturn torch.tensor(y.tolist(), device=y.device), [x]",
+         inputs={"x": ("none", "tensor"), "device": ("cpu",)}, caveat="empty tensor", differs="result"),
+    body("TL201", "y = x.to(device)\nreturn y.cpu().flip(0).to(device), [x]",
+         inputs={"x": ("tensor",), "device": ("cpu",)}, caveat="round"),
+    body("TL201", "y = x.to(device)\nreturn y.to('cpu').to('meta'), [x]",
+         inputs={"x": ("tensor",), "device": ("cpu",)}, caveat="stays on the device", differs="result"),
+    body("TL302", "y = x.to(device)\nreturn [v.item() for v in y], [x]",
+         inputs={"x": ("integers", "zero-d", "matrix"), "device": ("cpu",)}, caveat="several numbers",
+         differs="exception"),
+    body("TL302", "model = torch.nn.Linear(3, 2).to(device)\nmodel(torch.rand(5, 3, device=device)).sum().backward()\n"
+         "total = 0.0\nfor p in model.parameters():\n    total += p.grad.norm().item() ** 2\nreturn total",
+         inputs={"device": ("cpu",)}, caveat="rounded", differs="result"),
+    body("TL302", "model = torch.nn.Linear(3, 2).to(device)\nmodel(torch.rand(5, 3, device=device)).sum().backward()\n"
+         "return sum(p.grad.norm().item() ** 2 for p in model.parameters()) ** 0.5",
+         inputs={"device": ("cpu",)}, caveat="rounded", differs="result"),
+    body("TL501", "torch.backends.cudnn.deterministic = True\ntorch.backends.cudnn.benchmark = True\n"
+         "return torch.backends.cudnn.benchmark", caveat="algorithms", differs="result",
+         options={"benchmark-with-deterministic": {"prefer": "reproducible"}}),
+    body("TL501", "torch.backends.cudnn.deterministic = True\ntorch.backends.cudnn.benchmark = True\n"
+         "return torch.backends.cudnn.deterministic", caveat="algorithms", differs="result",
+         options={"benchmark-with-deterministic": {"prefer": "fast"}}),
+    body("TL502", "torch.use_deterministic_algorithms(True)\ntorch.backends.cudnn.benchmark = True\n"
+         "return torch.are_deterministic_algorithms_enabled()", caveat="algorithms", differs="result",
+         options={"benchmark-with-deterministic": {"prefer": "fast"}}),
+    body("TL503", "torch.backends.cudnn.enabled = False\nmodel = torch.nn.Conv2d(3, 4, 3)\n"
+         "return torch.backends.cudnn.enabled", caveat="rounds otherwise", differs="result"),
+    body("TL507", "torch.backends.cudnn.benckmark = True\nreturn torch.backends.cudnn.benchmark",
+         caveat="takes effect", differs="result"),
+    body("TL507", "torch.backends.cudnn.deterministic == True\nreturn torch.backends.cudnn.deterministic",
+         caveat="takes effect", differs="result"),
+    body("TL507", "model = torch.nn.Linear(2, 2)\nmodel.eval\nreturn model.training",
+         caveat="takes effect", differs="result"),
+    body("TL508", "with torch.backends.cudnn.flags(benchmark=True):\n    return torch.backends.cudnn.enabled",
+         caveat="rounds otherwise", differs="result"),
+    body("TL701", "return torch.zeros(3).cuda()", caveat="without CUDA", differs="exception"),
+    body("TL701", "return torch.zeros(3).to('cuda')", caveat="without CUDA", differs="exception"),
+    body("TL701", "device = torch.device('cuda')\nreturn torch.zeros(3, device=device)", caveat="without CUDA",
+         differs="exception"),
+]  # fmt: skip

@@ -1,0 +1,111 @@
+"""Every safe fix keeps what a run can show, bit for bit; every unsafe one changes what its caveat says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+np = pytest.importorskip("numpy")
+
+from tests.behaviour.observe import differences, outcome  # noqa: E402 - both need torch
+from tests.behaviour.programs import SAFE, UNSAFE, Program  # noqa: E402
+from torchlint import session  # noqa: E402
+from torchlint.config import Config  # noqa: E402
+from torchlint.fixer import fix_text  # noqa: E402
+from torchlint.model import Safety  # noqa: E402
+
+
+def _numbers(dtype: str) -> Any:
+    return (np.arange(12).reshape(3, 4) % 7 - 2).astype(dtype)
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "f16": lambda: _numbers("f2"),
+    "f32": lambda: _numbers("f4") / 3,
+    "f64": lambda: _numbers("f8") / 3,
+    "i8": lambda: _numbers("i1"),
+    "i32": lambda: _numbers("i4"),
+    "i64": lambda: _numbers("i8") * 2**40,
+    "u8": lambda: np.arange(6, dtype=np.uint8),
+    "bool": lambda: _numbers("f4") > 0,
+    "complex": lambda: _numbers("c8"),
+    "fortran": lambda: np.asfortranarray(_numbers("f8")),
+    "transposed": lambda: _numbers("f4").reshape(2, 3, 2).transpose(2, 0, 1),
+    "scalar": lambda: np.array(2.5),
+    "empty": lambda: np.zeros((0, 3), dtype=np.float32),
+    "nan": lambda: np.array([np.nan, np.inf, -np.inf, -0.0, 1e300, 1e-320]),
+    "tensor": lambda: torch.arange(4.0) / 3,
+    "half": lambda: (torch.arange(4.0) / 3).half(),
+    "integers": lambda: torch.arange(5),
+    "none": lambda: torch.zeros(0, 3),
+    "one": lambda: torch.tensor([1 / 3]),
+    "one-half": lambda: torch.tensor([1 / 3]).half(),
+    "zero-d": lambda: torch.tensor(1 / 3),
+    "1x1": lambda: torch.tensor([[2.5]]),
+    "gradient": lambda: torch.tensor([1 / 3], requires_grad=True),
+    "matrix": lambda: torch.ones(2, 3),
+    "shape array": lambda: np.array([2, 3]),
+}
+
+
+def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:
+    """Every combination of the inputs, as makers of new objects."""
+    names = list(program.inputs)
+    for values in itertools.product(*program.inputs.values()):
+        yield {
+            name: MAKERS[value] if isinstance(value, str) and value in MAKERS else (lambda value=value: value)
+            for name, value in zip(names, values, strict=True)
+        }
+
+
+def fixed(program: Program, allowed: Safety) -> tuple[str, str]:
+    """The program after the fixes of its rule, and the caveats of these."""
+    plan = session.plan(Config(select=(program.rule,), rules=program.options))
+    data, run = fix_text(program.text.encode(), "program.py", plan, allowed)
+    assert not run.problems
+    assert run.repairs is not None
+    caveats = " ".join(f.fix.caveat or "" for f in run.repairs.fixed if f.fix)
+    return data.decode(), caveats
+
+
+@pytest.fixture(autouse=True)
+def flags_are_put_back() -> Iterator[None]:
+    cudnn = torch.backends.cudnn
+    before = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
+    yield
+    cudnn.enabled, cudnn.benchmark, cudnn.deterministic = before
+    torch.use_deterministic_algorithms(False)
+
+
+def reset() -> None:
+    torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = True, False, False
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("program", SAFE, ids=str)
+def test_a_safe_fix_changes_nothing_that_a_run_shows(program: Program) -> None:
+    after, caveats = fixed(program, Safety.SAFE)
+    assert after != program.text
+    assert caveats.strip() == ""
+    for inputs in combinations(program):
+        found = differences(outcome(program.text, inputs), outcome(after, inputs))
+        assert not found, f"{found} of\n{after}"
+
+
+@pytest.mark.parametrize("program", UNSAFE, ids=str)
+def test_an_unsafe_fix_is_not_made_unasked_and_changes_what_it_says(program: Program) -> None:
+    assert fixed(program, Safety.SAFE)[0] == program.text
+    after, caveats = fixed(program, Safety.UNSAFE)
+    assert after != program.text
+    assert program.caveat in caveats
+    found: set[str] = set()
+    for inputs in combinations(program):
+        before = outcome(program.text, inputs)
+        reset()
+        found |= set(differences(before, outcome(after, inputs)))
+        reset()
+    assert program.differs in found or not program.differs, f"{found} of\n{after}"
