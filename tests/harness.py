@@ -26,6 +26,7 @@ from torchlint.rule import Rule
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
+SHAPES = ROOT / "tests" / "shapes"
 _MARK = re.compile(
     r"#\s*(?:(?P<flag>flag)(?P<info>\[info\])?(?::\s*\"(?P<words>[^\"]*)\")?|known (?P<known>miss|false alarm): .+)\s*$"
 )
@@ -78,8 +79,9 @@ def goldens(path: Path) -> dict[Path, bytes]:
 
 
 def fixed(data: bytes, path: Path, safety: Safety, options: dict[str, dict[str, object]]) -> bytes:
-    """A fixture after the fixes of its own rule."""
-    config = Config(select=(rule_of(path).id,), root=str(ROOT), rules=options)
+    """A fixture after the fixes of its own rule; other files after those of all rules."""
+    select = (rule_of(path).id,) if path.is_relative_to(FIXTURES) else ("ALL",)
+    config = Config(select=select, root=str(ROOT), rules=options)
     after, run = fix_text(data, str(path.relative_to(ROOT)), session.plan(config), safety)
     assert not run.problems, run.problems
     return after

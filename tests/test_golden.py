@@ -14,10 +14,11 @@ from tests import harness
 from torchlint.comments import comments
 from torchlint.model import Safety
 
-FILES = harness.files()
-GOLDEN = sorted(path for path in harness.FIXTURES.rglob("*.py") if harness.is_golden(path))
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(harness.FIXTURES)))
-each_golden = pytest.mark.parametrize("path", GOLDEN, ids=lambda p: str(p.relative_to(harness.FIXTURES)))
+EVERY = sorted([*harness.FIXTURES.rglob("*.py"), *harness.SHAPES.rglob("*.py")])
+GOLDEN = [path for path in EVERY if harness.is_golden(path)]
+FILES = [*harness.files(), *(path for path in EVERY if path.parent == harness.SHAPES and not harness.is_golden(path))]
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(harness.ROOT)))
+each_golden = pytest.mark.parametrize("path", GOLDEN, ids=lambda p: str(p.relative_to(harness.ROOT)))
 
 
 def source_of(golden: Path) -> Path:
@@ -53,7 +54,9 @@ def listed(text: str) -> list[str]:
     return [text[start:end] for start, end in comments(text)]
 
 
-@pytest.mark.parametrize("path", [path for path in GOLDEN if path.stem.endswith(".unsafe")], ids=lambda p: p.parent.name)
+@pytest.mark.parametrize(
+    "path", [path for path in GOLDEN if path.stem.endswith(".unsafe")], ids=lambda p: p.parent.name
+)
 def test_newlines_and_the_end_of_the_file_survive_a_fix(path: Path) -> None:
     source, wanted = source_of(path), path.read_text(encoding="utf-8")
     text = source.read_text(encoding="utf-8")

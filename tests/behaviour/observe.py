@@ -23,14 +23,15 @@ def outcome(program: str, inputs: Mapping[str, Callable[[], Any]], patches: Call
     namespace: dict[str, Any] = {}
     _seed()
     seen: Outcome = {}
-    with warnings.catch_warnings(record=True) as caught, _patched(patches):
+    with warnings.catch_warnings(record=True) as caught, _Patched(patches):
         warnings.simplefilter("always")
         try:
             exec(compile(program, "<program>", "exec"), namespace)
             returned = namespace["run"](**{name: make() for name, make in inputs.items()})
         except Exception as error:
-            return {"exception": (type(error).__name__, str(error))}
-    seen["warnings"] = sorted({str(w.message).partition("\n")[0] for w in caught})
+            return {"exception": type(error).__name__}
+    said = {str(w.message).partition(" (Triggered")[0] for w in caught}
+    seen["warnings"] = sorted(text for text in said if "is extremely slow" not in text)  # which fixes are to end
     result, sources = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, [])
     seen["result"] = described(result)
     seen["torch generator"] = torch.get_rng_state().numpy().tobytes()
@@ -63,7 +64,8 @@ def described(value: Any) -> Any:
 
 
 def _tensor(value: torch.Tensor) -> Any:
-    facts = (str(value.dtype), tuple(value.shape), value.stride(), str(value.device), value.requires_grad, value.is_leaf)
+    strides = value.stride() if value.numel() else ()  # of no elements they say nothing, and come as it happens
+    facts = (str(value.dtype), tuple(value.shape), strides, str(value.device), value.requires_grad, value.is_leaf)
     if value.device.type == "meta":
         return ("tensor", facts)
     content = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
@@ -71,7 +73,9 @@ def _tensor(value: torch.Tensor) -> Any:
 
 
 def _gradients(result: Any) -> Any:
-    tensors = [m for m in _members(result) if isinstance(m, torch.Tensor) and m.requires_grad and m.device.type == "cpu"]
+    tensors = [
+        m for m in _members(result) if isinstance(m, torch.Tensor) and m.requires_grad and m.device.type == "cpu"
+    ]
     for tensor in tensors:
         tensor.sum().backward(retain_graph=True)
     return [described(tensor.grad) if tensor.is_leaf else "no leaf" for tensor in tensors]
@@ -100,9 +104,10 @@ def _seed() -> None:
     torch.manual_seed(3)
     np.random.seed(3)
     random.seed(3)
+    torch.set_warn_always(True)
 
 
-class _patched:
+class _Patched:
     """Replacements that last for one run."""
 
     def __init__(self, patches: Callable[[], Any] | None) -> None:

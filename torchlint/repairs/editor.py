@@ -101,7 +101,18 @@ class Editor:
         """Replace a range of characters. No comment may stand in it."""
         if any(start < last and first < end for first, last in self._comments):
             raise Unfixable
+        return self._edit(start, end, text)
+
+    def _edit(self, start: int, end: int, text: str) -> Edit:
+        if any((start < last and first < end) or first < start < last for first, last in self._quoted):
+            raise Unfixable
         return Edit(self._positions.between(start, end), text)
+
+    @cached_property
+    def _quoted(self) -> list[tuple[int, int]]:
+        """Code that a program prints: ``x.to(device)`` of ``f"{x.to(device)=}"``."""
+        parts = self._module.nodes_of(cst.FormattedStringExpression)
+        return [self._positions.extent(part) for part in parts if part.equal is not None]
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         """Replace an expression, and the parentheses around it."""
@@ -121,7 +132,7 @@ class Editor:
         return (self._insert(self._positions.outer(node)[1], text),)
 
     def _insert(self, offset: int, text: str) -> Edit:
-        return Edit(self._positions.between(offset, offset), text)
+        return self._edit(offset, offset, text)
 
     def take_off(self, call: cst.Call) -> Edit:
         """``x.method(..)`` becomes ``x``."""

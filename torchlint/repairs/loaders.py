@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.calls import argument, bind, is_opaque, keyword, literal
+from torchlint.analysis.calls import argument, bind, is_opaque, literal
 from torchlint.analysis.loaders import UnpinnedLoader
 from torchlint.analysis.values import Device, Kind
 from torchlint.knowledge.loaders import PARAMETERS
@@ -47,7 +47,8 @@ def pinned(module: SourceModule, loader: UnpinnedLoader) -> Fix:
 def _plain_batches(module: SourceModule, loader: UnpinnedLoader) -> bool:
     """Batches are proved to be tensors of the CPU in plain containers, and are moved to CUDA here."""
     call = loader.call
-    if module.qualified(call.func) not in LOADERS or keyword(call, "collate_fn") is not None:
+    collated = bind(call, PARAMETERS).get("collate_fn")
+    if module.qualified(call.func) not in LOADERS or (collated is not None and literal(collated) is not None):
         return False
     if loader.elsewhere or not loader.moves:
         return False
@@ -64,9 +65,16 @@ def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
     name = module.qualified(made.func) or ""
     if name == "torch.utils.data.TensorDataset":
         return all(_on_cpu(module, arg.value) for arg in made.args)
-    if not name.startswith("torchvision.datasets."):
+    if not name.startswith("torchvision.datasets.") or not made.args:
         return False
-    return all(_plain_transform(module, arg.value) for arg in made.args)
+    return all(_plain_transform(module, arg.value) for arg in made.args if not _is_place(arg, made))
+
+
+def _is_place(arg: cst.Arg, made: cst.Call) -> bool:
+    """Where the files are, and which of them: nothing that makes anything of them."""
+    if arg.keyword is None:
+        return arg is made.args[0]
+    return arg.keyword.value in ("root", "train", "split", "download", "year", "image_set")
 
 
 def _on_cpu(module: SourceModule, node: cst.BaseExpression) -> bool:

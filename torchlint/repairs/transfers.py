@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
-from torchlint.analysis.calls import is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.calls import bind, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.lifetime import is_neutral
 from torchlint.analysis.syncs import ElementReads, Read
@@ -16,6 +16,7 @@ from torchlint.analysis.transfers import RoundTrip
 from torchlint.analysis.uploads import Upload, Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
+from torchlint.knowledge.loaders import PARAMETERS
 from torchlint.knowledge.tensors import LOADERS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
@@ -121,7 +122,11 @@ def _from_torch(module: SourceModule, loop: cst.For) -> bool:
     made = module.shared(Uploads).loader(loop.iter)
     if made is None or module.qualified(made.func) not in LOADERS or is_opaque(made):
         return False
-    return keyword(made, "collate_fn") is None and literal(keyword(made, "batch_size")) is not None
+    given = bind(made, PARAMETERS)
+    collated = given.get("collate_fn")
+    plain = collated is None or literal(collated) is None
+    batched = "batch_size" not in given or literal(given.get("batch_size")) is not None
+    return plain and batched  # without batches the dataset's own tensors come
 
 
 def _only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:

@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+# Licence: a line that stays first.
+"""A module whose imports lack `torch` itself."""
+
+from __future__ import annotations
+
+import os
+from torch.utils.data import DataLoader  # the loader
+from torchvision import datasets, transforms
+
+ROOT = os.getcwd()
+
+
+def train(model):
+    loader = DataLoader(datasets.MNIST(ROOT, transform=transforms.ToTensor()), num_workers=2)
+    for x, y in loader:
+        model(x.cuda(), y.cuda())
+
+
+def train_again(model):
+    loader = DataLoader(datasets.MNIST("other", transform=transforms.ToTensor()), num_workers=2)
+    for x, y in loader:
+        model(x.cuda(), y.cuda())

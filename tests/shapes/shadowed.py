@@ -1,0 +1,20 @@
+"""Names that an inserted line must not shadow."""
+
+from torch.utils.data import DataLoader
+import torch as th
+from torchvision import datasets, transforms
+
+torch = "a name of its own"
+
+
+def train(model, device):
+    loader = DataLoader(datasets.MNIST("data", transform=transforms.ToTensor()), num_workers=2)
+    for x, y in loader:
+        model(x.cuda(), y.cuda())
+    return torch, device
+
+
+class Net(th.nn.Module):
+    def forward(self, x):
+        mask = th.zeros(x.size(0), 3).cuda()
+        return self.layer(x) * mask

@@ -1,0 +1,182 @@
+"""The machinery of fixes: what is applied together, what is refused, and that nothing is half done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from torchlint.config import Config
+from torchlint.fix import applied, compatible, compiles, offered, repair
+from torchlint.fixer import CONFLICTS, fix_text
+from torchlint.model import Edit, FileResult, Finding, Fix, Problem, Safety, Severity, Span
+from torchlint.session import Plan, plan
+
+TEXT = "alpha = 1\nbeta = 2\n"
+
+
+def finding(*edits: tuple[int, int, int, str], rule: str = "TL999", safety: Safety = Safety.SAFE) -> Finding:
+    """A finding whose fix replaces columns of lines: ``(line, first, last, text)``."""
+    made = tuple(Edit(Span(line, first, line, last), text) for line, first, last, text in edits)
+    fix = Fix("mend", safety, made, None if safety is Safety.SAFE else "something")
+    place = made[0].span if made else Span(1, 1, 1, 2)
+    return Finding(rule, "odd", "lint", Severity.WARNING, "x.py", place, "odd", fix=fix, fingerprint=f"{made}")
+
+
+def after(*findings: Finding) -> str:
+    return applied(TEXT, compatible(TEXT, findings))
+
+
+def test_edits_that_do_not_touch_are_made_together() -> None:
+    assert after(finding((1, 1, 6, "a")), finding((2, 1, 5, "b"))) == "a = 1\nb = 2\n"
+
+
+def test_of_two_that_overlap_the_first_wins() -> None:
+    assert after(finding((1, 1, 6, "a")), finding((1, 3, 10, "??"))) == "a = 1\nbeta = 2\n"
+    assert after(finding((1, 3, 3, "!"), (2, 1, 5, "b")), finding((1, 1, 6, "a"))) == "al!pha = 1\nb = 2\n"
+
+
+def test_a_fix_is_made_wholly_or_not_at_all() -> None:
+    both = finding((1, 1, 6, "a"), (2, 1, 5, "b"))
+    assert after(finding((2, 1, 5, "c")), both) == "alpha = 1\nc = 2\n"
+
+
+def test_what_two_fixes_insert_alike_is_inserted_once() -> None:
+    one, other = finding((1, 1, 1, "import x; "), (1, 9, 10, "3")), finding((1, 1, 1, "import x; "), (2, 8, 9, "4"))
+    assert after(one, other) == "import x; alpha = 3\nbeta = 4\n"
+
+
+def test_two_different_texts_at_one_place_conflict() -> None:
+    assert after(finding((1, 1, 1, "x")), finding((1, 1, 1, "y"))) == "xalpha = 1\nbeta = 2\n"
+
+
+def test_edits_that_only_meet_do_not_conflict() -> None:
+    assert after(finding((1, 1, 6, "a")), finding((1, 6, 7, "")), finding((1, 10, 10, "0"))) == "a= 10\nbeta = 2\n"
+
+
+def test_unsafe_fixes_have_to_be_asked_for() -> None:
+    safe, unsafe = finding((1, 1, 2, "")), finding((2, 1, 2, ""), safety=Safety.UNSAFE)
+    assert offered([safe, unsafe], Safety.SAFE) == [safe]
+    assert offered([safe, unsafe], Safety.UNSAFE) == [safe, unsafe]
+
+
+def linter(offers: dict[str, list[Finding]], problem: str = "") -> Callable[[bytes], FileResult]:
+    """A linter that offers these fixes for these texts, and fails at the text ``problem``."""
+
+    def lint(data: bytes) -> FileResult:
+        text = data.decode()
+        failed = (Problem("x.py", "internal error"),) if problem and text == problem else ()
+        return FileResult("x.py", tuple(offers.get(text, ())), failed)
+
+    return lint
+
+
+def test_a_fix_whose_result_does_not_parse_is_refused_and_the_others_are_made() -> None:
+    bad, good = finding((1, 9, 10, "("), rule="TL998"), finding((2, 8, 9, "3"))
+    lint = linter({TEXT: [bad, good]})
+    done = repair(TEXT.encode(), lint(TEXT.encode()), lint, Safety.SAFE)
+    assert done.data == b"alpha = 1\nbeta = 3\n"
+    assert done.refused == (bad,)
+    assert done.fixed == (good,)
+
+
+def test_a_repeated_keyword_is_no_program() -> None:
+    text = "f(a=1)\n"
+    bad = finding((1, 6, 6, ", a=2"))
+    lint = linter({text: [bad]})
+    done = repair(text.encode(), lint(text.encode()), lint, Safety.SAFE)
+    assert (done.data, done.refused) == (text.encode(), (bad,))
+
+
+def test_a_fix_that_brings_a_new_error_is_refused() -> None:
+    changed = "alpha = 3\nbeta = 2\n"
+    error = Finding("TL507", "dead", "backends", Severity.ERROR, "x.py", Span(1, 1, 1, 2), "dead")
+    bad = finding((1, 9, 10, "3"))
+    lint = linter({TEXT: [bad], changed: [error]})
+    assert repair(TEXT.encode(), lint(TEXT.encode()), lint, Safety.SAFE).refused == (bad,)
+
+
+def test_a_fix_after_which_linting_fails_is_refused() -> None:
+    bad = finding((1, 9, 10, "3"))
+    lint = linter({TEXT: [bad]}, problem="alpha = 3\nbeta = 2\n")
+    assert repair(TEXT.encode(), lint(TEXT.encode()), lint, Safety.SAFE).data == TEXT.encode()
+
+
+def test_a_fix_that_never_ends_is_stopped() -> None:
+    def lint(_: bytes) -> FileResult:
+        return FileResult("x.py", (finding((1, 10, 10, "0")),))
+
+    done = repair(TEXT.encode(), lint(TEXT.encode()), lint, Safety.SAFE)
+    assert len(done.fixed) == 10
+    assert done.data.decode().startswith("alpha = 10000000000\n")
+
+
+def test_compiling_runs_nothing_and_survives_deep_nesting() -> None:
+    assert compiles("raise SystemExit\n")
+    assert not compiles("f(a=1, a=2)\n")
+    assert not compiles("(" * 10_000 + ")" * 10_000)
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+MOVED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device){}\n"
+MADE = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device){}\n"
+
+
+def everything(**options: object) -> Plan:
+    return plan(Config(**options))  # type: ignore[arg-type]
+
+
+def fixed(data: bytes, allowed: Safety = Safety.SAFE) -> bytes:
+    return fix_text(data, "x.py", everything(), allowed)[0]
+
+
+def test_a_file_with_newlines_of_old_is_left_alone() -> None:
+    data = MOVED.format("").replace("\n", "\r").encode()
+    assert fixed(data) == data
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252"])
+def test_encoding_mark_and_newlines_stay(newline: str, encoding: str) -> None:
+    cookie = f"# -*- coding: {encoding} -*-\n" if not encoding.startswith("utf-8") else ""
+    before, wanted = (cookie + text.format("  # größer") for text in (MOVED, MADE))
+    data = before.replace("\n", newline).encode(encoding)
+    assert fixed(data) == wanted.replace("\n", newline).encode(encoding)
+
+
+def test_the_last_newline_stays_missing_and_odd_lines_stay() -> None:
+    odd = "\x0c\nx = 1 \t \n"
+    assert fixed((odd + MOVED.format("")).rstrip("\n").encode()) == (odd + MADE.format("")).rstrip("\n").encode()
+
+
+def test_a_file_whose_bytes_would_not_come_back_is_left_and_said_so() -> None:
+    # Windows' Japanese encoding has two codes for this character, of which Python writes the other one.
+    data = b"# -*- coding: cp932 -*-\nx = '\x87\x90'\n" + MOVED.format("").encode()
+    after_all, run = fix_text(data, "x.py", everything(), Safety.SAFE)
+    assert after_all == data
+    assert "writes the same text in other bytes" in run.problems[0].message
+
+
+def test_a_broken_file_is_left_alone() -> None:
+    data = b"import torch\nx = torch.zeros(3).to('cuda'\n"
+    after_all, run = fix_text(data, "x.py", everything(), Safety.UNSAFE)
+    assert after_all == data
+    assert [f.rule for f in run.findings] == ["TL000"]
+
+
+def test_nested_fixes_are_made_in_several_rounds_and_counted() -> None:
+    data = b"import torch\ndef f(d):\n    return torch.zeros(int(torch.ones(1).to(d.device))).to(d.device)\n"
+    done, run = fix_text(data, "x.py", everything(), Safety.SAFE)
+    assert b"torch.zeros(int(torch.ones(1, device=d.device)), device=d.device)" in done
+    assert run.repairs is not None
+    assert len(run.repairs.fixed) == 2
+    assert CONFLICTS not in dict(run.repairs.skipped)
+
+
+def test_what_needs_unsafe_fixes_is_counted() -> None:
+    _, run = fix_text(
+        b"import torch\ndef f(d):\n    return torch.randn(3).to(d.device)\n", "x.py", everything(), Safety.SAFE
+    )
+    assert run.repairs is not None
+    assert (len(run.repairs.fixed), run.repairs.unsafe, run.repairs.skipped) == (0, 1, ())
