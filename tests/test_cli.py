@@ -127,7 +127,12 @@ def test_json_is_the_documented_document(capsys: pytest.CaptureFixture[str]) -> 
     document = json.loads(capsys.readouterr().out)
     assert (document["schema"], document["torchlint"]) == (1, __version__)
     (finding,) = document["findings"]
-    assert (finding["rule"], finding["line"], finding["column"], finding["fix"]) == ("TL201", 3, 12, None)
+    assert (finding["rule"], finding["line"], finding["column"]) == ("TL201", 3, 12)
+    edits = [
+        {"line": 3, "column": column, "end_line": 3, "end_column": end, "text": ""}
+        for column, end in ((13, 19), (31, 42))
+    ]
+    assert (finding["fix"]["safety"], finding["fix"]["edits"]) == ("unsafe", edits)
     assert document["errors"] == []
 
 

@@ -41,9 +41,9 @@ class Project:
         (self.path / name).write_text(text, encoding="utf-8")
         _git(self.path, "add", name)
 
-    def commit_hook(self) -> subprocess.CompletedProcess[str]:
+    def commit_hook(self, hook: str = "torchlint") -> subprocess.CompletedProcess[str]:
         """What a commit would run."""
-        command = [sys.executable, "-m", "pre_commit", "run", "--color", "never", "torchlint"]
+        command = [sys.executable, "-m", "pre_commit", "run", "--color", "never", hook]
         return subprocess.run(
             command, cwd=self.path, env=dict(self.environment), capture_output=True, text=True, check=False
         )
@@ -94,6 +94,7 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Hook:
 def project(hook: Hook, tmp_path: Path) -> Project:
     _git(tmp_path, "init", "--quiet")
     configuration = f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n  - id: torchlint\n"
+    configuration += "  - id: torchlint-fix\n"
     project = Project(tmp_path, hook.environment)
     project.stage(".pre-commit-config.yaml", configuration)
     return project
@@ -136,3 +137,22 @@ def test_a_commit_of_a_file_that_does_not_parse_fails(project: Project) -> None:
     done = project.commit_hook()
     assert done.returncode == 1, done.stdout + done.stderr
     assert "syntax-error" in done.stdout
+
+
+def test_the_fixing_hook_repairs_a_commit_and_passes_the_next_time(project: Project) -> None:
+    project.stage("model.py", CLEAN)
+    project.stage("train.py", "import torch\n\n\ndef zeros(device):\n    return torch.zeros(3).to(device)\n")
+    done = project.commit_hook("torchlint-fix")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "files were modified by this hook" in done.stdout
+    assert "torch.zeros(3, device=device)" in (project.path / "train.py").read_text(encoding="utf-8")
+    _git(project.path, "add", "train.py")
+    assert project.commit_hook("torchlint-fix").returncode == 0
+
+
+def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
+    project.stage("train.py", "import torch\n\n\ndef load(model):\n    return model.cuda()\n")
+    done = project.commit_hook("torchlint-fix")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "TL701 hardcoded-cuda" in done.stdout
+    assert "files were modified" not in done.stdout

@@ -138,7 +138,7 @@ def test_a_notebook_finding_names_its_cell_and_shows_no_line_of_the_file() -> No
 def test_a_fix_is_announced_with_its_safety_and_its_caveat() -> None:
     output = rendered("text", run_of(FIXED))
     assert "= fix (unsafe): Use `torch.from_numpy`\n  = caveat: aliases\n" in output
-    assert "1 fixable with --unsafe-fixes." in output
+    assert "1 fixable with --fix --unsafe-fixes." in output
 
 
 def test_verbose_text_links_to_the_rule_and_counts_cached_files() -> None:
@@ -323,7 +323,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
             }
         ],
         "errors": [{"path": "gone.py", "line": 3, "message": "cannot be read: No such file"}],
-        "summary": {"error": 0, "warning": 1, "info": 0, "files": 12, "suppressed": 2, "fixable": 1},
+        "summary": {"error": 0, "warning": 1, "info": 0, "files": 12, "suppressed": 2, "fixable": 1, "fixed": 0},
     }
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Finding", "__version__", "lint_paths", "lint_source"]
+__all__ = ["Finding", "__version__", "fix_source", "lint_paths", "lint_source"]
 
 if TYPE_CHECKING:
-    from torchlint.api import lint_paths, lint_source
+    from torchlint.api import fix_source, lint_paths, lint_source
     from torchlint.model import Finding
 
 
@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
         from torchlint.model import Finding
 
         return Finding
-    if name in ("lint_paths", "lint_source"):
+    if name in ("fix_source", "lint_paths", "lint_source"):
         import torchlint.api
 
         return getattr(torchlint.api, name)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from torchlint import discover, session
 from torchlint.config import Config
-from torchlint.model import FileResult, RunResult
+from torchlint.fixer import fix_text
+from torchlint.model import FileResult, RunResult, Safety
 
 
 def lint_source(source: str | bytes, path: str = "<string>", config: Config | None = None) -> FileResult:
@@ -19,6 +20,19 @@ def lint_source(source: str | bytes, path: str = "<string>", config: Config | No
     """
     data = source.encode() if isinstance(source, str) else source
     return session.plan(config or Config()).lint(data, path)
+
+
+def fix_source(
+    source: str | bytes, path: str = "<string>", config: Config | None = None, *, unsafe: bool = False
+) -> bytes:
+    """The source text after its fixes, in the encoding it came in; reads and writes no file.
+
+    Only safe fixes are made unless ``unsafe``. What cannot be read as Python comes back as it is. Raises as
+    :func:`lint_source` does.
+    """
+    data = source.encode() if isinstance(source, str) else source
+    allowed = Safety.UNSAFE if unsafe else Safety.SAFE
+    return fix_text(data, path, session.plan(config or Config()), allowed)[0]
 
 
 def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = None, *, jobs: int = 1) -> RunResult:

@@ -28,11 +28,11 @@ def page(info: RuleInfo) -> str:
 
 def table(infos: Iterable[RuleInfo]) -> str:
     """The table of all rules, in Markdown."""
-    rows = ["| rule | name | finds | severity |", "| --- | --- | --- | --- |"]
+    rows = ["| rule | name | finds | severity | fix |", "| --- | --- | --- | --- | --- |"]
     for info in infos:
         severity = info.severity.value if info.default else f"{info.severity.value}, off by default"
         link = f"[{info.name}]({PAGES.as_posix()}/{info.name}.md)"
-        rows.append(f"| {info.id} | {link} | {info.summary} | {severity} |")
+        rows.append(f"| {info.id} | {link} | {info.summary} | {severity} | {info.fix} |")
     return "\n".join(rows) + "\n"
 
 

@@ -107,3 +107,7 @@ def read_elsewhere():
 
 def printed_code(device):
     return f"{torch.zeros(3).to(device)=}"
+
+
+def default_dtype_of_a_legacy_constructor(rows):
+    return torch.Tensor(list(range(6))), torch.Tensor([7] * 6), torch.Tensor(np.arange(6)), torch.Tensor(np.full(2, 7))

@@ -175,9 +175,11 @@ class Editor:
         """The indentation of an argument that begins its line and does not share its end with the parenthesis."""
         start = self._argument_start(last)
         before = self.text[self._line_start(start) : start]
-        if before.strip() or self._line_end(end) > close:
+        comma = self._after_trivia(end)
+        line = self._line_end(comma if comma < close else end)
+        if before.strip() or line > close or self.text[line - 1] == "\\":
             return None
-        return None if self.text[: self._line_end(end)].endswith("\\") else before
+        return before
 
     def _on_own_line(self, end: int, close: int, line: str) -> tuple[Edit, ...]:
         comma = self._after_trivia(end)

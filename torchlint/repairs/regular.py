@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _KEPT = ("dtype", "device", "requires_grad", "pin_memory")
+# Factories whose dtype follows from their arguments.
+_COUNTING = frozenset({"torch.arange", "torch.randint", "torch.randperm"})
 _RANDOM = "torch's generator draws other numbers than NumPy's, and other seeds control it"
 _ROUNDED = "the last bits of the content may differ"
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count raises no error"
@@ -86,11 +88,17 @@ class _Regular:
         if legacy in LEGACY:
             name = LEGACY_DTYPES[str(legacy).rpartition(".")[2].removesuffix("Tensor")]
             if str(legacy).rpartition(".")[2] == "Tensor":
-                return []  # the default dtype
+                return self._default_dtype()
             return [f"dtype={module_name(self.module, self.found.call, f'torch.{name}')}"]
         if content.dtype is None:
             return []
         return [f"dtype={module_name(self.module, self.found.call, f'torch.{content.dtype}')}"]
+
+    def _default_dtype(self) -> list[str]:
+        """``torch.Tensor`` has the default dtype, as have factories that are not given whole numbers."""
+        if self.found.factory in _COUNTING or (self.found.factory == "torch.full" and self.found.source != "fill_"):
+            raise Unfixable
+        return []
 
     def _kept(self, made: cst.Call, legacy: str | None) -> list[str]:
         """The other keywords of the constructor; the device of ``torch.cuda.FloatTensor``."""

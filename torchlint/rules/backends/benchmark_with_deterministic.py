@@ -64,8 +64,10 @@ class BenchmarkWithDeterministic(Rule):
     linted in the same run; one file alone shows only what it holds.
 
     ## Fix safety
-    No fix is offered: only the author knows which of the two was wanted. Both alternatives change which
-    algorithms run, and with them the last bits of results.
+    Only the author knows which of the two was wanted, so a fix is offered where the configuration says so:
+    `rules.benchmark-with-deterministic.prefer = "reproducible"` sets `benchmark` to False, `"fast"` takes
+    `deterministic` away. The setting counts for `TL502` as well. Both fixes are unsafe: other algorithms run, and
+    with them speed and the last bits of results change. Nothing is offered for a write in another file.
 
     ## Confirmed by
     Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs

@@ -58,7 +58,8 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     exclude each other, and where a later write takes one of the two back.
 
     ## Fix safety
-    No fix is offered: only the author knows which of the two was wanted, and both change the algorithms.
+    Offered only with the setting of `TL501` (`rules.benchmark-with-deterministic.prefer`): `"reproducible"` sets
+    `benchmark` to False, `"fast"` deletes the demand for determinism. Both are unsafe: other algorithms run.
 
     ## Confirmed by
     Both switches are on when convolutions run.

@@ -51,8 +51,8 @@ class CudnnDisabled(Rule):
     recurrent layers.
 
     ## Fix safety
-    No fix is offered: deleting the line changes the kernels, and with them the last bits of results, and a fault
-    that it worked around may come back.
+    Unsafe: the line is deleted. That changes the kernels, and with them the last bits of results, and a fault that
+    the line worked around may come back.
 
     ## Confirmed by
     With the switch on, the run is faster and its results are finite.

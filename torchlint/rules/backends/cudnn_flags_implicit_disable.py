@@ -47,7 +47,7 @@ class CudnnFlagsImplicitDisable(Rule):
     Where cuDNN is meant to be off, write `enabled=False`. Calls with `**kwargs` are not judged.
 
     ## Fix safety
-    No fix is offered: `enabled=True` changes the kernels that run inside, which is what the line was written for.
+    Unsafe: `enabled=True` is added. It changes the kernels that run inside, which is what the line was written for.
 
     ## Confirmed by
     `torch.backends.cudnn.enabled` is False inside the block.

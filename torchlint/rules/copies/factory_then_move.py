@@ -60,9 +60,14 @@ class FactoryThenMove(Rule):
     every step the rule speaks at `info`.
 
     ## Fix safety
-    No fix is offered yet. Constant content is the same with `device=`. Random content is not: CPU and CUDA
-    generators draw different numbers from one seed. With `requires_grad=True` the moved tensor is no leaf, so its
-    gradient goes to the tensor on the CPU; the one made with `device=` is a leaf.
+    Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole
+    numbers, also with a dtype written out for `.to(device, dtype)` and `.type_as(x)`. Through a variable only in one
+    block, where the device is the same at both places and nobody sees the tensor in between.
+
+    Unsafe, with the reason named: random content (the device's generator draws other numbers, and the CPU's none),
+    `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
+    of its own; the moved one hands it on to the one on the CPU), and `expand` on the way (the elements then share
+    memory). No fix where something is computed in between, or where two conversions follow each other.
 
     ## Confirmed by
     A fill on the CPU is followed by a copy to the device of the same bytes, every step.

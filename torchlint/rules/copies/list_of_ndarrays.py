@@ -43,7 +43,7 @@ class ListOfNdarrays(Rule):
 
 
     def batch(paths):
-        return torch.from_numpy(np.stack([np.load(path) for path in paths]))
+        return torch.as_tensor(np.array([np.load(path) for path in paths]))
     ```
 
     ## When to leave it
@@ -51,8 +51,10 @@ class ListOfNdarrays(Rule):
     unknown. A list with one array is `info`.
 
     ## Fix safety
-    No fix is offered yet. `np.stack` gives the same tensor where all arrays share one dtype and the list is not
-    empty; lists of mixed dtypes are promoted differently by the two libraries.
+    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if NumPy has a name in the file. Safe where the
+    list is proved to have members, all of one dtype and one shape. Otherwise unsafe: an empty list and members of
+    several dtypes are converted differently by the two libraries. Legacy constructors (`torch.FloatTensor(arrays)`)
+    become `torch.as_tensor(.., dtype=..)`, which is unsafe.
 
     ## Confirmed by
     The argument is a list of ndarrays, and the call takes a measurable part of the step.
@@ -87,7 +89,7 @@ class ListOfNdarrays(Rule):
         if found.single:
             advice = "write `torch.as_tensor(array)[None]`"
         else:
-            advice = "put the arrays together first, with `torch.from_numpy(np.stack(..))`"
+            advice = "put the arrays together first, with `torch.as_tensor(np.array(..))`"
         self.report(
             node,
             f"the argument is a list of ndarrays, which is converted element by element, each through Python: {advice}",

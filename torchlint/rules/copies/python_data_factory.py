@@ -47,7 +47,7 @@ class PythonDataFactory(Rule):
 
 
     def state(n):
-        return torch.zeros(n, n, dtype=torch.float64)
+        return torch.zeros((n, n), dtype=torch.float64)
     ```
 
     ## When to leave it
@@ -57,8 +57,12 @@ class PythonDataFactory(Rule):
     legacy constructor that is filled where it lies and not moved, which costs little but is better said directly.
 
     ## Fix safety
-    No fix is offered yet. With the dtype written out, constant and counting content is the same. Random content is
-    not: another generator draws it, and other seeds control that. `linspace` may differ in the last bits.
+    Safe where the content is constant or counts in whole numbers, the dtype is known (it is written out), and the
+    arguments are proved to be sizes; a negative size then raises an error of another class. `torch.from_numpy` and
+    legacy constructors, which heed no default device, get `device="cpu"` unless a move follows.
+
+    Unsafe, with the reason named: NumPy's random numbers (another generator, other seeds), `linspace`, `np.empty`,
+    lists that may be empty, and shapes and counts of which nothing is known.
 
     ## Confirmed by
     The call, with a copy to the device if one follows, takes a measurable part of the step.

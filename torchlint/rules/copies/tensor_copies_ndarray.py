@@ -57,9 +57,11 @@ class TensorCopiesNdarray(Rule):
     `torch.as_tensor` warns about it, and a tensor that shares it must not be written to.
 
     ## Fix safety
-    No fix is offered yet. `device=` in the call is safe: the result never shares memory with the array.
-    `torch.as_tensor` is safe where nobody else can hold the array; otherwise tensor and array share memory
-    afterwards.
+    `torch.tensor(a, device=device)` for `torch.tensor(a).to(device)` is safe: it converts and transfers as before,
+    without the copy on the host, and never shares memory with the array. `torch.as_tensor(a)` is safe where the array
+    has just been made, for this call alone. Otherwise it is unsafe, since tensor and array share memory afterwards:
+    writing to one changes the other. So are arrays that may be read-only, files that resize tensors in place, and
+    legacy constructors.
 
     ## Confirmed by
     The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the

@@ -73,8 +73,14 @@ class HardcodedCuda(Rule):
     Indices from ranks and options, `device_type=`, comparisons and messages are not devices.
 
     ## Fix safety
-    No fix is offered yet. On a machine with CUDA `.to(device)` does the same as `.cuda()`; without it, an
-    error becomes a slow run, which is why such a fix counts as unsafe.
+    Unsafe, since an error becomes a run on the CPU. `.cuda()` becomes `.to(device)` with a device in scope that falls
+    back, or `.to(x.device)` in `forward`; `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`. Where no
+    device is in scope, `--unsafe-fixes` defines one after the imports, under a name that nothing else in the file
+    has.
+
+    With `rules.hardcoded-cuda.portable = true` the project says that it wants to run without CUDA. Then those fixes
+    count as safe that change nothing on a machine with CUDA: the same device, the same index, a tensor or module of
+    torch.
 
     ## Confirmed by
     One step with CUDA hidden fails at the line.

@@ -60,8 +60,9 @@ class PerElementSync(Rule):
     nothing is put on one.
 
     ## Fix safety
-    No fix is offered yet. `[v.item() for v in t]` is `t.tolist()` for tensors of one dimension. Norms that are
-    computed together may differ in the last bits.
+    `[v.item() for v in t]` becomes `t.tolist()`, safe where `t` is proved to have one dimension. Unsafe are
+    `t.flatten().tolist()` for other tensors, and sums over parameters that are added up on the device and read once,
+    which round in the tensor's dtype. No fix for other loops.
 
     ## Confirmed by
     More than ten synchronisations a step at the line.

@@ -53,9 +53,10 @@ class DeviceRoundTrip(Rule):
     backend, determinism, memory), in exception handlers, or for modules.
 
     ## Fix safety
-    No fix is offered yet. Dropping both moves keeps the mathematics, but CPU and GPU kernels may round
-    differently; `torch.tensor(x.item(), device=x.device)` equals `x.detach().clone()` only where the dtype is
-    the one that the Python number would give.
+    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`, safe where the dtype is proved
+    to be the one that the Python number would give (float32, int64, bool). Dropping both moves of a chain is unsafe:
+    kernels of the device may round differently, and the result stays where the value came from. No fix where the
+    detour runs through variables or NumPy, or where a method works in place.
 
     ## Confirmed by
     A copy from the device followed, in the same step, by a copy to it of data derived from the first: both
