@@ -147,6 +147,10 @@ SAFE = [
         )
     ),
     body("TL103", "return torch.tensor(np.zeros((len(rows), 3)))", inputs={"rows": ([1], [1, 2], (1, 2, 3))}),
+    body("TL103", "return torch.tensor(np.zeros(3, dtype=kind), dtype=torch.float32)", inputs={"kind": ("i4", "f8")}),
+    body("TL103", "return torch.tensor(np.eye(2).astype(kind), dtype=torch.int64)", inputs={"kind": ("i4", "f8")}),
+    body("TL103", "return torch.tensor(np.zeros(3, np.int32))"),
+    body("TL103", "return torch.tensor(np.ones(3).astype(np.int32).astype('float32'))"),
     body("TL103", "return torch.tensor([0] * len(rows), dtype=torch.int64)", inputs={"rows": ([], [1, 2])}),
     body("TL103", "return torch.tensor([0.5] * len(rows))", inputs={"rows": ([], [1, 2])}),
     body("TL103", "return torch.tensor(np.arange(len(rows)))", inputs={"rows": ([], [1, 2])}),

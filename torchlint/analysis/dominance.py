@@ -1,4 +1,4 @@
-"""Dominance: which names can be read at a place, and which statements have certainly run before it."""
+"""Dominance: which names can be read at a place, what has certainly run before it, and where values come from."""
 
 from __future__ import annotations
 
@@ -45,3 +45,30 @@ def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) 
 
 def _within(module: SourceModule, place: cst.CSTNode, line: cst.CSTNode) -> bool:
     return any(around is line for around in module.ancestors(place))
+
+
+def sources(module: SourceModule, node: cst.BaseExpression, depth: int = 8) -> list[cst.BaseExpression]:
+    """Every expression that a name, or a choice of two, may have got its value from; empty when one is out of sight.
+
+    The callers of a function are in sight in a program, a file with a main guard: other files hardly call it.
+    """
+    if depth == 0:
+        return []
+    if isinstance(node, cst.IfExp):
+        return _all(module, [node.body, node.orelse], depth)
+    if not isinstance(node, cst.Name):
+        return [node]
+    found: list[cst.BaseExpression] = []
+    for binding in module.definitions(node):
+        if binding.kind == "assign" and not binding.path and binding.value is not None:
+            found.append(binding.value)
+        elif binding.kind == "parameter" and "__main__" in module.text and (given := module.parameters.given(binding)):
+            found += given
+        else:
+            return []
+    return _all(module, found, depth)
+
+
+def _all(module: SourceModule, nodes: list[cst.BaseExpression], depth: int) -> list[cst.BaseExpression]:
+    parts = [sources(module, node, depth - 1) for node in nodes]
+    return [source for part in parts for source in part] if all(parts) else []

@@ -145,13 +145,14 @@ class Factories:
 
     def _array(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
         """``np.zeros(..)`` and its kin, through ``astype`` and ``reshape``."""
-        dtype: str | None = None
+        dtypes: list[str | None] = []
         while (
             isinstance(data, cst.Call)
             and method(data) in known.ARRAY_FORM
             and self._module.qualified(data.func) is None
         ):
-            dtype = dtype or (self._module.value(data).dtype if method(data) == "astype" else None)
+            if method(data) == "astype":
+                dtypes.append(self._module.value(data).dtype)
             inner = receiver(data)
             assert inner is not None
             data = inner
@@ -165,8 +166,21 @@ class Factories:
         content = "random" if ".random." in str(name) else "rounded" if name == "numpy.linspace" else "deterministic"
         if content == "random" and self._seeded(call):
             return None  # numbers that are the same everywhere are wanted
-        made = dtype or self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
+        if (None in dtypes or self._hides_dtype(data, str(name))) and not self._exact(call, str(name)):
+            return None  # of which dtype the content is, nobody can say
+        made = dtypes[0] if dtypes else self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
         return RegularData(call, str(name), known.ARRAYS[str(name)], content, made, data=data)
+
+    def _hides_dtype(self, data: cst.Call, name: str) -> bool:
+        """A dtype is asked for, and not known."""
+        place = known.ARRAY_DTYPE_POSITIONS.get(name)
+        given = keyword(data, "dtype") or (positional(data, place) if place is not None else None)
+        return given is not None and self._module.value(data).dtype is None
+
+    def _exact(self, call: cst.Call, name: str) -> bool:
+        """The constructor asks for a dtype, and content such as zeros is the same in every one."""
+        dtype = keyword(call, "dtype")
+        return dtype is not None and known.ARRAYS[name] in ("torch.zeros", "torch.ones", "torch.eye")
 
     def _seeded(self, call: cst.Call) -> bool:
         """NumPy is seeded in the same function, right for this."""

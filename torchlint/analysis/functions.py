@@ -176,6 +176,21 @@ class Parameters:
         first = (*function.params.posonly_params, *function.params.params)[:1]
         return first == (param,) and not names & {"builtins.staticmethod", "builtins.classmethod"}
 
+    def given(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What every call of the file passes for a parameter; empty when one is out of sight."""
+        param = binding.statement
+        function = self._function(param) if isinstance(param, cst.Param) else None
+        if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
+            return []
+        callers = self._module.functions.callers(function)
+        is_method = self._module.class_of(function) is not None
+        passed = [
+            argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
+            for site in callers.sites
+        ]
+        known = [expression for expression in passed if expression is not None]
+        return known if len(known) == len(passed) and not callers.handed_on else []
+
     def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
         callers = self._module.functions.callers(function)
         if callers.handed_on or not callers.sites:

@@ -106,7 +106,7 @@ class Uploads:
     def _yields_containers(self, binding: Binding) -> bool:
         """The loader is of a library whose batches are objects of its own."""
         own = any(word in self._module.text for word in known.CONTAINER_LIBRARIES)
-        return own and self.loader(binding.statement.iter) is None  # type: ignore[attr-defined]
+        return own and self._loader(binding.statement.iter) is None  # type: ignore[attr-defined]
 
     def _is_whole(self, binding: Binding) -> bool:
         """The whole batch, not a member of it: ``for batch in loader``, ``for i, batch in enumerate(loader)``."""
@@ -206,7 +206,7 @@ class Uploads:
 
     def _excluded(self, loop: cst.CSTNode, iterable: cst.CSTNode) -> bool:
         """Somebody else moves the batches, they are on the device already, or the loop measures the move."""
-        made = self.loader(iterable)
+        made = self._loader(iterable)
         if made is not None and self._module.shared(Loaders).unpinnable(made):
             return True
         calls = [n for n in descendants(getattr(loop, "body", loop)) if isinstance(n, cst.Call)]
@@ -240,7 +240,7 @@ class Uploads:
 
     def _pins(self, node: cst.CSTNode, depth: int) -> cst.CSTNode | str | None:
         """The call that makes the pinned loader behind an iterable."""
-        made = self.loader(node, depth)
+        made = self._loader(node, depth)
         if made is not None:
             return made if self.pins(made) else None
         for name in descendants(node):
@@ -251,7 +251,7 @@ class Uploads:
                     return elsewhere
         return None
 
-    def loader(self, node: cst.CSTNode, depth: int = _DEPTH) -> cst.Call | None:
+    def _loader(self, node: cst.CSTNode, depth: int = _DEPTH) -> cst.Call | None:
         """The call that makes the loader behind an iterable, through wrappers and variables."""
         value = self._module.value(node)
         if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
@@ -261,7 +261,7 @@ class Uploads:
             inside = [arg.value for arg in node.args]
         elif isinstance(node, cst.Name):
             inside = [b.value for b in self._module.definitions(node) if b.value is not None]
-        found = (self.loader(part, depth - 1) for part in inside if depth)
+        found = (self._loader(part, depth - 1) for part in inside if depth)
         return next((made for made in found if made is not None), None)
 
     def _pinned_elsewhere(self, binding: Binding) -> str | None:

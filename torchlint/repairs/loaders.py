@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.calls import argument, bind, is_opaque, literal
+from torchlint.analysis.dominance import sources
 from torchlint.analysis.loaders import UnpinnedLoader
 from torchlint.analysis.values import Device, Kind
 from torchlint.knowledge.loaders import PARAMETERS
@@ -57,15 +58,18 @@ def _plain_batches(module: SourceModule, loader: UnpinnedLoader) -> bool:
 
 
 def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
-    """One of torchvision's datasets with transforms of torchvision, or tensors of the CPU."""
-    value = module.value(node)
-    made = value.origin
-    if value.kind is not Kind.DATASET or not isinstance(made, cst.Call) or is_opaque(made):
-        return False
+    """One of torchvision's datasets with transforms of torchvision, or tensors of the CPU; on every way here."""
+    made = sources(module, node)
+    return bool(made) and all(isinstance(call, cst.Call) and _is_plain(module, call) for call in made)
+
+
+def _is_plain(module: SourceModule, made: cst.Call) -> bool:
     name = module.qualified(made.func) or ""
+    if is_opaque(made) or not made.args:
+        return False
     if name == "torch.utils.data.TensorDataset":
         return all(_on_cpu(module, arg.value) for arg in made.args)
-    if not name.startswith("torchvision.datasets.") or not made.args:
+    if not name.startswith("torchvision.datasets."):
         return False
     return all(_plain_transform(module, arg.value) for arg in made.args if not _is_place(arg, made))
 
@@ -83,7 +87,7 @@ def _on_cpu(module: SourceModule, node: cst.BaseExpression) -> bool:
 
 
 def _plain_transform(module: SourceModule, node: cst.BaseExpression, depth: int = 6) -> bool:
-    """A literal, or a call of torchvision's transforms of nothing but such; names are followed once."""
+    """A literal, or a call of torchvision's transforms of nothing but such; names are followed."""
     if depth == 0:
         return False
     if literal(node) is not ... or isinstance(node, (cst.FormattedString, cst.Attribute)):
@@ -95,8 +99,6 @@ def _plain_transform(module: SourceModule, node: cst.BaseExpression, depth: int 
         plain = name.startswith(("torchvision.transforms.", "os.path.")) and not name.endswith(".Lambda")
         return plain and all(_plain_transform(module, arg.value, depth - 1) for arg in node.args)
     if isinstance(node, cst.Name):
-        bindings = module.definitions(node)
-        values = [b.value for b in bindings if b.kind == "assign" and not b.path]
-        single = len(values) == len(bindings) == 1 and values[0] is not None
-        return single and values[0] is not None and _plain_transform(module, values[0], depth - 1)
+        values = sources(module, node)
+        return bool(values) and all(_plain_transform(module, value, depth - 1) for value in values)
     return False

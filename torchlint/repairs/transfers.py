@@ -8,16 +8,17 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import bind, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.dominance import sources
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.lifetime import is_neutral
 from torchlint.analysis.syncs import ElementReads, Read
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.transfers import RoundTrip
-from torchlint.analysis.uploads import Upload, Uploads
+from torchlint.analysis.uploads import Upload
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.loaders import PARAMETERS
-from torchlint.knowledge.tensors import LOADERS
+from torchlint.knowledge.tensors import LOADERS, TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
@@ -119,8 +120,27 @@ def _is_protected(module: SourceModule, upload: Upload, move: cst.Call) -> bool:
 
 def _from_torch(module: SourceModule, loop: cst.For) -> bool:
     """The loop runs over torch's own loader, whose default collation makes new tensors of every batch."""
-    made = module.shared(Uploads).loader(loop.iter)
-    if made is None or module.qualified(made.func) not in LOADERS or is_opaque(made):
+    made = _looped_over(module, loop.iter)
+    return bool(made) and all(isinstance(call, cst.Call) and _collates(module, call) for call in made)
+
+
+def _looped_over(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What may stand behind an iterable, through ``enumerate`` and ``tqdm``."""
+    found = sources(module, iterable)
+    inner = [call for call in found if isinstance(call, cst.Call) and _hands_on(module, call)]
+    if not inner:
+        return found
+    return _looped_over(module, inner[0].args[0].value) if len(found) == 1 else []
+
+
+def _hands_on(module: SourceModule, call: cst.Call) -> bool:
+    name = module.qualified(call.func)
+    known = name == "builtins.enumerate" or name in TRANSPARENT_ITERATORS
+    return known and bool(call.args) and call.args[0].keyword is None and not call.args[0].star
+
+
+def _collates(module: SourceModule, made: cst.Call) -> bool:
+    if module.qualified(made.func) not in LOADERS or is_opaque(made):
         return False
     given = bind(made, PARAMETERS)
     collated = given.get("collate_fn")
