@@ -31,7 +31,7 @@ _SHARES = "tensor and array share memory afterwards: writing to one changes the 
 _READONLY = "the array may be read-only, which torch warns of, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
 _LEGACY = "an array that the legacy constructor refuses, or takes for a size, is converted"
-_CAST = "the conversion runs on the device, which may treat numbers out of range otherwise"
+_CAST = "the conversion runs on the device, which may lack the array's dtype, or treat numbers out of range otherwise"
 _LIST = "an empty list fails or gets another dtype, and so may members of several dtypes; shapes must be equal"
 
 
@@ -81,27 +81,16 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
 def _first_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
     """The ``.float()`` of ``torch.tensor(a).float().to(d)``, which the constructor can do on the host as well."""
     assert copy.move is not None
-    if copy.move.named or module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
+    if module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
         return None
-    node: cst.CSTNode = copy.call
-    for link in copy.move.links:
-        attribute = module.parent(node)
-        call = module.parent(attribute) if isinstance(attribute, cst.Attribute) else None
-        if not isinstance(call, cst.Call):
-            return None
-        if link in CASTS:
-            return call if not call.args else None
-        node = call
-    return None
+    return next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
 
 
 def _conversions(links: Sequence[str]) -> list[str]:
     """What conversions between the constructor and the move may do otherwise on the device."""
     if any(link not in FORM or link in ("type", "requires_grad_") for link in links):
         raise Unfixable
-    casts = [link for link in links if link in CASTS]
-    # To float32 and float64 CPU and device round alike, whatever the numbers are.
-    return [] if all(cast in ("float", "double") for cast in casts) else [_CAST]
+    return [_CAST] if any(link in CASTS for link in links) else []
 
 
 def _as_tensor_call(module: SourceModule, call: cst.Call, data: cst.BaseExpression, target: Target) -> str:

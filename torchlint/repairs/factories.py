@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.analysis.calls import keyword
+import libcst as cst
+
+from torchlint.analysis.calls import keyword, method
 from torchlint.analysis.factories import MovedFactory
 from torchlint.analysis.integers import Integers
 from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
+from torchlint.repairs.names import Speller
 from torchlint.repairs.targets import EXPANDED, Target, Targets
 
 if TYPE_CHECKING:
@@ -17,10 +20,13 @@ if TYPE_CHECKING:
 
 # Content of zeros and ones is the same in every dtype.
 _EXACT = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_like".split())
+# Factories that not every device has.
+_RARE = frozenset({"torch.tril_indices", "torch.triu_indices", "torch.range"})
 # Casts of whole numbers and of given values that the CPU and every device round alike.
 _SAME_CASTS = frozenset("float double long int".split())
 _RANDOM = "a generator of the device draws other numbers from the same seed, and the one of the CPU draws none"
 _ROUNDED = "the device may round the last bits of the content otherwise"
+_LACKS = "other devices than CUDA may lack the operation, or the dtype that is converted"
 _LEAF = "the tensor becomes a leaf that collects its own gradient; the moved one hands it on to the one on the CPU"
 
 
@@ -39,28 +45,48 @@ def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
 
 def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> list[Edit]:
     editor = module.shared(Editor)
-    if target.dtype is None:
+    casts = _folded(module, found)
+    if target.dtype is None and not casts:
         return list(editor.set_argument(found.call, "device", target.device))
-    if found.name not in _EXACT or any(link in CASTS or link == "type" for link in found.move.links):
+    if found.name not in _EXACT or (target.dtype is not None and _casts(found) and not casts):
         raise Unfixable  # the order of two conversions could matter
+    dtype = target.dtype or _dtype_of(module, found, casts[-1])
+    dropped = [editor.take_off(cast) for cast in casts]
     if keyword(found.call, "dtype") is None:
-        return list(editor.add_argument(found.call, f"dtype={target.dtype}, device={target.device}"))
+        return [*editor.add_argument(found.call, f"dtype={dtype}, device={target.device}"), *dropped]
     return [
-        *editor.set_argument(found.call, "dtype", target.dtype),
+        *editor.set_argument(found.call, "dtype", dtype),
         *editor.set_argument(found.call, "device", target.device),
+        *dropped,
     ]
+
+
+def _casts(found: MovedFactory) -> list[str]:
+    return [link for link in found.move.links if link in CASTS]
+
+
+def _folded(module: SourceModule, found: MovedFactory) -> list[cst.Call]:
+    """The ``.bool()`` of ``torch.ones(n).bool().to(device)``, which a dtype in the factory says as well."""
+    if found.name not in _EXACT:
+        return []
+    return module.shared(Targets).casts(found.call, found.move)
+
+
+def _dtype_of(module: SourceModule, found: MovedFactory, cast: cst.Call) -> str:
+    return module.shared(Speller).sibling(found.call, f"torch.{CASTS[str(method(cast))]}").text
 
 
 def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str | None:
     """What may change, or None when nothing does."""
-    casts = [link for link in found.move.links if link in CASTS]
     if "type" in found.move.links:
         raise Unfixable
     caveats = []
     if found.content == "random":
         caveats.append(_RANDOM)
-    elif found.content == "rounded" or not _same_everywhere(module, found, casts):
+    elif found.content == "rounded" or not _same_everywhere(module, found):
         caveats.append(_ROUNDED)
+    if _needs_more(module, found, targets):
+        caveats.append(_LACKS)
     if targets.expands(found.move):
         caveats.append(EXPANDED)
     if found.leaf or "requires_grad_" in found.move.links:
@@ -68,14 +94,22 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
     return "; ".join(caveats) or None
 
 
-def _same_everywhere(module: SourceModule, found: MovedFactory, casts: list[str]) -> bool:
+def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:
     """CPU and device write the same bits: constants, and counting in whole numbers."""
     if found.name in _EXACT or found.name in ("torch.empty", "torch.empty_like"):
         return True
-    if not all(cast in _SAME_CASTS for cast in casts):
+    if not all(cast in _SAME_CASTS for cast in _casts(found)):
         return False
     if found.name not in ("torch.arange", "torch.range"):
         return True
     numbers = [a.value for a in found.call.args if a.keyword is None or a.keyword.value in ("start", "end", "step")]
     integers = module.shared(Integers)
     return len(numbers) == 1 or all(integers.is_integer(number) for number in numbers)
+
+
+def _needs_more(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
+    """The device must know an operation, or a dtype on the way to another, that it did not need before."""
+    if found.name in _RARE and not targets.to_cuda(found.move.call):
+        return True
+    between = bool(_casts(found)) and not _folded(module, found)
+    return between and keyword(found.call, "dtype") is not None

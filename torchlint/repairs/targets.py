@@ -14,6 +14,7 @@ from torchlint.analysis.moves import WRAPPERS, Move
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
+from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit
 from torchlint.repairs.editor import Editor, Unfixable
 
@@ -119,6 +120,27 @@ class Targets:
     def expands(self, move: Move) -> bool:
         """The tensor is expanded on its way to the move, which then copies the elements apart."""
         return not {"expand", "expand_as"}.isdisjoint(move.links)
+
+    def casts(self, made: cst.Call, move: Move) -> list[cst.Call]:
+        """The casts that a new tensor is put through before it is moved, where all of it is one chain."""
+        found: list[cst.Call] = []
+        node: cst.CSTNode = made
+        for link in () if move.named else move.links:
+            attribute = self._module.parent(node)
+            call = self._module.parent(attribute) if isinstance(attribute, cst.Attribute) else None
+            if not isinstance(call, cst.Call) or (link in CASTS and call.args):
+                return []
+            if link in CASTS:
+                found.append(call)
+            node = call
+        return found
+
+    def to_cuda(self, call: cst.Call) -> bool:
+        """The move certainly goes to CUDA."""
+        where = argument(call, "device", 0)
+        if method(call) == "cuda":
+            return True
+        return where is not None and device_of(self._module.evaluator, where) is Device.CUDA
 
     def _check_wrappers(self, made: cst.CSTNode) -> None:
         """``Variable(t, requires_grad=True)`` is more than a wrapper."""

@@ -66,8 +66,9 @@ class FactoryThenMove(Rule):
 
     Unsafe, with the reason named: random content (the device's generator draws other numbers, and the CPU's none),
     `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
-    of its own; the moved one hands it on to the one on the CPU), and `expand` on the way (the elements then share
-    memory). No fix where something is computed in between, or where two conversions follow each other.
+    of its own; the moved one hands it on to the one on the CPU), `expand` on the way (the elements then share
+    memory), and what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32). No fix where
+    something is computed in between, or where two conversions follow each other.
 
     ## Confirmed by
     A fill on the CPU is followed by a copy to the device of the same bytes, every step.
