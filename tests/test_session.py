@@ -47,6 +47,15 @@ def test_an_unreadable_file_is_a_problem_and_the_rest_is_linted(tmp_path: Path) 
     assert "cannot be read" in result.problems[0].message
 
 
+def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = tree(tmp_path)
+    wanted = run(paths, jobs=1)
+    monkeypatch.setattr(session, "_digest", lambda _: os.urandom(16))  # as if no other process found what was read
+    assert run(paths, jobs=3) == wanted
+
+
 def dies_on_file03(data: bytes, path: str, *rest: object) -> Analysis:
     if path.endswith("file03.py"):
         os._exit(1)

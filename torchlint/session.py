@@ -93,6 +93,7 @@ class Tree:
                 self._unreadable.append(data)
             else:
                 self.contents[path] = data
+        self._edited: set[str] = set()
         self._alone: dict[str, Analysis] = {}
         self._cached: set[str] = set()
         if cache is not None:
@@ -121,12 +122,15 @@ class Tree:
     def _analyse(
         self, paths: set[str], project: Project | None, progress: Progress | None
     ) -> Iterator[tuple[Work, Analysis]]:
-        todo = [(path, data) for path, data in self.contents.items() if path in paths]
-        return _analyse_all(todo, self._what, project, self._jobs, progress)
+        on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
+        yield from _analyse_all(on_disk, self._what, project, self._jobs, progress)
+        edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
+        yield from _analyse_all(edited, self._what, project, 1, progress)
 
     def update(self, changed: Mapping[str, bytes]) -> None:
         """Have files with other content, and lint what that concerns."""
         self.contents.update(changed)
+        self._edited |= set(changed)
         self._cached -= set(changed)
         self._lint(set(changed), None)
 
@@ -191,6 +195,7 @@ def _report(progress: Progress | None, count: int) -> None:
 
 
 Work = tuple[str, bytes]
+Order = tuple[str, bytes]
 
 
 def _analyse_all(
@@ -220,10 +225,28 @@ def _start(config: Config, active: frozenset[str], project: Project | None) -> N
     _job = Plan(registry.load(), active, config), project
 
 
-def _work(batch: list[Work]) -> list[Analysis]:
+def _work(batch: list[Order]) -> list[Analysis | None]:
+    """Lint files that hold what the parent has read; None for one that has been changed since."""
     assert _job is not None
     what, project = _job
-    return [what.analyse(data, path, project) for path, data in batch]
+    results: list[Analysis | None] = []
+    for path, wanted in batch:
+        data = _read(path)
+        same = not isinstance(data, FileResult) and _digest(data) == wanted
+        results.append(what.analyse(data, path, project) if same and not isinstance(data, FileResult) else None)
+    return results
+
+
+def _digest(data: bytes) -> bytes:
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).digest()
+
+
+def _order(work: Work) -> Order:
+    """What another process is told of a file: it reads the content itself, since pipes are narrow."""
+    path, data = work
+    return path, _digest(data)
 
 
 def _batches(todo: list[Work]) -> Iterator[list[Work]]:
@@ -249,7 +272,7 @@ def _in_processes(
     lost: list[Work] = []
     pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
     try:
-        futures = {pool.submit(_work, batch): batch for batch in _batches(todo)}
+        futures = {pool.submit(_work, [_order(work) for work in batch]): batch for batch in _batches(todo)}
         for future in as_completed(futures):
             batch = futures[future]
             try:
@@ -257,7 +280,8 @@ def _in_processes(
             except BrokenProcessPool:
                 lost += batch
                 continue
-            yield from zip(batch, results, strict=True)
+            for work, found in zip(batch, results, strict=True):
+                yield work, found or what.analyse(work[1], work[0], project)
             _report(progress, len(batch))
         pool.shutdown()
     except BaseException:
@@ -284,9 +308,9 @@ def _alone(work: Work, what: Plan, project: Project | None) -> Analysis:
     from torchlint.engine import Analysis
 
     with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active, project)) as pool:
-        future: Future[list[Analysis]] = pool.submit(_work, [work])
+        future: Future[list[Analysis | None]] = pool.submit(_work, [_order(work)])
         try:
-            return future.result()[0]
+            return future.result()[0] or what.analyse(work[1], work[0], project)
         except BrokenProcessPool:
             reason = "the process that linted this file died; exclude the file and report it"
             problem = Problem(work[0], f"{SYNTAX_ERROR} internal-error: {reason}")
