@@ -12,7 +12,8 @@ _HEAD = "import numpy as np\nimport torch\n\n\ndef run({}):\n    {}\n"
 class Program:
     """A program, the rule that repairs it, and the values of its inputs to run it with.
 
-    ``differs`` names what an unsafe fix changes in at least one run; ``caveat`` are words of what it says.
+    With ``cuda`` the methods that move to CUDA are there and copy on the CPU. ``differs`` names what an unsafe
+    fix changes in at least one run; ``caveat`` are words of what it says.
     """
 
     rule: str
@@ -21,6 +22,7 @@ class Program:
     caveat: str = ""
     differs: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    cuda: bool = False
 
     def __str__(self) -> str:
         return f"{self.rule} {' '.join(self.text.split()[8:20])}"
@@ -39,6 +41,15 @@ ARRAYS = (
     "f16", "f32", "f64", "i8", "i32", "i64", "u8", "bool", "complex", "fortran", "transposed", "scalar", "empty", "nan",
 )  # fmt: skip
 SIZES = (0, 1, 7)
+
+_LOADED = """from torch.utils.data import DataLoader as Loader, TensorDataset
+rows = TensorDataset(torch.arange(12.0).reshape(6, 2))
+model = torch.nn.Linear(2, 1)
+moved = []
+for (x,) in {loader}:
+    moved.append({moved})
+    model(moved[-1].float()).sum().backward()
+return moved"""
 
 SAFE = [
     # TL101: one transfer
@@ -218,6 +229,14 @@ SAFE = [
     ),
     body("TL302", "y = x.to(device).flatten().double()\nreturn [float(v) for v in y]",
          inputs={"x": ("tensor", "integers"), "device": ("cpu",)}),
+    # TL202 and TL401
+    *(
+        body("TL202", _LOADED.format(loader=loader, moved=moved), cuda=True)
+        for loader in ("Loader(rows, 2)", "Loader(rows, batch_size=3, shuffle=True)", "Loader(rows, num_workers=1)")
+        for moved in ("x.cuda()", "x.cuda(non_blocking=False)", "x.to('cuda')", "x.to('cuda', torch.float64)")
+    ),
+    body("TL401", _LOADED.format(loader="Loader(rows, 2, num_workers=1)", moved="x.to('cuda')"), cuda=True),
+    body("TL401", _LOADED.format(loader="Loader(rows, 2, True, num_workers=1)", moved="x.cuda()"), cuda=True),
     # TL507
     body("TL507", "torch.backends.cudnn.fastest = True\nreturn torch.backends.cudnn.enabled"),
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -85,6 +86,27 @@ def flags_are_put_back() -> Iterator[None]:
     torch.use_deterministic_algorithms(False)
 
 
+@contextmanager
+def cuda_on_the_cpu() -> Iterator[None]:
+    """``.cuda()`` and ``.to("cuda")`` with their keywords: a copy, as they give on a GPU."""
+    real = torch.Tensor.to
+
+    def cuda(tensor: Any, *, non_blocking: bool = False) -> Any:
+        assert isinstance(non_blocking, bool)
+        return tensor.clone()
+
+    def to(tensor: Any, *args: Any, non_blocking: bool = False, **kwargs: Any) -> Any:
+        given = ["cpu" if arg == "cuda" else arg for arg in args]
+        return real(tensor, *given, non_blocking=non_blocking, copy="cuda" in args, **kwargs)
+
+    torch.Tensor.cuda, before = cuda, torch.Tensor.cuda
+    torch.Tensor.to = to
+    try:
+        yield
+    finally:
+        torch.Tensor.cuda, torch.Tensor.to = before, real
+
+
 def reset() -> None:
     torch.backends.cudnn.enabled, torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = (
         True,
@@ -100,7 +122,8 @@ def test_a_safe_fix_changes_nothing_that_a_run_shows(program: Program) -> None:
     assert after != program.text
     assert caveats.strip() == ""
     for inputs in combinations(program):
-        found = differences(outcome(program.text, inputs), outcome(after, inputs))
+        patches = cuda_on_the_cpu if program.cuda else None
+        found = differences(outcome(program.text, inputs, patches), outcome(after, inputs, patches))
         assert not found, f"{found} of\n{after}"
 
 
