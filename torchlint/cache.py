@@ -43,7 +43,7 @@ def for_settings(
 ) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    settings = dataclasses.replace(config, fail_on=None, exclude=(), source=None, force_exclude=False)
+    settings = dataclasses.replace(config, fail_on=None, exclude=(), source=None, force_exclude=False, budget={})
     versions = [__version__, platform.python_version(), *_stamps()]
     parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
     place = Path(directory) if directory else Path(config.root, NAME)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from torchlint import __version__
+from torchlint.output import Failure, colored, print_text, write_file
 
 if TYPE_CHECKING:
     import argparse
@@ -38,13 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except _Failure as failure:
+    except Failure as failure:
         print(f"torchlint: error: {failure}", file=sys.stderr)
         return FAILED
-
-
-class _Failure(Exception):
-    """torchlint cannot do its work: one line that says why and what to do."""
 
 
 def _run(given: list[str]) -> int:
@@ -52,12 +49,18 @@ def _run(given: list[str]) -> int:
     from torchlint.config import ConfigError
     from torchlint.registry import RegistryError
 
-    arguments = options.parser().parse_args(options.with_command(given))
-    command = {"check": _check, "rule": _rule, "rules": _rules, "completion": _completion}[arguments.command]
+    given, program = options.split_program(options.with_command(given))
+    arguments = options.parser().parse_args(given)
     try:
-        return command(arguments)
+        if arguments.command in options.COMPANION:
+            from torchlint import companion
+
+            return companion.run(arguments, program)
+        return {"check": _check, "rule": _rule, "rules": _rules, "completion": _completion}[arguments.command](
+            arguments
+        )
     except (ConfigError, RegistryError) as error:
-        raise _Failure(str(error)) from None
+        raise Failure(str(error)) from None
 
 
 # -- check ---------------------------------------------------------------------------------------
@@ -68,11 +71,11 @@ def _check(arguments: argparse.Namespace) -> int:
 
     paths = arguments.paths or ["."]
     if "-" in paths and len(paths) > 1:
-        raise _Failure("`-` reads standard input and cannot be mixed with paths")
+        raise Failure("`-` reads standard input and cannot be mixed with paths")
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
-        raise _Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
+        raise Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
     if arguments.diff and arguments.output_file:
-        raise _Failure("--diff prints to standard output: redirect that instead of giving --output-file")
+        raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     config = _config(arguments, paths)
     what = session.plan(config)
     if arguments.show_settings:
@@ -132,7 +135,7 @@ def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
     for text in given:
         glob, colon, rules = text.rpartition(":")
         if not colon or not glob:
-            raise _Failure(f"--per-file-ignores: {text!r} is not GLOB:RULES, such as 'tests/**:TL7,TL101'")
+            raise Failure(f"--per-file-ignores: {text!r} is not GLOB:RULES, such as 'tests/**:TL7,TL101'")
         found.append((glob, _selectors("--per-file-ignores", [rules])))
     return found
 
@@ -177,7 +180,7 @@ def _show_files(paths: list[str], what: Plan) -> int:
     files, problems = _found(paths, what)
     print("\n".join(files))
     if problems:
-        raise _Failure(f"{problems[0].path}: {problems[0].message}")
+        raise Failure(f"{problems[0].path}: {problems[0].message}")
     return CLEAN
 
 
@@ -228,7 +231,7 @@ def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[s
 
     text = fixer.diff(changes)
     if sys.stdout.isatty():  # nobody applies what a terminal shows, and nothing in it may steer the terminal
-        _print("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))
+        print_text("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))
     else:
         _print_bytes(text)
     said = [problem_line(problem) for problem in run.problems]
@@ -253,49 +256,21 @@ def _write(arguments: argparse.Namespace, run: RunResult, stream: TextIO | None 
 
     text = renderer(arguments.output_format)(run, _report_options(arguments))
     if arguments.output_file:
-        _write_file(arguments.output_file, text)
+        write_file("--output-file", arguments.output_file, text)
     else:
-        _print(text, stream)
-
-
-def _print(text: str, stream: TextIO | None = None) -> None:
-    """Print text that may hold what the terminal's encoding lacks."""
-    target = stream or sys.stdout
-    encoding = target.encoding or "utf-8"
-    target.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-def _write_file(name: str, text: str) -> None:
-    from pathlib import Path
-
-    target = Path(name)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise _Failure(f"--output-file: {name} cannot be written: {error.strerror}") from None
+        print_text(text, stream)
 
 
 def _report_options(arguments: argparse.Namespace) -> ReportOptions:
     from torchlint.report import ReportOptions
 
     return ReportOptions(
-        color=_colored(arguments),
+        color=colored(arguments.color, to_file=bool(arguments.output_file)),
         verbose=arguments.verbose,
         quiet=arguments.quiet,
         statistics=arguments.statistics,
         source=_lines,
     )
-
-
-def _colored(arguments: argparse.Namespace) -> bool:
-    if arguments.color != "auto":
-        return bool(arguments.color == "always")
-    if arguments.output_file or os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def _lines(path: str) -> list[str] | None:
@@ -358,7 +333,7 @@ def _rule(arguments: argparse.Namespace) -> int:
     if found is None:
         close = nearest(arguments.name, [word for r in infos for word in (r.id, r.name)])
         advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-        raise _Failure(f"there is no rule {arguments.name!r}; {advice}")
+        raise Failure(f"there is no rule {arguments.name!r}; {advice}")
     print(docs.as_json([found]) if arguments.format == "json" else docs.page(found), end="")
     return CLEAN
 

@@ -18,7 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from torchlint.model import Severity
 from torchlint.requirements import oldest_torch
-from torchlint.setting_values import WrongValue, advice, fail_on, flag, ignores, kind, quote, strings, tables, version
+from torchlint.setting_values import (
+    WrongValue,
+    advice,
+    budget,
+    fail_on,
+    flag,
+    ignores,
+    kind,
+    quote,
+    strings,
+    tables,
+    version,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +56,7 @@ class Config:
     target_torch: str | None = None
     fail_on: Severity | None = Severity.WARNING
     rules: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, float] = field(default_factory=dict)
     root: str = "."
     source: str | None = None
 
@@ -79,6 +92,7 @@ KEYS: Mapping[str, Key] = {
     ),
     "fail-on": Key("fail_on", "fail-on", "The least severity that makes the exit status 1."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
+    "budget": Key("budget", "budget", "What a step may transfer and wait, checked by `torchlint confirm`."),
 }
 
 
@@ -107,6 +121,19 @@ def read_value(key: str, value: object, where: str) -> Any:
         return _READERS[KEYS[key].kind](value)
     except WrongValue as wrong:
         raise ConfigError(f"{where} {wrong}") from None
+
+
+def read_budget(path: str) -> Mapping[str, float]:
+    """The budget of a file: its keys at the top, or the table of a configuration file."""
+    shown = _shown(path)
+    table = _parse(_bytes(path, shown), shown)
+    if "tool" in table:
+        table = _own_table(table, shown) or {}
+    table = table.get("budget", {} if path.endswith("pyproject.toml") else table)
+    if not table:
+        raise ConfigError(f"{shown}: has no budget; add [{TABLE}.budget] or name another file")
+    found: Mapping[str, float] = read_value("budget", table, f"{shown}: budget")
+    return found
 
 
 def path_matches(globs: tuple[str, ...], path: str) -> bool:
@@ -247,4 +274,5 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "version": version,
     "fail-on": fail_on,
     "rules": tables,
+    "budget": budget,
 }

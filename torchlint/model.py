@@ -88,13 +88,20 @@ class Fix:
 class Recipe:
     """How a run confirms a finding: data for the runtime companion.
 
-    ``probe`` names the instrument, ``span`` the code it watches (``finding``, ``loop``,
-    ``function`` or ``run``), ``seen`` says in words what counts as confirmed.
+    ``probe`` names the judge in ``torchlint.confirm.probes``; ``span`` says which places count (``finding``: its own
+    span, ``evidence``: also the places that it names, ``run``: everywhere); ``seen`` says in words what counts as
+    confirmed. ``least`` is the number of events that it takes, in the whole run or for each step (``each``),
+    ``share`` the part of a step's measured time below which a cost is refuted, ``flags`` the state of backends that is
+    looked for.
     """
 
     probe: str
     span: str
     seen: str
+    least: float = 1
+    each: str = "run"
+    share: float = 0.0
+    flags: tuple[tuple[str, bool], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,43 @@ class RuleInfo:
     since: str
     documentation: str
     url: str
+
+
+class Status(str, enum.Enum):
+    """What a run says of a finding."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_REACHED = "not reached"
+    UNKNOWN = "unknown"
+
+
+class Basis(str, enum.Enum):
+    """Where a figure comes from: a clock, a count of events, or a price list applied to counts."""
+
+    MEASURED = "measured"
+    COUNTED = "counted"
+    MODELLED = "modelled"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run says of one finding, and why.
+
+    ``count`` and ``bytes`` are those of the whole run, ``per_step`` is a count; ``cost`` is in microseconds for each
+    step (of the whole run where there were no steps) on the given ``cost_basis``; ``share`` is the part of a step's
+    measured time, between 0 and 1.
+    """
+
+    status: Status
+    reason: str
+    basis: Basis | None = None
+    count: int = 0
+    bytes: int = 0
+    per_step: float | None = None
+    cost: float | None = None
+    cost_basis: Basis | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True)

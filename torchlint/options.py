@@ -9,7 +9,9 @@ from torchlint import __version__
 from torchlint.report import FORMATS
 from torchlint.setting_values import FAIL_ON
 
-COMMANDS = ("check", "rule", "rules", "completion")
+# The commands of the runtime companion; of these the first two are given a program.
+COMPANION = ("confirm", "compare", "verdict", "calibrate")
+COMMANDS = ("check", "rule", "rules", "completion", *COMPANION)
 _EXAMPLES = """\
 examples:
   torchlint                          lint the current folder
@@ -20,6 +22,7 @@ examples:
   torchlint --diff --unsafe-fixes .  show everything that could be repaired
   torchlint rule hardcoded-cuda      explain a rule
   torchlint rules                    list the rules
+  torchlint confirm -- train.py      run a program, and say what its findings cost
 
 Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
 130 interrupted.
@@ -34,11 +37,20 @@ def with_command(arguments: Sequence[str]) -> list[str]:
     return ["check", *arguments]
 
 
+def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is for torchlint, and what stands after ``--``: the program that is observed, with its arguments."""
+    given = list(arguments)
+    if given[0] not in COMPANION or "--" not in given:
+        return given, []
+    at = given.index("--")
+    return given[:at], given[at + 1 :]
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(
         prog="torchlint",
-        description="Find PyTorch code that is slow for no reason. Reads code, never runs it.",
+        description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -50,6 +62,10 @@ def parser() -> argparse.ArgumentParser:
     rule.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
     rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    _confirm(commands)
+    _compare(commands)
+    _verdict(commands)
+    _calibrate(commands)
     completion = commands.add_parser(
         "completion",
         help="print a script that teaches a shell torchlint's options",
@@ -139,3 +155,133 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
     return number
+
+
+# -- the runtime companion -----------------------------------------------------------------------
+
+_CONFIRM_EXAMPLES = """\
+examples:
+  torchlint confirm -- train.py --epochs 1
+  torchlint confirm --steps 100 -- -m package.train
+  torchlint confirm --on sim --budget budget.toml -- train.py
+  torchrun --nproc-per-node 2 -m torchlint confirm -- train.py
+
+The program runs with all its side effects. Its output stays on standard output; the report goes to standard error.
+Exit status: the program's own if it failed, else 0, 1 for confirmed findings (--fail-on) and exceeded budgets, 2 if
+torchlint could not do its work.
+"""
+
+
+def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    confirm = commands.add_parser(
+        "confirm",
+        help="run a program, and say what its findings cost",
+        description="Run a program under observation, and give every finding in it a verdict.",
+        epilog=_CONFIRM_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _program(confirm)
+    confirm.add_argument("--evidence", metavar="DIR", help="keep the evidence in this folder")
+    _judging(confirm)
+    _settings(confirm)
+
+
+def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="run a program, and measure what the fix of a finding is worth",
+        description="Measure a finding's fix: both forms in one process in random order, or in pairs of processes.",
+    )
+    compare.add_argument(
+        "--finding",
+        metavar="ID",
+        required=True,
+        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule that fires once",
+    )
+    compare.add_argument(
+        "--method", choices=("auto", "switch", "pairs"), default="auto", help="default: what suits the finding"
+    )
+    compare.add_argument(
+        "--blocks", metavar="N", type=_positive, default=60, help="pairs of blocks of steps; default: 60"
+    )
+    compare.add_argument("--pairs", metavar="N", type=_positive, default=8, help="pairs of processes; default: 8")
+    compare.add_argument("--unsafe-fixes", action="store_true", help="also fixes that may change results")
+    compare.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    compare.add_argument("--output-file", metavar="FILE", help="write the report to a file")
+    _program(compare)
+    _settings(compare)
+
+
+def _verdict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verdict = commands.add_parser(
+        "verdict",
+        help="judge recorded evidence again, without running anything",
+        description="Judge the evidence that `confirm --evidence DIR` has left. Needs neither torch nor the program.",
+    )
+    verdict.add_argument("directory", metavar="DIR", help="the folder of the evidence")
+    _judging(verdict)
+    verdict.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    verdict.add_argument("--isolated", action="store_true", help="read no configuration")
+
+
+def _calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    calibrate = commands.add_parser(
+        "calibrate",
+        help="measure what copies and synchronisations cost on this GPU",
+        description="Measure prices on a GPU, and which operations make the host wait; write them as a profile.",
+    )
+    calibrate.add_argument(
+        "--output-file", metavar="FILE", default="torchlint-profile.json", help="default: %(default)s"
+    )
+    calibrate.add_argument("--name", metavar="NAME", help="the name of the profile; default: the device's")
+
+
+def _program(group: argparse.ArgumentParser) -> None:
+    group.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGUMENTS", help="a script, or `-m` and a module"
+    )
+    group.add_argument(
+        "--on",
+        choices=("auto", "gpu", "sim", "cpu"),
+        default="auto",
+        help="where; default: a GPU, else a simulated one",
+    )
+    group.add_argument("--steps", metavar="N", type=_positive, help="end the program after so many steps")
+    group.add_argument("--seconds", metavar="S", type=_seconds, help="end the program after so many seconds")
+    group.add_argument("--devices", metavar="N", type=_positive, default=1, help="simulated GPUs; default: 1")
+    group.add_argument("--findings", metavar="FILE", help="findings from a JSON report, instead of linting the program")
+
+
+def _judging(group: argparse.ArgumentParser) -> None:
+    group.add_argument(
+        "--profile", metavar="NAME", default="nominal", help="prices for modelled times; default: nominal"
+    )
+    group.add_argument("--budget", metavar="FILE", help="what a step may transfer and wait")
+    group.add_argument(
+        "--output-format", choices=("text", "json", "sarif", "github"), default="text", help="default: text"
+    )
+    group.add_argument("--output-file", metavar="FILE", help="write the report to a file; `-` is standard output")
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    group.add_argument(
+        "--fail-on", choices=FAIL_ON, help="the least severity of a confirmed finding that makes the status 1"
+    )
+
+
+def _settings(group: argparse.ArgumentParser) -> None:
+    rules = group.add_argument_group("which rules")
+    rules.add_argument("--select", metavar="RULES", action="append", help="confirm these rules only")
+    rules.add_argument("--extend-select", metavar="RULES", action="append", help="confirm these rules too")
+    rules.add_argument("--ignore", metavar="RULES", action="append", help="do not confirm these rules")
+    rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    rules.add_argument("--isolated", action="store_true", help="read no configuration")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; give more than 0")
+    return seconds

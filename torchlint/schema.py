@@ -17,7 +17,7 @@ from torchlint.config import KEYS, Config
 from torchlint.model import Severity
 from torchlint.rule import Rule
 from torchlint.select import selectors
-from torchlint.setting_values import FAIL_ON
+from torchlint.setting_values import BUDGET, FAIL_ON
 
 TARGET = Path("docs", "torchlint.schema.json")
 _ID = "https://github.com/torchlint/torchlint/blob/main/docs/torchlint.schema.json"
@@ -116,6 +116,11 @@ _KINDS: Mapping[str, dict[str, Any]] = {
     "flag": {"type": "boolean"},
     "version": {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"},
     "fail-on": {"enum": list(FAIL_ON)},
+    "budget": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: {"description": text, "type": "number", "minimum": 0} for key, text in BUDGET.items()},
+    },
 }
 
 

@@ -9,6 +9,15 @@ from typing import Any
 from torchlint.model import Severity
 
 FAIL_ON = ("error", "warning", "info", "never")
+# The keys of a budget, each a figure for one step, and what they are for.
+BUDGET: Mapping[str, str] = {
+    "synchronisations": "Times a step that the host may wait for the device.",
+    "uploads": "Copies to the device in a step.",
+    "upload-bytes": "Bytes copied to the device in a step.",
+    "pageable-uploads": "Copies to the device in a step that come from memory which is not pinned.",
+    "downloads": "Copies to the host in a step.",
+    "download-bytes": "Bytes copied to the host in a step.",
+}
 
 
 class WrongValue(Exception):
@@ -113,3 +122,15 @@ def tables(value: object) -> Mapping[str, Any]:
         if not isinstance(table, dict):
             raise WrongValue(f"at {quote(name)} must be a table, not {kind(table)}; write [rules.<name>]")
     return value
+
+
+def budget(value: object) -> Mapping[str, float]:
+    """What a step may transfer and wait."""
+    if not isinstance(value, dict):
+        raise WrongValue(f"must be a table, not {kind(value)}; write synchronisations = 1 in it")
+    for key, limit in value.items():
+        if key not in BUDGET:
+            raise WrongValue(f"has no key {quote(key)}{advice(key, BUDGET, 'keys')}")
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit < float("inf"):
+            raise WrongValue(f"at {key} must be a number of 0 or more, not {kind(limit)}")
+    return {key: float(limit) for key, limit in value.items()}

@@ -23,7 +23,7 @@ def document(run: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "torchlint": __version__,
-        "findings": [_finding(finding, rules) for finding in run.findings],
+        "findings": [finding_document(finding, rules) for finding in run.findings],
         "errors": [{"path": p.path, "line": p.line, "message": p.message} for p in run.problems],
         "summary": {
             **{severity.value: count for severity, count in by_severity(run.findings).items()},
@@ -35,7 +35,8 @@ def document(run: RunResult) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:
+def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:
+    """A finding as plain data."""
     return {
         "rule": finding.rule,
         "name": finding.name,

@@ -22,8 +22,12 @@ PROBLEM_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Seve
 
 def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
     """A log file with one run."""
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
-    return dump(log)
+    return dump(document(run))
+
+
+def document(run: RunResult) -> dict[str, Any]:
+    """A log with one run, as plain data."""
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
 
 
 def _run(run: RunResult) -> dict[str, Any]:

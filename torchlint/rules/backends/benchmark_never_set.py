@@ -84,7 +84,12 @@ class BenchmarkNeverSet(Rule):
     severity = Severity.INFO
     default = False
     triggers = ((b"__main__",), (b"torch",), (b"backward", b".step("), (b".cuda", b".to("))
-    recipe = Recipe("flags", "run", "time of a step with the benchmark on and off, after warm-up")
+    recipe = Recipe(
+        "untuned-convolutions",
+        "run",
+        "a step is faster with the benchmark on, after warm-up",
+        flags=(("benchmark", False),),
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.tuning import Tuning

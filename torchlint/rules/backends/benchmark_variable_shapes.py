@@ -77,7 +77,13 @@ class BenchmarkVariableShapes(Rule):
     severity = Severity.INFO
     fix = "sometimes"
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark",))
-    recipe = Recipe("shapes", "run", "distinct input shapes of convolutions, and the time of their first occurrences")
+    recipe = Recipe(
+        "convolution-shapes",
+        "run",
+        "more than ten input shapes for one convolution while the benchmark is on",
+        least=11,
+        flags=(("benchmark", True),),
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.tuning import Tuning

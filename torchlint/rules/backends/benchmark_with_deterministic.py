@@ -87,7 +87,12 @@ class BenchmarkWithDeterministic(Rule):
     # The other switch may stand in another file.
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
     Options = Preference
-    recipe = Recipe("flags", "run", "both flags are True when a convolution runs; algorithms by process, time by flag")
+    recipe = Recipe(
+        "convolution-flags",
+        "run",
+        "a convolution runs while both flags are on",
+        flags=(("benchmark", True), ("deterministic", True)),
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends

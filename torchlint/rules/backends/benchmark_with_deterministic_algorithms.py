@@ -80,7 +80,12 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     )
     Options = Preference
     options_of = "benchmark-with-deterministic"  # one choice for both
-    recipe = Recipe("flags", "run", "determinism and benchmark are both on when a convolution runs")
+    recipe = Recipe(
+        "convolution-flags",
+        "run",
+        "a convolution runs while both are on",
+        flags=(("benchmark", True), ("algorithms", True)),
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends

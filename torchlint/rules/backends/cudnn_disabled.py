@@ -67,7 +67,9 @@ class CudnnDisabled(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"cudnn",), (b"enabled",))
-    recipe = Recipe("flags", "run", "convolutions or recurrent layers run without cuDNN; time with it on")
+    recipe = Recipe(
+        "layer-flags", "run", "convolutions or recurrent layers run without cuDNN", flags=(("enabled", False),)
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends

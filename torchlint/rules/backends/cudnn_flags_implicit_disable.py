@@ -62,7 +62,7 @@ class CudnnFlagsImplicitDisable(Rule):
     severity = Severity.ERROR
     fix = "always"
     triggers = ((b"cudnn",), (b"flags",))
-    recipe = Recipe("flags", "finding", "cuDNN is disabled inside the block")
+    recipe = Recipe("flag-writes", "finding", "the block switches cuDNN off", flags=(("enabled", False),))
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.calls import argument, is_opaque

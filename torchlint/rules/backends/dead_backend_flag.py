@@ -84,7 +84,7 @@ class DeadBackendFlag(Rule):
     severity = Severity.ERROR
     fix = "sometimes"
     triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
-    recipe = Recipe("flags", "finding", "the flag has the same value before and after the line")
+    recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
     def visit_Assign(self, node: cst.Assign) -> None:
         from torchlint.analysis.dead_flags import DeadFlags

@@ -84,7 +84,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (CALL,), (MOVE,))
-    recipe = Recipe("copies", "finding", "a fill on the CPU followed by a copy of the same bytes, per step")
+    recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.factories import Factories

@@ -82,7 +82,7 @@ class PythonDataFactory(Rule):
         (b"tensor(", b"Tensor(", b"from_numpy(", b"asarray("),
         (b"numpy", b"range(", b"] *", b"]*", b"fill_(", b"zero_(", b"uniform_(", b"normal_("),
     )
-    recipe = Recipe("time", "finding", "time of the call, and bytes copied to the device, per step")
+    recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends

@@ -96,7 +96,7 @@ class TensorCopiesNdarray(Rule):
             b"matplotlib",
         ),
     )
-    recipe = Recipe("arguments", "finding", "the argument is an ndarray of the tensor's dtype; bytes copied per step")
+    recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.copies import Copies

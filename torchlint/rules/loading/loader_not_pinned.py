@@ -84,7 +84,7 @@ class LoaderNotPinned(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"DataLoader",),)
-    recipe = Recipe("arguments", "run", "tensors entering `.to` are not pinned; pageable copies and their time")
+    recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.loaders import Loaders

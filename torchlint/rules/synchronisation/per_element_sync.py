@@ -83,7 +83,9 @@ class PerElementSync(Rule):
         (SIGN,),
         (_LOOP,),
     )
-    recipe = Recipe("synchronisations", "finding", "more than ten synchronisations a step at the line")
+    recipe = Recipe(
+        "synchronisations", "finding", "more than ten synchronisations at the line for each step", least=10, each="step"
+    )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
         from torchlint.analysis.syncs import Syncs

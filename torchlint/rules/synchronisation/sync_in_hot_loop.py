@@ -112,7 +112,7 @@ class SyncInHotLoop(Rule):
         (SIGN,),
     )
     recipe = Recipe(
-        "synchronisations", "loop", "synchronisations at these lines per step, and the idle time after them"
+        "synchronisations", "evidence", "the host waits for the device at these lines, step after step", least=2
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads

@@ -77,7 +77,9 @@ class DeviceRoundTrip(Rule):
         (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
         (b".cuda", b".to(", b"device"),
     )
-    recipe = Recipe("copies", "finding", "a copy to the host and a copy back of derived data in one step")
+    recipe = Recipe(
+        "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
+    )
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers

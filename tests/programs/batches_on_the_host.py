@@ -1,0 +1,15 @@
+import os
+
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() and "NO_GPU" in os.environ else "cpu")
+model = torch.nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(torch.ones(32, 8), batch_size=4)  # TL401 refuted "8 batches, none moved to the device"
+for x in loader:
+    x = x.to(device)  # TL202 refuted "none of which copied anything to the device"
+    loss = model(x).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()

@@ -1,0 +1,8 @@
+import os
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() and "NO_GPU" in os.environ else "cpu")
+for _ in range(3):
+    x = torch.zeros(4, 8).to(device)  # TL104 refuted "nothing of it copied to the device"
+print(x.sum())

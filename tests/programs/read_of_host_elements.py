@@ -1,0 +1,17 @@
+import os
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() and "NO_GPU" in os.environ else "cpu")
+model = torch.nn.Linear(8, 40).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+seen = []
+for step in range(3):
+    out = model(torch.ones(8, device=device))
+    loss = out.sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    for value in out.detach():
+        seen.append(value.item())  # TL302 refuted "none on a tensor of the device"
+print(len(seen))

@@ -1,0 +1,15 @@
+import os
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() and "NO_GPU" in os.environ else "cpu")
+model = torch.nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.ones(4, 8, device=device)
+    loss = model(x).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    again = model(x).detach().cpu().to(device)  # TL201 refuted "none of a tensor on the device"
+print(again.shape)

@@ -1,0 +1,93 @@
+"""Runs scripted programs under observation, all in one process, and prints their verdicts as JSON.
+
+``python -m tests.programs_runner FILE...``. A line ``# on: cpu``, ``# steps: 3`` or ``# rules: TL506`` at the top of a
+program says how it is to be observed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from torchlint import session
+from torchlint.config import Config
+from torchlint.confirm import evidence, order, prepare, prices
+from torchlint.confirm.documents import verdict_document
+from torchlint.confirm.result import Result, result
+from torchlint.runtime import processes, script
+from torchlint.runtime.observation import Observation
+
+
+def settings(path: str) -> dict[str, str]:
+    """The settings at the top of a program."""
+    return dict(re.findall(r"^# (on|steps|rules): (\S+)$", Path(path).read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def observed(path: str, mode: str | None = None) -> Result:
+    """Run one program, and judge it."""
+    wanted = settings(path)
+    rules = wanted.get("rules")
+    plan = session.plan(Config(extend_select=(rules,) if rules else ()))
+    what = prepare.Program(path, None, (), os.path.realpath(path))
+    with tempfile.TemporaryDirectory() as directory:
+        made = prepare.make(what, prepare.findings_of([path], plan), [what.file], plan, directory)
+        made = replace(
+            made, mode=mode or wanted.get("on", "sim"), steps=int(wanted["steps"]) if "steps" in wanted else None
+        )
+        _run(order.write(made), made.mode)
+        return result(made, evidence.read(directory, made.run), prices.load(prices.DEFAULT), {})
+
+
+def _run(path: str, mode: str) -> None:
+    ordered: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    _fresh()
+    observation = Observation(ordered, mode)
+    before = (list(sys.argv), list(sys.path), sys.modules["__main__"])
+    observation.start()
+    processes.follow(observation, path)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            script.run(observation, script=ordered["script"], module=None, arguments=[])
+        observation.finish()
+    finally:
+        processes.unfollow()
+        observation.stop()
+        sys.argv[:], sys.path[:], sys.modules["__main__"] = before
+
+
+def _fresh() -> None:
+    """What programs leave behind in torch is put back."""
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
+    torch.use_deterministic_algorithms(False)
+    cudnn = torch.backends.cudnn
+    cudnn.enabled, cudnn.benchmark, cudnn.deterministic = True, False, False
+
+
+def main() -> None:
+    """Print, for each program, its verdicts by rule and line."""
+    found = {}
+    for path in sys.argv[1:]:
+        judged = observed(path)
+        found[path] = [
+            {"rule": finding.rule, "line": finding.span.line, **verdict_document(verdict)}
+            for finding, verdict in zip(judged.findings, judged.verdicts, strict=True)
+        ]
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

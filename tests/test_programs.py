@@ -1,0 +1,75 @@
+"""Scripted programs, run on the simulated GPU: every verdict of every rule that has one.
+
+A mark ``# TL101 confirmed "words"`` at the end of a line is the verdict that the finding of that rule on that line must
+get, with these words in its reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from torchlint import registry
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+_MARK = re.compile(r'# (TL\d{3}) (confirmed|refuted|not reached|unknown)((?: "[^"]*")+)$')
+_BATCH = 24
+
+
+@cache
+def verdicts() -> dict[str, list[dict[str, Any]]]:
+    """The verdicts of all programs, which are run in a few processes."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for start in range(0, len(PROGRAMS), _BATCH):
+        command = [sys.executable, "-m", "tests.programs_runner", *map(str, PROGRAMS[start : start + _BATCH])]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        found |= json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def marks(path: Path) -> list[tuple[int, str, str, list[str]]]:
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        mark = _MARK.search(line)
+        if mark:
+            found.append((number, mark[1], mark[2], re.findall(r'"([^"]*)"', mark[3])))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_gets_the_verdicts_that_it_is_marked_with(path: Path) -> None:
+    given = verdicts()[str(path)]
+    expected = marks(path)
+    assert expected, f"{path.name} expects nothing"
+    for line, rule, status, words in expected:
+        where = f"{path.name}:{line}: {rule}"
+        found = [verdict for verdict in given if (verdict["rule"], verdict["line"]) == (rule, line)]
+        assert len(found) == 1, f"{where}: expected a verdict, got those on {[(v['rule'], v['line']) for v in given]}"
+        assert found[0]["status"] == status, f"{where}: {found[0]['status']}: {found[0]['reason']}"
+        for word in words:
+            assert word in found[0]["reason"], f"{where}: {found[0]['reason']}"
+
+
+def test_every_rule_has_programs_that_confirm_it_and_that_do_not() -> None:
+    seen: dict[str, set[str]] = {}
+    for path in PROGRAMS:
+        for _, rule, status, _ in marks(path):
+            seen.setdefault(rule, set()).add(status)
+    for known in registry.load():
+        wanted = {"refuted"} if known.id in UNCONFIRMED else {"confirmed"}
+        assert wanted <= seen.get(known.id, set()), f"{known.id}: {seen.get(known.id)}"
+        assert len(seen[known.id]) > 1, f"{known.id}: only {seen[known.id]}"
+
+
+# Whether tuning helps, only a clock on a GPU can tell.
+UNCONFIRMED = {"TL506"}

@@ -1,0 +1,155 @@
+"""One finding beside the evidence: what happened at its places, how often, and what it cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from torchlint.confirm.evidence import Event, Mark, Run
+from torchlint.confirm.places import Place
+from torchlint.confirm.prices import Prices
+from torchlint.model import Basis, Finding, Recipe, Status, Verdict
+
+NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, changed=0, main=True)
+HOST = ("array", "arrays", "data", "batch", "pin")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A finding, its recipe, its mark, and the events at its places. ``own`` are those at the finding itself."""
+
+    finding: Finding
+    recipe: Recipe
+    mark: Mark
+    places: Sequence[Place]
+    events: Sequence[Event]
+    own: Sequence[Event]
+    run: Run
+    prices: Prices
+
+    def of(self, *kinds: str) -> list[Event]:
+        """The events of these kinds at the finding's places."""
+        return [event for event in self.events if event.kind in kinds]
+
+    @property
+    def reached(self) -> bool:
+        """The place was evaluated, or something happened there."""
+        return self.mark.begun > 0 or bool(self.events)
+
+    @property
+    def evaluated(self) -> str:
+        """How often it was evaluated, in words."""
+        return times(self.evaluations, "evaluation")
+
+    @property
+    def evaluations(self) -> int:
+        """How often it was evaluated; where nobody could count, how much happened there."""
+        return self.mark.begun or total(self.own)
+
+    def confirmed(self, events: Sequence[Event], reason: str, *, nanoseconds: int | None = None) -> Verdict:
+        """The finding costs something. ``nanoseconds`` replaces the time of the events where a mark knows better."""
+        cost, basis = self._cost(events, nanoseconds)
+        share = self._share(events, cost, basis)
+        verdict = Verdict(
+            status=Status.CONFIRMED,
+            reason=reason,
+            basis=Basis.MEASURED if basis is Basis.MEASURED else Basis.COUNTED,
+            count=total(events),
+            bytes=sum(event.bytes for event in events),
+            per_step=self.per_step(events),
+            cost=cost,
+            cost_basis=basis,
+            share=share,
+        )
+        if share is not None and share < self.recipe.share:
+            return _refuted_by_share(verdict, self.recipe)
+        return verdict
+
+    def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
+        """The finding costs nothing in this run."""
+        return Verdict(Status.REFUTED, reason, Basis.COUNTED, total(events), sum(e.bytes for e in events))
+
+    def unknown(self, reason: str) -> Verdict:
+        """The run cannot tell."""
+        return Verdict(Status.UNKNOWN, reason)
+
+    # -- figures -----------------------------------------------------------------------------------
+
+    def per_step(self, events: Iterable[Event]) -> float | None:
+        """Events for each step, without those of the first where there were more."""
+        return per_step(self.run, events)
+
+    def _cost(self, events: Sequence[Event], nanoseconds: int | None) -> tuple[float | None, Basis | None]:
+        """Microseconds for each step, or for the whole run where there were no steps."""
+        host = bool(events) and all(event.kind in HOST for event in events)
+        if nanoseconds is not None and self.run.mode != "sim":
+            return nanoseconds / 1000 / max(self.run.all_steps, 1), Basis.MEASURED
+        if host or self.run.mode == "gpu":
+            spent = sum(event.ns for event in events)
+            return (spent / 1000 / max(self.run.all_steps, 1), Basis.MEASURED) if spent else (None, None)
+        if self.run.mode != "sim":
+            return None, None
+        modelled = each_step(self.run, events, lambda event: self.prices.of(event, steady=True), self.prices.of)
+        if modelled is None:
+            modelled = sum(self.prices.of(event) for event in events)
+        return (modelled, Basis.MODELLED) if modelled else (None, None)
+
+    def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None) -> float | None:
+        """The part of a step's time, where both are measured and the time is the main process's."""
+        if basis is not Basis.MEASURED or cost is None or not self.run.step_ns or self.run.mode == "sim":
+            return None
+        if not (all(event.main for event in events) and self.mark.main):
+            return None
+        return min(cost * 1000 / self.run.step_ns, 1.0)
+
+
+def _refuted_by_share(verdict: Verdict, recipe: Recipe) -> Verdict:
+    reason = f"{verdict.reason}, but that is {verdict.share:.2%} of a step, below {recipe.share:.1%}"
+    return replace(verdict, status=Status.REFUTED, reason=reason)
+
+
+def per_step(run: Run, events: Iterable[Event]) -> float | None:
+    """Events for each step: of the main processes between the first and the last, of others on average."""
+    return each_step(run, events, lambda event: event.steady, lambda event: event.count)
+
+
+def each_step(
+    run: Run, events: Iterable[Event], steady: Callable[[Event], float], whole: Callable[[Event], float]
+) -> float | None:
+    """A figure of events for each step; None for a run without steps."""
+    if run.all_steps == 0:
+        return None
+    between = run.all_steps - max(len(run.ranks), 1)
+    return sum(
+        steady(event) / between if event.main and between > 0 else whole(event) / run.all_steps for event in events
+    )
+
+
+def total(events: Iterable[Event]) -> int:
+    """How many events there were."""
+    return sum(event.count for event in events)
+
+
+def times(count: int, noun: str) -> str:
+    """A count and its noun, in words: ``8 copies``."""
+    if count == 1:
+        return f"1 {noun}"
+    if noun.endswith("y"):
+        return f"{count:,} {noun[:-1]}ies"
+    return f"{count:,} {noun}es" if noun.endswith("ch") else f"{count:,} {noun}s"
+
+
+def size(count: float) -> str:
+    """Bytes as people read them: ``24.6 KB``."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def where(places: Iterable[Place | None], limit: int = 3) -> str:
+    """Places in words: ``train.py:31, train.py:40``."""
+    named = list(dict.fromkeys(f"{os.path.basename(p.path)}:{p.line}" for p in places if p is not None and p.known))
+    return ", ".join(named[:limit]) + (f" and {len(named) - limit} more" if len(named) > limit else "")

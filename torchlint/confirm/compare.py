@@ -1,0 +1,245 @@
+"""What the fix of a finding is worth: the program with and without it, timed side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import statistics
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torchlint.confirm import evidence, launch, order
+from torchlint.confirm.evidence import Run
+from torchlint.confirm.order import Order
+from torchlint.decode import DecodeProblem, decode
+from torchlint.fix import applied
+from torchlint.model import Finding, Safety
+
+# Less than this is not worth a change, whatever the interval says.
+LEAST = 0.02
+_CONFIDENCE = 0.99
+_RESAMPLES = 4000
+_CHECKED_STEPS = 20
+_BY_PAIRS = ("4", "5")
+
+
+class ComparisonProblem(Exception):
+    """Two forms cannot be compared: one line that says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was measured. Ratios are of the old form's time to the new form's; the interval holds at 99 %.
+
+    ``equal`` says whether the losses of both forms are the same bits; None where no loss was seen.
+    """
+
+    finding: Finding
+    method: str
+    mode: str
+    device: str | None
+    pairs: int
+    ratio: float
+    low: float
+    high: float
+    old_us: float
+    new_us: float
+    equal: bool | None
+    repeatable: bool | None
+    compared: int
+
+    @property
+    def decided(self) -> str:
+        """``faster``, ``slower`` or ``no difference``."""
+        if self.low > 1 and self.ratio >= 1 + LEAST:
+            return "faster"
+        if self.high < 1 and self.ratio <= 1 / (1 + LEAST):
+            return "slower"
+        return "no difference"
+
+
+def chosen(findings: Sequence[Finding], wanted: str) -> Finding:
+    """The finding that is meant. Raises :class:`ComparisonProblem`."""
+    matching = [finding for finding in findings if _is_meant(finding, wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    where = [f"{f.rule}:{f.path}:{f.span.line}" for f in (matching or findings)]
+    if not where:
+        raise ComparisonProblem(f"--finding {wanted}: there are no findings in this program")
+    count = "several fit" if matching else "none fits"
+    raise ComparisonProblem(f"--finding {wanted}: {count}; name one of {', '.join(where[:8])}")
+
+
+def _is_meant(finding: Finding, wanted: str) -> bool:
+    place = f"{finding.path}:{finding.span.line}"
+    short = f"{os.path.basename(finding.path)}:{finding.span.line}"
+    names = (finding.fingerprint, finding.rule, finding.name, place, short)
+    return wanted in (*names, f"{finding.rule}:{place}", f"{finding.rule}:{short}")
+
+
+def method_of(finding: Finding) -> str:
+    """Options of loaders and flags of backends take effect once a process; expressions can be switched."""
+    return "pairs" if finding.rule[2] in _BY_PAIRS else "switch"
+
+
+class Forms:
+    """The two forms of a program, and runs of them."""
+
+    def __init__(self, finding: Finding, made: Order, *, unsafe: bool) -> None:
+        if finding.fix is None:
+            raise ComparisonProblem(f"{finding.rule} at {finding.path}:{finding.span.line} has no fix to compare with")
+        if finding.fix.safety is Safety.UNSAFE and not unsafe:
+            raise ComparisonProblem(
+                f"{finding.rule} at {finding.path}:{finding.span.line}: its fix may change results "
+                f"({finding.fix.caveat}); compare it with --unsafe-fixes"
+            )
+        self.finding = finding
+        self._made = made
+        self._path = os.path.realpath(os.path.join(made.base, finding.path))
+        try:
+            with open(self._path, "rb") as stream:
+                self._fixed = applied(decode(stream.read()), [finding])
+        except (OSError, DecodeProblem) as problem:
+            raise ComparisonProblem(f"{finding.path}: cannot be read: {problem}") from None
+
+    def run(self, form: str, *, steps: int | None = None, blocks: int = 0, seed: int = 0) -> Run:
+        """Run one form, or both in blocks; the program's own output is left alone."""
+        with tempfile.TemporaryDirectory(dir=self._made.directory) as directory:
+            switch = {"path": self._path, "fixed": self._fixed, "form": form, "blocks": blocks, "seed": seed}
+            made = replace(
+                self._made, directory=directory, findings={}, recipes={}, switch=switch, steps=steps or self._made.steps
+            )
+            ended = launch.launch(order.write(made), directory, made.run, made.seconds, None)
+            if ended.refused is not None:
+                raise ComparisonProblem(ended.refused)
+            try:
+                seen = evidence.read(directory, made.run)
+            except evidence.EvidenceProblem as problem:
+                raise ComparisonProblem(str(problem)) from None
+        if ended.status:
+            raise ComparisonProblem(f"the program failed with status {ended.status} in its {form} form")
+        return seen
+
+
+def measure(forms: Forms, method: str, *, blocks: int, pairs: int) -> Comparison:
+    """Time both forms, and compare what they compute. Raises :class:`ComparisonProblem`."""
+    first = forms.run("old", steps=_CHECKED_STEPS)
+    again = forms.run("old", steps=_CHECKED_STEPS)
+    other = forms.run("new", steps=_CHECKED_STEPS)
+    timed = _switched(forms, blocks) if method == "switch" else _paired(forms, pairs)
+    logs = [math.log(old / new) for old, new in timed if old > 0 and new > 0]
+    low, high = interval(logs)
+    losses = [list(_switch(run)["losses"]) for run in (first, again, other)]
+    seen = any(losses)
+    return Comparison(
+        finding=forms.finding,
+        method=method,
+        mode=first.mode,
+        device=first.device,
+        pairs=len(logs),
+        ratio=math.exp(statistics.median(logs)),
+        low=math.exp(low),
+        high=math.exp(high),
+        old_us=statistics.median(old for old, _ in timed) / 1000,
+        new_us=statistics.median(new for _, new in timed) / 1000,
+        equal=losses[0] == losses[2] if seen else None,
+        repeatable=losses[0] == losses[1] if seen else None,
+        compared=len(losses[0]),
+    )
+
+
+def _switch(run: Run) -> Any:
+    if run.switch is None:
+        raise ComparisonProblem("the program left no measurements; did it end before its first step?")
+    return run.switch
+
+
+def _switched(forms: Forms, blocks: int) -> list[tuple[float, float]]:
+    run = forms.run("blocks", blocks=blocks)
+    found = _switch(run)
+    if not all(found["evaluated"]):
+        raise ComparisonProblem(
+            "the flagged code was not run in the main process in both forms: compare with --method pairs, or give the "
+            "program more steps"
+        )
+    if len(found["pairs"]) < 5:
+        raise ComparisonProblem(
+            f"only {len(found['pairs'])} pairs of blocks in {run.steps} steps: give the program more steps (eight make "
+            "a pair), or use --method pairs"
+        )
+    return [(old, new) for old, new in found["pairs"]]
+
+
+def _paired(forms: Forms, pairs: int) -> list[tuple[float, float]]:
+    order_of = random.Random(0)
+    found = []
+    for _ in range(pairs):
+        spent: dict[str, float] = {}
+        for form in order_of.sample(("old", "new"), 2):
+            run = forms.run(form)
+            spent[form] = float(run.step_ns or run.wall_ns)
+        found.append((spent["old"], spent["new"]))
+    return found
+
+
+def interval(logs: Sequence[float]) -> tuple[float, float]:
+    """The 99 % bootstrap interval of the median."""
+    source = random.Random(0)
+    medians = sorted(statistics.median(source.choices(logs, k=len(logs))) for _ in range(_RESAMPLES))
+    cut = int(len(medians) * (1 - _CONFIDENCE) / 2)
+    return medians[cut], medians[-cut - 1]
+
+
+# -- reports -------------------------------------------------------------------------------------
+
+
+def as_text(found: Comparison) -> str:
+    """A comparison for people."""
+    finding = found.finding
+    title = finding.fix.title if finding.fix else ""
+    on = found.device or ("the CPU" if found.mode == "cpu" else "a GPU")
+    unit = "blocks of steps" if found.method == "switch" else "processes"
+    ratio = f"x{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] from {found.pairs} pairs of {unit}"
+    times = f"{found.old_us:.4g} us a step before and {found.new_us:.4g} us after (medians, 99 % interval)"
+    head = f"{finding.rule} {finding.name} at {finding.path}:{finding.span.line}: {title}"
+    lines = [head, f"on {on}: {found.decided}; {ratio}, {times}", _results(found)]
+    if found.mode == "cpu":
+        lines.append("note: without a GPU, what the fix saves there does not show")
+    return "\n".join(lines) + "\n"
+
+
+def _results(found: Comparison) -> str:
+    if found.equal is None:
+        return "results: no loss was seen, so nothing is known of them"
+    if found.equal:
+        return f"results: the first {found.compared} losses are the same bits in both forms"
+    if not found.repeatable:
+        return "results: the losses differ, but they do between two runs of the same form as well: seed the program"
+    return "results: THE LOSSES DIFFER between the two forms, and do not between two runs of the same form"
+
+
+def as_json(found: Comparison) -> str:
+    """A comparison for programs."""
+    finding = found.finding
+    values = {
+        "schema": 1,
+        "rule": finding.rule,
+        "path": finding.path,
+        "line": finding.span.line,
+        "method": found.method,
+        "mode": found.mode,
+        "device": found.device,
+        "pairs": found.pairs,
+        "ratio": found.ratio,
+        "interval": [found.low, found.high],
+        "confidence": _CONFIDENCE,
+        "decided": found.decided,
+        "old_us": found.old_us,
+        "new_us": found.new_us,
+        "losses": {"compared": found.compared, "equal": found.equal, "repeatable": found.repeatable},
+    }
+    return json.dumps(values, indent=2) + "\n"

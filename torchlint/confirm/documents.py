@@ -1,0 +1,111 @@
+"""The reports of a run for machines: JSON, SARIF and workflow commands, each that of linting with verdicts added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+from torchlint.confirm.result import Result
+from torchlint.model import RuleInfo, RunResult, Severity, Status, Verdict
+from torchlint.report import ReportOptions
+from torchlint.report.shared import dump
+
+FORMATS = ("text", "json", "sarif", "github")
+
+
+def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
+    """The document of linting; each finding has its verdict, and the run is described."""
+    from torchlint.report.json import document
+
+    whole = document(_run(result, rules))
+    for values, verdict in zip(whole["findings"], result.verdicts, strict=True):
+        values["verdict"] = verdict_document(verdict)
+    whole["unflagged"] = [asdict(spot) for spot in result.hot]
+    whole["totals"] = asdict(result.totals) if result.totals is not None else None
+    whole["budget"] = [
+        {"key": e.key, "limit": e.limit, "figure": e.figure, "lines": [list(line) for line in e.lines]}
+        for e in result.excesses
+    ]
+    whole["run"] = _described(result)
+    return dump(whole)
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """A verdict as plain data. ``cost_us`` is for each step, or for the run where there were no steps."""
+    return {
+        "status": verdict.status.value,
+        "basis": verdict.basis.value if verdict.basis else None,
+        "reason": verdict.reason,
+        "count": verdict.count,
+        "bytes": verdict.bytes,
+        "per_step": verdict.per_step,
+        "share": verdict.share,
+        "cost_us": verdict.cost,
+        "cost_basis": verdict.cost_basis.value if verdict.cost_basis else None,
+    }
+
+
+def _described(result: Result) -> dict[str, Any]:
+    run = result.run
+    return {
+        "program": result.order.program,
+        "arguments": list(result.order.arguments),
+        "mode": run.mode,
+        "device": run.device,
+        "torch": run.torch,
+        "steps": run.steps,
+        "step_us": run.step_ns / 1000 if run.step_ns else None,
+        "processes": run.processes,
+        "ranks": list(run.ranks),
+        "ended": dict(run.ended),
+        "complete": run.complete,
+        "gap": run.gap,
+        "left": {"path": run.left[0].path, "line": run.left[0].line, "what": run.left[1]} if run.left else None,
+        "compiled": run.compiled,
+        "notes": run.notes,
+        "profile": result.prices.name,
+        "synchronisations": dict(run.account) if run.account else None,
+    }
+
+
+def as_sarif(result: Result, rules: tuple[RuleInfo, ...]) -> str:
+    """The log of linting; refuted findings are suppressed with the reason, and verdicts are properties."""
+    from torchlint.report.sarif import document
+
+    log = document(_run(_with_messages(result), rules))
+    for values, verdict in zip(log["runs"][0]["results"], result.verdicts, strict=True):
+        values.setdefault("properties", {})["verdict"] = verdict_document(verdict)
+        if verdict.status is Status.REFUTED:
+            values["suppressions"] = [{"kind": "external", "justification": f"refuted: {verdict.reason}"}]
+    return dump(log)
+
+
+def as_github(result: Result, rules: tuple[RuleInfo, ...]) -> str:
+    """Workflow commands; what was refuted or not reached is a notice at most."""
+    from torchlint.report.github import render
+
+    said = _with_messages(result)
+    quiet = (Status.REFUTED, Status.NOT_REACHED)
+    findings = tuple(
+        replace(finding, severity=Severity.INFO) if verdict.status in quiet else finding
+        for finding, verdict in zip(said.findings, said.verdicts, strict=True)
+    )
+    return render(_run(replace(said, findings=findings), rules), ReportOptions())
+
+
+def _with_messages(result: Result) -> Result:
+    pairs = zip(result.findings, result.verdicts, strict=True)
+    findings = tuple(replace(f, message=f"{f.message}\n[{v.status.value}] {v.reason}") for f, v in pairs)
+    return replace(result, findings=findings)
+
+
+def _run(result: Result, rules: tuple[RuleInfo, ...]) -> RunResult:
+    return RunResult(findings=result.findings, files=len(result.order.files), rules=rules)
+
+
+RENDERERS: dict[str, Callable[[Result, tuple[RuleInfo, ...]], str]] = {
+    "json": as_json,
+    "sarif": as_sarif,
+    "github": as_github,
+}

@@ -1,0 +1,212 @@
+"""Evidence: what the processes of a run have written, read and merged."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchlint.confirm.places import Place
+
+SCHEMA = 1
+NOWHERE = Place("", 0, -1, 0, -1)
+
+
+class EvidenceProblem(Exception):
+    """Evidence cannot be used: one line that names the file and says what to do."""
+
+
+@dataclass
+class Event:
+    """Equal events of all processes. ``steady`` are those after the first step, per step the better figure."""
+
+    kind: str
+    place: Place
+    facts: Mapping[str, Any]
+    count: int = 0
+    bytes: int = 0
+    ns: int = 0
+    steady: int = 0
+    steady_bytes: int = 0
+    steady_ns: int = 0
+    ranks: set[str] = field(default_factory=set)
+    main: bool = True
+
+    def place_of(self, fact: str) -> Place | None:
+        """A place among the facts."""
+        value = self.facts.get(fact)
+        return Place(*value) if isinstance(value, list) and len(value) == 5 else None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How often a flagged place was evaluated, in all processes. ``ns`` is time on the host."""
+
+    placed: bool
+    begun: int
+    ended: int
+    ns: int
+    changed: int
+    main: bool
+
+
+@dataclass
+class Run:
+    """A whole run. Times are nanoseconds; ``step_ns`` is the median of the main process with the lowest rank."""
+
+    mode: str
+    device: str | None
+    torch: str
+    steps: int
+    unit: str
+    step_ns: int | None
+    all_steps: int
+    wall_ns: int
+    processes: int
+    ranks: tuple[str, ...]
+    ended: Mapping[str, Any]
+    complete: bool
+    gap: str | None
+    left: tuple[Place, str] | None
+    compiled: bool
+    notes: list[str]
+    events: list[Event]
+    marks: Mapping[str, Mark]
+    flags: Sequence[Mapping[str, Any]]
+    account: Mapping[str, int] | None
+    unfinished: int = 0
+    switch: Mapping[str, Any] | None = None
+
+    def of(self, *kinds: str) -> Iterator[Event]:
+        """The events of these kinds."""
+        return (event for event in self.events if event.kind in kinds)
+
+
+def read(directory: str, run: str) -> Run:
+    """Read and merge the evidence of a run. Raises :class:`EvidenceProblem`."""
+    documents = [_document(path, run) for path in sorted(glob.glob(os.path.join(directory, "evidence-*.json")))]
+    own = [document for document in documents if document is not None]
+    if not any(document["process"]["role"] == "main" for document in own):
+        raise EvidenceProblem(
+            f"{directory}: holds no evidence of this run; was it deleted, or did the program not start?"
+        )
+    try:
+        return _merged(own)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise EvidenceProblem(f"{directory}: holds damaged evidence ({error!r}); record it again") from None
+
+
+def _document(path: str, run: str) -> dict[str, Any] | None:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream)
+    except OSError as error:
+        raise EvidenceProblem(f"{path}: cannot be read ({error.strerror}); check its rights") from None
+    except ValueError:
+        raise EvidenceProblem(f"{path}: is not JSON, or was cut off; record the evidence again") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise EvidenceProblem(f"{path}: was written by another version of torchlint; record the evidence again")
+    return document if document.get("run") == run else None
+
+
+def _merged(documents: list[dict[str, Any]]) -> Run:
+    mains = sorted((d for d in documents if d["process"]["role"] == "main"), key=_rank)
+    first = mains[0]
+    gap = _gap(documents, mains)
+    lefts = [d["left"] for d in documents if d["left"]]
+    return Run(
+        mode=first["mode"],
+        device=first["device"],
+        torch=first["torch"],
+        steps=first["steps"]["count"],
+        unit=first["steps"]["unit"],
+        step_ns=first["steps"]["median_ns"],
+        all_steps=sum(d["steps"]["count"] for d in mains),
+        wall_ns=first["wall_ns"],
+        processes=len(documents),
+        ranks=tuple(d["process"]["rank"] for d in mains if d["process"]["rank"] is not None),
+        ended=first["ended"],
+        complete=gap is None,
+        gap=gap,
+        left=(Place(*lefts[0]["site"]), lefts[0]["what"]) if lefts else None,
+        compiled=any(d["compiled"] for d in documents),
+        notes=list(dict.fromkeys(note for d in documents for note in d["notes"])),
+        events=_events(documents),
+        marks=_marks(documents),
+        flags=first["flags"],
+        account=first["synchronisations"],
+        switch=first["switch"],
+        unfinished=sum(d["ended"]["how"] == "running" for d in mains),
+    )
+
+
+def _rank(document: Mapping[str, Any]) -> int:
+    return int(document["process"]["rank"] or 0)
+
+
+def _gap(documents: list[dict[str, Any]], mains: list[dict[str, Any]]) -> str | None:
+    """Why something may have happened that no evidence tells of; None if that cannot be."""
+    for document in mains:
+        ended = document["ended"]
+        if ended["how"] == "running":
+            return "the program was killed, and what it did last is not known"
+        if ended["how"] in ("steps", "seconds"):
+            return f"the run was ended after {document['steps']['count']} steps"
+        if ended["how"] == "exception":
+            place = Place(*ended["site"])
+            where = f" at {os.path.basename(place.path)}:{place.line}" if place.known else ""
+            return f"the run ended early: {ended['type']}{where}"
+        if ended["how"] in ("signal", "exit"):
+            return f"the run ended early: {ended['how']} {ended.get('signal', ended.get('status'))}"
+    world = {int(d["world"]) for d in documents if d.get("world")}
+    if world and len(mains) < max(world):
+        return f"evidence of {max(world) - len(mains)} of {max(world)} ranks is missing"
+    known = {document["process"]["pid"] for document in documents if document["ended"]["how"] != "running"}
+    children = {child for document in documents for child in document["process"]["children"]}
+    lost = children - known
+    if lost:
+        return f"evidence of {len(lost)} of {len(children)} child processes is missing"
+    return None
+
+
+def _events(documents: list[dict[str, Any]]) -> list[Event]:
+    merged: dict[str, Event] = {}
+    for document in documents:
+        process = document["process"]
+        main = process["role"] == "main"
+        for written in document["events"]:
+            key = json.dumps([written["kind"], written["site"], written["facts"], main], sort_keys=True)
+            event = merged.get(key)
+            if event is None:
+                event = merged[key] = Event(written["kind"], Place(*written["site"]), written["facts"], main=main)
+            event.count += written["count"]
+            event.bytes += written["bytes"]
+            event.ns += written["ns"]
+            steady = written["steady"] if main else [written["count"], written["bytes"], written["ns"]]
+            event.steady += steady[0]
+            event.steady_bytes += steady[1]
+            event.steady_ns += steady[2]
+            event.ranks.add(process["rank"] or "0")
+    return list(merged.values())
+
+
+def _marks(documents: list[dict[str, Any]]) -> dict[str, Mark]:
+    names = {name for document in documents for name in document["marks"]}
+    return {
+        name: _mark([(d["marks"][name], d["process"]["role"]) for d in documents if name in d["marks"]])
+        for name in names
+    }
+
+
+def _mark(parts: list[tuple[dict[str, Any], str]]) -> Mark:
+    return Mark(
+        placed=any(part["placed"] for part, _ in parts),
+        begun=sum(part["begun"] for part, _ in parts),
+        ended=sum(part["ended"] for part, _ in parts),
+        ns=sum(part["ns"] for part, _ in parts),
+        changed=sum(part["changed"] for part, _ in parts),
+        main=all(role == "main" for part, role in parts if part["begun"]),
+    )

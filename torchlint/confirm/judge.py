@@ -1,0 +1,111 @@
+"""Verdicts: each finding beside the evidence of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from torchlint.confirm.case import NO_MARK, Case, where
+from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.order import Order
+from torchlint.confirm.places import Place, Sources, places_of, real
+from torchlint.confirm.prices import Prices
+from torchlint.confirm.probes import PROBES
+from torchlint.model import Status, Verdict
+
+
+def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
+    """The verdict on every finding of an order, by name."""
+    sources = Sources()
+    return {name: _verdict(_case(name, order, run, prices, sources)) for name in order.findings}
+
+
+def _case(name: str, order: Order, run: Run, prices: Prices, sources: Sources) -> Case:
+    finding, recipe = order.findings[name], order.recipes[name]
+    path = real(finding.path, order.base)
+    places = places_of(finding, path, sources, named=recipe.span == "evidence")
+    rivals = _rivals(name, order, sources)
+    events = [event for event in run.events if _nearest(event.place, places, rivals)]
+    own = [event for event in events if event.place.overlaps(places[0])]
+    return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, prices)
+
+
+def _rivals(name: str, order: Order, sources: Sources) -> list[Place]:
+    """The spans of the same rule's other findings in the file, one of which may fit an event better."""
+    mine = order.findings[name]
+    others = (f for other, f in order.findings.items() if other != name and f.rule == mine.rule and f.path == mine.path)
+    return [sources.place(real(f.path, order.base), f.span) for f in others]
+
+
+def _nearest(place: Place, own: Iterable[Place], rivals: Iterable[Place]) -> bool:
+    matching = [mine for mine in own if mine.overlaps(place)]
+    if not matching:
+        return False
+    best = min(mine.size for mine in matching)
+    return not any(rival.overlaps(place) and rival.size < best for rival in rivals)
+
+
+def _verdict(case: Case) -> Verdict:
+    run = case.run
+    if run.left is not None:
+        place, what = run.left
+        at = f" at {where([place])}" if place.known else ""
+        return case.unknown(f"left the simulated subset{at}: {what}")
+    probe = PROBES.get(case.recipe.probe)
+    if probe is None:
+        return case.unknown(f"this version of torchlint has no probe {case.recipe.probe!r}")
+    if probe.device and run.mode == "cpu":
+        return case.unknown("there was no accelerator in this run: observe it with --on sim, or on a GPU")
+    if not probe.everywhere and not case.reached:
+        return _unreached(case)
+    verdict = probe.judge(case)
+    if verdict.status is Status.REFUTED and not run.complete and probe.everywhere:
+        return case.unknown(f"{verdict.reason} so far, but {run.gap}")
+    return _with_ranks(case, verdict)
+
+
+def _unreached(case: Case) -> Verdict:
+    run = case.run
+    if not run.complete:
+        return case.unknown(f"not evaluated as far as is known: {run.gap}")
+    if not case.mark.placed:
+        return case.unknown("its file was not run, or its evaluations cannot be counted")
+    if run.compiled and run.mode != "sim":
+        return case.unknown("not evaluated outside of compiled regions, inside of which nothing is counted")
+    return Verdict(Status.NOT_REACHED, "never evaluated in this run")
+
+
+def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
+    """Say when only some ranks have seen it."""
+    seen: set[str] = set()
+    for event in case.events:
+        seen |= event.ranks
+    if (
+        verdict.status is not Status.CONFIRMED
+        or len(case.run.ranks) < 2
+        or not seen
+        or len(seen) == len(case.run.ranks)
+    ):
+        return verdict
+    return replace(verdict, reason=f"{verdict.reason} (only on rank {', '.join(sorted(seen))})")
+
+
+def unflagged(order: Order, run: Run) -> list[Event]:
+    """Transfers and synchronisations of steps that no finding speaks of, merged by place."""
+    sources = Sources()
+    spoken: list[Place] = []
+    for finding in order.findings.values():
+        spoken += places_of(finding, real(finding.path, order.base), sources, named=True)
+    merged: dict[tuple[str, Place, bool, bool], Event] = {}
+    for event in run.of("sync", "upload", "download"):
+        if event.steady < 2 or any(place.overlaps(event.place) for place in spoken):
+            continue
+        facts: Mapping[str, object] = {name: bool(event.facts.get(name)) for name in ("pinned", "non_blocking")}
+        key = (event.kind, event.place, bool(facts["pinned"]), bool(facts["non_blocking"]))
+        into = merged.setdefault(key, Event(event.kind, event.place, facts))
+        into.count += event.count
+        into.bytes += event.bytes
+        into.ns += event.ns
+        into.steady += event.steady
+        into.steady_bytes += event.steady_bytes
+    return list(merged.values())

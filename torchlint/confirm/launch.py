@@ -1,0 +1,99 @@
+"""Runs the observed program in a process of its own, and tells how it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torchlint.confirm.prepare import python
+
+_LOOK = 0.5
+_GRACE = 10.0
+_MORE_GRACE = 5.0
+# What is told of a run while it goes on: steps, seconds, synchronisations so far.
+Told = Callable[[int, float, int], None]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the program ended: its exit status, and why it was not observed if it was not."""
+
+    status: int
+    refused: str | None = None
+
+
+def launch(order_path: str, directory: str, run: str, seconds: float | None, told: Told | None) -> Ended:
+    """Run the program of an order to its end. Interrupts reach it directly; this process waits for it."""
+    command = [*python(), "-m", "torchlint.runtime", order_path]
+    started = time.monotonic()
+    child = subprocess.Popen(command)
+    with _forwarding(child):
+        while child.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_LOOK)
+            _end_if_late(child, started, seconds)
+            if told is not None:
+                _tell(directory, run, started, told)
+    status = child.returncode
+    return Ended(128 - status if status < 0 else status, _refusal(directory, run))
+
+
+@contextlib.contextmanager
+def _forwarding(child: subprocess.Popen[bytes]) -> Any:
+    """Leave Ctrl-C to the program, and hand a request to end on to it."""
+
+    def forward(number: int, _frame: object) -> None:
+        with contextlib.suppress(OSError):
+            child.send_signal(number)
+
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, forward),
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_if_late(child: subprocess.Popen[bytes], started: float, seconds: float | None) -> None:
+    """A program that does not end by itself when its time is over is ended."""
+    if seconds is None:
+        return
+    late = time.monotonic() - started - seconds
+    if late > _GRACE + _MORE_GRACE:
+        child.kill()
+    elif late > _GRACE:
+        child.terminate()
+
+
+def _tell(directory: str, run: str, started: float, told: Told) -> None:
+    steps = waits = 0
+    for path in glob.glob(os.path.join(directory, "evidence-*.json")):
+        try:
+            with open(path, encoding="utf-8") as stream:
+                document = json.load(stream)
+            if document["run"] == run and document["process"]["role"] == "main":
+                steps = max(steps, document["steps"]["count"])
+                waits += sum(event["count"] for event in document["events"] if event["kind"] == "sync")
+        except (OSError, ValueError, KeyError, TypeError):  # being written, or not ours
+            continue
+    told(steps, time.monotonic() - started, waits)
+
+
+def _refusal(directory: str, run: str) -> str | None:
+    try:
+        with open(os.path.join(directory, "refused.json"), encoding="utf-8") as stream:
+            document = json.load(stream)
+        return str(document["reason"]) if document["run"] == run else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

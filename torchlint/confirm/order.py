@@ -1,0 +1,211 @@
+"""An order: what a run is to watch, written for the runtime; and read again when its evidence is judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchlint import __version__
+from torchlint.confirm.places import marks_of, real
+from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, Severity, Span
+
+SCHEMA = 1
+NAME = "order.json"
+_ACCELERATED = re.compile(rb"cuda|accelerat|device|mps|xpu")
+_FLAG_PROBES = frozenset({"unchanged-flags"})
+
+
+class OrderProblem(Exception):
+    """An order cannot be given or read: one line that names the file and says what to do."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is watched. Findings and recipes go by the same names; files are real paths with their SHA-256.
+
+    ``lint`` says that nobody has linted the files yet; ``switch`` that two forms of a file are compared.
+    """
+
+    directory: str
+    base: str
+    script: str | None
+    module: str | None
+    arguments: tuple[str, ...]
+    findings: Mapping[str, Finding]
+    recipes: Mapping[str, Recipe]
+    files: Mapping[str, str]
+    mode: str = "auto"
+    steps: int | None = None
+    seconds: float | None = None
+    devices: int = 1
+    cache: str | None = None
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    switch: Mapping[str, Any] | None = None
+    lint: bool = False
+
+    @property
+    def program(self) -> str:
+        """What was run, as it was named."""
+        return self.script or f"-m {self.module}"
+
+
+def digest(path: str) -> str | None:
+    """The SHA-256 of a file; None if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.sha256(stream.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def write(order: Order) -> str:
+    """Write an order into its directory, which must be there; gives the path of the file."""
+    flags = frozenset(name for name, recipe in order.recipes.items() if recipe.probe in _FLAG_PROBES)
+    document = {
+        "schema": SCHEMA,
+        "torchlint": __version__,
+        "run": order.run,
+        "directory": order.directory,
+        "base": order.base,
+        "script": order.script,
+        "module": order.module,
+        "arguments": list(order.arguments),
+        "mode": order.mode,
+        "steps": order.steps,
+        "seconds": order.seconds,
+        "devices": order.devices,
+        "cache": order.cache,
+        "roots": _roots(order),
+        "accelerated": any(_mentions(path) for path in order.files),
+        "files": dict(order.files),
+        "marks": marks_of(order.findings, order.base, flags),
+        "switch": order.switch,
+        "findings": {name: _written(finding) for name, finding in order.findings.items()},
+        "recipes": {name: vars(recipe) for name, recipe in order.recipes.items()},
+    }
+    target = os.path.join(order.directory, NAME)
+    with open(f"{target}.partial", "w", encoding="utf-8") as stream:
+        json.dump(document, stream)
+    os.replace(f"{target}.partial", target)
+    return target
+
+
+def _roots(order: Order) -> list[str]:
+    return sorted({os.path.dirname(path) for path in order.files} | {order.base})
+
+
+def _mentions(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return _ACCELERATED.search(stream.read()) is not None
+    except OSError:
+        return False
+
+
+def read(directory: str) -> Order:
+    """Read the order that evidence was recorded for. Raises :class:`OrderProblem`."""
+    path = os.path.join(directory, NAME)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream)
+    except OSError as error:
+        raise OrderProblem(
+            f"{path}: cannot be read ({error.strerror}); give the folder that `confirm --evidence` wrote"
+        ) from None
+    except ValueError:
+        raise OrderProblem(f"{path}: is not JSON, or was cut off; record the evidence again") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise OrderProblem(f"{path}: was written by another version of torchlint; record the evidence again")
+    try:
+        return _order(document, os.path.abspath(directory))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise OrderProblem(f"{path}: is damaged ({error!r}); record the evidence again") from None
+
+
+def _order(document: Mapping[str, Any], directory: str) -> Order:
+    recipes = {}
+    for name, values in document["recipes"].items():
+        flags = tuple((flag, bool(value)) for flag, value in values["flags"])
+        recipes[name] = Recipe(**{**values, "flags": flags})
+    return Order(
+        directory=directory,
+        base=document["base"],
+        script=document["script"],
+        module=document["module"],
+        arguments=tuple(document["arguments"]),
+        mode=document["mode"],
+        findings={name: finding_of(values) for name, values in document["findings"].items()},
+        recipes=recipes,
+        files=dict(document["files"]),
+        steps=document["steps"],
+        seconds=document["seconds"],
+        devices=document["devices"],
+        cache=document["cache"],
+        run=document["run"],
+        switch=document["switch"],
+        lint=document.get("lint", False),
+    )
+
+
+def stale(order: Order) -> str | None:
+    """A file that is not what it was when the evidence was recorded."""
+    return next((path for path, wanted in order.files.items() if digest(path) != wanted), None)
+
+
+# -- findings as data ----------------------------------------------------------------------------
+
+
+def _written(finding: Finding) -> dict[str, Any]:
+    """A finding in the keys of the JSON report."""
+    from torchlint.report.json import finding_document
+
+    return finding_document(finding, {})
+
+
+def read_findings(path: str, base: str) -> list[Finding]:
+    """The findings of a JSON report. Raises :class:`OrderProblem`."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = json.load(stream)
+        if document["schema"] != SCHEMA:
+            raise OrderProblem(f"{path}: is of another schema; write it with `torchlint --output-format json`")
+        return [finding_of(values) for values in document["findings"] if os.path.isfile(real(values["path"], base))]
+    except OSError as error:
+        raise OrderProblem(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise OrderProblem(
+            f"{path}: is no report of torchlint; write it with `torchlint --output-format json`"
+        ) from None
+
+
+def finding_of(values: Mapping[str, Any]) -> Finding:
+    """A finding from the keys of the JSON report."""
+    fix = values["fix"]
+    return Finding(
+        rule=values["rule"],
+        name=values["name"],
+        topic=values["topic"],
+        severity=Severity(values["severity"]),
+        path=values["path"],
+        span=_span(values),
+        message=values["message"],
+        heat=Heat(values["heat"]) if values["heat"] else None,
+        evidence=tuple(Evidence(e["line"], e["column"], e["text"]) for e in values["evidence"]),
+        fix=Fix(fix["title"], Safety(fix["safety"]), _edits(fix["edits"]), fix["caveat"]) if fix else None,
+        cell=values["cell"],
+        fingerprint=values["fingerprint"],
+    )
+
+
+def _edits(edits: Sequence[Mapping[str, Any]]) -> tuple[Edit, ...]:
+    return tuple(Edit(_span(edit), edit["text"]) for edit in edits)
+
+
+def _span(values: Mapping[str, Any]) -> Span:
+    return Span(values["line"], values["column"], values["end_line"], values["end_column"])

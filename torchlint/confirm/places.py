@@ -1,0 +1,109 @@
+"""Places: spans of findings (characters from 1) beside sites of a run (UTF-8 bytes from 0)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torchlint.decode import DecodeProblem, decode
+from torchlint.model import Finding, Span
+from torchlint.text import split_lines
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a file as Python's own positions give it; a column of -1 is unknown."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def known(self) -> bool:
+        """It is in the user's code."""
+        return self.path != ""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """For comparing which of two places is smaller."""
+        return (self.end_line - self.line, self.end_column - self.column)
+
+    def overlaps(self, other: Place) -> bool:
+        """The two share a character, or a line where columns are unknown."""
+        if self.path != other.path:
+            return False
+        if min(self.column, other.column) < 0:
+            return self.line <= other.end_line and other.line <= self.end_line
+        return (self.line, self.column) < (other.end_line, other.end_column) and (other.line, other.column) < (
+            self.end_line,
+            self.end_column,
+        )
+
+
+class Sources:
+    """The lines of source files, for turning columns of characters into columns of bytes and back."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, Sequence[str]] = {}
+
+    def lines(self, path: str) -> Sequence[str]:
+        """The lines of a file; none if it cannot be read."""
+        if path not in self._lines:
+            try:
+                with open(path, "rb") as stream:
+                    self._lines[path] = split_lines(decode(stream.read()))
+            except (OSError, DecodeProblem):
+                self._lines[path] = ()
+        return self._lines[path]
+
+    def place(self, path: str, span: Span) -> Place:
+        """A span of characters as Python would give it."""
+        return Place(
+            path,
+            span.line,
+            self._bytes(path, span.line, span.column),
+            span.end_line,
+            self._bytes(path, span.end_line, span.end_column),
+        )
+
+    def point(self, path: str, line: int, column: int) -> Place:
+        """One character."""
+        return self.place(path, Span(line, column, line, column + 1))
+
+    def column(self, place: Place) -> int:
+        """Where a place begins, in characters from 1."""
+        line = self._line(place.path, place.line)
+        return len(line.encode("utf-8", "surrogatepass")[: max(place.column, 0)].decode("utf-8", "replace")) + 1
+
+    def _bytes(self, path: str, line: int, column: int) -> int:
+        return len(self._line(path, line)[: column - 1].encode("utf-8", "surrogatepass"))
+
+    def _line(self, path: str, line: int) -> str:
+        lines = self.lines(path)
+        return lines[line - 1] if 0 < line <= len(lines) else ""
+
+
+def places_of(finding: Finding, path: str, sources: Sources, *, named: bool) -> list[Place]:
+    """The places of a finding: its own span, and those it names if they are wanted."""
+    own = [sources.place(path, finding.span)]
+    return own + [sources.point(path, e.line, e.column) for e in finding.evidence] if named else own
+
+
+def real(path: str, base: str) -> str:
+    """The path that frames of the interpreter are compared with."""
+    return os.path.realpath(os.path.join(base, path))
+
+
+def marks_of(findings: Mapping[str, Finding], base: str, flags: frozenset[str]) -> dict[str, list[dict[str, object]]]:
+    """What the runtime is to mark, by file; ``flags`` are the findings that are about flags of backends."""
+    sources = Sources()
+    found: dict[str, list[dict[str, object]]] = {}
+    for name, finding in findings.items():
+        path = real(finding.path, base)
+        place = sources.place(path, finding.span)
+        span = [place.line, place.column, place.end_line, place.end_column]
+        found.setdefault(path, []).append({"id": name, "span": span, "flags": name in flags})
+    return found

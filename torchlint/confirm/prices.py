@@ -1,0 +1,88 @@
+"""Prices: what copies and synchronisations cost on some device, for times that nobody has measured."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from torchlint.confirm.evidence import Event
+
+SCHEMA = 1
+DEFAULT = "nominal"
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles")
+
+
+class ProfileProblem(Exception):
+    """A profile cannot be used: one line that names it and says what to do."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """A price list. Bandwidths are bytes a microsecond, the rest microseconds.
+
+    ``device`` says what it was measured on; None means that nobody measured it.
+    """
+
+    name: str
+    device: str | None
+    source: str
+    pageable: float
+    pinned: float
+    copy: float
+    synchronise: float
+    launch: float
+
+    def of(self, event: Event, *, steady: bool = False) -> float:
+        """The modelled time of events, in microseconds."""
+        count, size = (event.steady, event.steady_bytes) if steady else (event.count, event.bytes)
+        if event.kind == "sync":
+            return count * self.synchronise
+        if event.kind not in ("upload", "download"):
+            return 0.0
+        pinned = bool(event.facts.get("pinned"))
+        waits = 0.0 if event.facts.get("non_blocking") else self.synchronise
+        return count * (self.copy + waits) + size / (self.pinned if pinned else self.pageable)
+
+
+def load(name: str) -> Prices:
+    """A profile that comes with torchlint, or the file of one. Raises :class:`ProfileProblem`."""
+    path = name if os.path.isfile(name) else os.path.join(_FOLDER, f"{name}.json")
+    try:
+        with open(path, encoding="utf-8") as stream:
+            values = json.load(stream)
+    except OSError:
+        known = ", ".join(names())
+        raise ProfileProblem(f"--profile: there is no profile {name!r}; give a file, or one of: {known}") from None
+    except ValueError:
+        raise ProfileProblem(f"{path}: is not JSON, or was cut off; write it with `torchlint calibrate`") from None
+    try:
+        if values["schema"] != SCHEMA:
+            raise ProfileProblem(f"{path}: was written by another version of torchlint; calibrate again")
+        return _prices(values)
+    except (KeyError, TypeError, ValueError):
+        raise ProfileProblem(f"{path}: is no profile of torchlint; write it with `torchlint calibrate`") from None
+
+
+def _prices(values: dict[str, Any]) -> Prices:
+    figures = values["prices"]
+    prices = Prices(
+        name=str(values["name"]),
+        device=values["device"],
+        source=str(values["source"]),
+        pageable=float(figures["pageable_bytes_per_us"]),
+        pinned=float(figures["pinned_bytes_per_us"]),
+        copy=float(figures["copy_us"]),
+        synchronise=float(figures["synchronise_us"]),
+        launch=float(figures["launch_us"]),
+    )
+    if min(prices.pageable, prices.pinned) <= 0:
+        raise ValueError("a bandwidth must be positive")
+    return prices
+
+
+def names() -> Iterable[str]:
+    """The profiles that come with torchlint."""
+    return sorted(name.removesuffix(".json") for name in os.listdir(_FOLDER) if name.endswith(".json"))

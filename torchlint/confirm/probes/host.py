@@ -1,0 +1,103 @@
+"""Work of the host: arrays that are copied, lists of arrays, content made in Python."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from torchlint.confirm.case import Case, size, times, total
+from torchlint.confirm.evidence import Event
+from torchlint.confirm.probes.probe import Probe
+from torchlint.model import Verdict
+
+_MILLISECOND = 1_000_000
+# A list of arrays that takes less than this for each call is not worth a line; rules.md, TL102.
+_LIST_NS = 50_000
+
+
+def array_copies(case: Case) -> Verdict:
+    """``torch.tensor`` of an ndarray: a copy of equal content, which could have been shared."""
+    arrays = case.of("array")
+    if not arrays:
+        return _no_array(case)
+    same = [event for event in arrays if event.facts["same_dtype"]]
+    if not same:
+        return case.refuted(f"the dtype changes in all {times(total(arrays), 'call')}: a copy is needed", arrays)
+    writable = [event for event in same if event.facts["writable"]]
+    if not writable:
+        return case.refuted(f"the array is read-only in all {times(total(same), 'call')}: a copy is needed", same)
+    on_host = [event for event in writable if event.facts["on_host"]]
+    if not on_host:
+        return case.refuted("the tensor is made on the device, by a single copy", writable)
+    copied = sum(event.bytes for event in on_host)
+    reason = f"{times(total(on_host), 'copy')} of an ndarray with the tensor's dtype, {size(copied)}; {_sharing(case)}"
+    return case.confirmed(on_host, reason)
+
+
+def _no_array(case: Case) -> Verdict:
+    given = Counter[str]()
+    for event in case.of("data", "arrays"):
+        given[str(event.facts.get("type", "list of ndarrays"))] += event.count
+    if not given:
+        return case.unknown("the call was not seen: its function may have been bound before the observation began")
+    named = ", ".join(f"{name} ({count:,} times)" for name, count in given.most_common(3))
+    return case.refuted(f"the argument was never an ndarray, but {named}")
+
+
+def _sharing(case: Case) -> str:
+    """Whether sharing memory would have been safe in this run."""
+    outcomes = Counter[str]()
+    for event in case.of("shared"):
+        outcomes[str(event.facts["outcome"])] += event.count
+    watched = sum(outcomes.values())
+    unsafe = [outcome for outcome in outcomes if outcome != "safe"]
+    if unsafe:
+        written = sum(outcomes[outcome] for outcome in unsafe)
+        named = " and ".join(outcome.partition(" ")[0] for outcome in sorted(unsafe))
+        return f"sharing memory would have been UNSAFE: the {named} was written to afterwards in {written} of {watched}"
+    if not watched:
+        return "whether sharing memory would have been safe is not known"
+    return f"sharing memory would have been safe in this run, as far as {watched} of them show"
+
+
+def array_lists(case: Case) -> Verdict:
+    """A list of ndarrays, which torch reads element by element."""
+    lists = case.of("arrays")
+    if not lists:
+        if case.of("data", "array"):
+            return (
+                _no_array(case) if case.of("data") else case.refuted("the argument was one ndarray, not a list of them")
+            )
+        return case.unknown("the call was not seen: constructors of legacy types cannot be watched")
+    each = sum(event.ns for event in lists) / total(lists)
+    reason = f"{times(total(lists), 'call')} with a list of ndarrays, {each / 1000:.0f} us each"
+    if each < _LIST_NS:
+        return case.refuted(f"{reason}: too little to matter", lists)
+    return case.confirmed(lists, reason)
+
+
+def host_content(case: Case) -> Verdict:
+    """Content that Python makes and torch could."""
+    runs, spent = case.mark.begun, case.mark.ns
+    moved = [event for event in case.events if event.kind == "upload"]
+    figures = times(runs, "evaluation")
+    if case.run.mode != "sim":  # which slows Python down as well
+        figures += f", {spent / 1000 / max(runs, 1):.0f} us each"
+    if runs < case.recipe.least and spent < _MILLISECOND:
+        return case.refuted(figures)
+    return case.confirmed(_as_events(case, moved), figures, nanoseconds=spent)
+
+
+def _as_events(case: Case, moved: list[Event]) -> list[Event]:
+    if moved:
+        return moved
+    event = Event("data", case.places[0], {}, case.mark.begun, 0, case.mark.ns)
+    event.steady = case.mark.begun
+    event.main = case.mark.main
+    return [event]
+
+
+PROBES = {
+    "array-copies": Probe(array_copies),
+    "array-lists": Probe(array_lists),
+    "host-content": Probe(host_content),
+}

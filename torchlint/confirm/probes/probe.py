@@ -1,0 +1,18 @@
+"""What a probe is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torchlint.confirm.case import Case
+from torchlint.model import Verdict
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A judge, whether it needs an accelerator, and whether it looks at the whole run instead of one place."""
+
+    judge: Callable[[Case], Verdict]
+    device: bool = False
+    everywhere: bool = False

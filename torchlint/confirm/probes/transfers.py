@@ -1,0 +1,127 @@
+"""Copies between host and device, and waits for the device."""
+
+from __future__ import annotations
+
+from torchlint.confirm.case import Case, size, times, total, where
+from torchlint.confirm.evidence import Event
+from torchlint.confirm.places import Place
+from torchlint.confirm.probes.probe import Probe
+from torchlint.model import Verdict
+
+
+def _blocking(event: Event) -> bool:
+    return not event.facts.get("non_blocking")
+
+
+def synchronisations(case: Case) -> Verdict:
+    """The host waits for the device."""
+    waits = [event for event in case.of("sync", "download") if _blocking(event)]
+    if not waits:
+        return case.refuted(f"{case.evaluated}, none on a tensor of the device")
+    count = total(waits)
+    if case.recipe.each == "step":
+        each = case.per_step(waits)
+        if each is None:
+            each = float(count)
+        if each <= case.recipe.least:
+            return case.refuted(f"{each:.3g} synchronisations a step", waits)
+        return case.confirmed(waits, f"{times(count, 'synchronisation')}, {each:.3g} a step", nanoseconds=_marked(case))
+    if count < case.recipe.least:
+        return case.refuted(f"{times(count, 'synchronisation')} in the whole run", waits)
+    lines = where(event.place for event in waits)
+    return case.confirmed(waits, f"{times(count, 'synchronisation')} at {lines}", nanoseconds=_marked(case))
+
+
+def _marked(case: Case) -> int | None:
+    """On a GPU, time inside of the expression: an upper bound of the wait."""
+    return case.mark.ns if case.run.mode == "gpu" and case.mark.ns else None
+
+
+def blocking_uploads(case: Case) -> Verdict:
+    """Copies to the device that the host waits for."""
+    uploads = case.of("upload")
+    if not uploads:
+        return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
+    blocking = [event for event in uploads if _blocking(event)]
+    if not blocking:
+        return case.refuted(f"all {times(total(uploads), 'copy')} are asynchronous", uploads)
+    if total(blocking) < case.recipe.least:
+        return case.refuted("ran once", blocking)
+    pageable = total(event for event in blocking if not event.facts.get("pinned"))
+    memory = "all from pinned memory" if not pageable else f"{pageable:,} from pageable memory, to be pinned first"
+    copied = size(sum(event.bytes for event in blocking))
+    return case.confirmed(blocking, f"{times(total(blocking), 'copy')} that the host waited for, {copied}; {memory}")
+
+
+def pageable_batches(case: Case) -> Verdict:
+    """Batches of a loader, copied to the device from memory that is not pinned."""
+    loader = case.places[0]
+    mine = [e for e in case.run.of("upload") if (made := e.place_of("loader")) is not None and made.overlaps(loader)]
+    batches = case.of("batch")
+    waiting = _waiting(batches)
+    if not batches:
+        return case.refuted(f"{case.evaluated}, but no batch was fetched")
+    if not mine:
+        fetched = times(total(batches), "batch")
+        return case.refuted(f"{fetched}, none moved to the device as it left the loader{waiting}")
+    pageable = [event for event in mine if not event.facts.get("pinned")]
+    if not pageable:
+        return case.refuted(f"all {times(total(mine), 'copy')} are from pinned memory{waiting}", mine)
+    copied = size(sum(event.bytes for event in pageable))
+    return case.confirmed(pageable, f"{times(total(pageable), 'copy')} from pageable memory, {copied}{waiting}")
+
+
+def _waiting(batches: list[Event]) -> str:
+    """Waiting for data is another matter than copying it, and pinning does not help there."""
+    count = total(batches)
+    if not count:
+        return ""
+    milliseconds = sum(event.ns for event in batches) / count / 1e6
+    return f"; besides, the program waited {milliseconds:.2f} ms for each batch (measured)"
+
+
+def born_on_host(case: Case) -> Verdict:
+    """Content that is made on the host and only then copied to the device."""
+    uploads = [event for event in case.run.of("upload") if _made_here(event, case.places[0])]
+    if not uploads:
+        return case.refuted(f"{case.evaluated}, nothing of it copied to the device")
+    if total(uploads) < case.recipe.least:
+        return case.refuted("ran once", uploads)
+    copied = size(sum(event.bytes for event in uploads))
+    lines = where(event.place for event in uploads)
+    return case.confirmed(uploads, f"{times(total(uploads), 'copy')} of what the host had made, {copied}, at {lines}")
+
+
+def _made_here(event: Event, place: Place) -> bool:
+    born = event.place_of("born")
+    return born is not None and (born.overlaps(place) or event.place.overlaps(place))
+
+
+def round_trips(case: Case) -> Verdict:
+    """Data that goes to the host and comes back."""
+    downloads = case.of("download")
+    if not downloads:
+        return case.refuted(f"{case.evaluated}, none of a tensor on the device")
+    linked = [event for event in case.run.of("upload") if _left_at(event, downloads)]
+    # Where no memory links the two, the analysis has: the copy back is the flagged expression itself.
+    back = linked or [event for event in case.of("upload") if event.place.overlaps(case.places[0])]
+    if not back:
+        return case.refuted(f"{times(total(downloads), 'copy')} to the host, none of which came back", downloads)
+    proof = "the same memory" if linked else "by way of NumPy, as the analysis has it"
+    lines = where(event.place for event in back)
+    reason = f"{times(total(downloads), 'copy')} to the host, {times(total(back), 'copy')} back at {lines} ({proof})"
+    return case.confirmed([*downloads, *back], reason)
+
+
+def _left_at(event: Event, downloads: list[Event]) -> bool:
+    left = event.place_of("left")
+    return left is not None and any(left == download.place for download in downloads)
+
+
+PROBES = {
+    "synchronisations": Probe(synchronisations, device=True),
+    "blocking-uploads": Probe(blocking_uploads, device=True),
+    "pageable-batches": Probe(pageable_batches, device=True),
+    "born-on-host": Probe(born_on_host, device=True),
+    "round-trips": Probe(round_trips, device=True),
+}

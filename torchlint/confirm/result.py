@@ -1,0 +1,90 @@
+"""What ``confirm`` and ``verdict`` give: verdicts, totals, hot spots and budget, ready to be shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torchlint.confirm import budget as budgets
+from torchlint.confirm.case import each_step, per_step
+from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.judge import judge, unflagged
+from torchlint.confirm.order import Order
+from torchlint.confirm.places import Sources
+from torchlint.confirm.prices import Prices
+from torchlint.confirm.totals import Totals, totals
+from torchlint.model import Finding, Severity, Status, Verdict
+
+
+@dataclass(frozen=True)
+class HotSpot:
+    """Transfers or synchronisations in every step that no finding speaks of. ``cost`` is microseconds a step."""
+
+    kind: str
+    path: str
+    line: int
+    column: int
+    count: int
+    bytes: int
+    per_step: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything a report needs. ``verdicts`` has a verdict for each of ``findings``."""
+
+    order: Order
+    run: Run
+    prices: Prices
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    totals: Totals | None
+    hot: tuple[HotSpot, ...]
+    excesses: tuple[budgets.Excess, ...]
+
+    def fails(self, least: Severity | None) -> bool:
+        """A confirmed finding is as severe as that, or the budget is exceeded."""
+        if self.excesses:
+            return True
+        if least is None:
+            return False
+        pairs = zip(self.findings, self.verdicts, strict=True)
+        return any(v.status is Status.CONFIRMED and f.severity.rank >= least.rank for f, v in pairs)
+
+
+def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) -> Result:
+    """Judge a run. Raises :class:`torchlint.confirm.budget.BudgetProblem`."""
+    verdicts = judge(order, run, prices)
+    names = sorted(order.findings, key=lambda name: order.findings[name].sort_key)
+    return Result(
+        order=order,
+        run=run,
+        prices=prices,
+        findings=tuple(order.findings[name] for name in names),
+        verdicts=tuple(verdicts[name] for name in names),
+        totals=totals(run),
+        hot=() if run.left is not None else _hot(order, run, prices),
+        excesses=tuple(budgets.exceeded(budget, run)),
+    )
+
+
+def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
+    sources = Sources()
+    spots = [_spot(event, run, prices, order, sources) for event in unflagged(order, run)]
+    return tuple(sorted(spots, key=lambda spot: (-spot.cost, spot.path, spot.line, spot.column)))
+
+
+def _spot(event: Event, run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
+    place = event.place
+    return HotSpot(
+        kind={"sync": "synchronisation"}.get(event.kind, event.kind),
+        path=os.path.relpath(place.path, order.base) if place.known else "",
+        line=place.line,
+        column=sources.column(place) if place.known else 0,
+        count=event.count,
+        bytes=event.bytes,
+        per_step=per_step(run, [event]) or 0.0,
+        cost=each_step(run, [event], lambda e: prices.of(e, steady=True), prices.of) or 0.0,
+    )

@@ -1,0 +1,143 @@
+"""The report of a run for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from torchlint.confirm.case import size, times
+from torchlint.confirm.result import HotSpot, Result
+from torchlint.model import Basis, Finding, Status, Verdict
+from torchlint.report.shared import place, visible
+
+_COLORS = {
+    Status.CONFIRMED: "1;31",
+    Status.REFUTED: "32",
+    Status.NOT_REACHED: "36",
+    Status.UNKNOWN: "33",
+}
+_ORDER = (Status.CONFIRMED, Status.UNKNOWN, Status.NOT_REACHED, Status.REFUTED)
+_SPOTS = 10
+Paint = Callable[[str, str], str]
+
+
+def render(result: Result, *, color: bool = False) -> str:
+    """Verdicts, the gravest first; then totals, hot spots and the budget."""
+    paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
+    lines = [_head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
+    if result.run.left is None and result.run.gap is not None:
+        lines.append(f"note: {visible(result.run.gap)}")
+    if result.run.compiled and result.run.mode == "sim":
+        lines.append("note: torch.compile compiles nothing under simulation; compiled regions ran eagerly")
+    lines.append("")
+    pairs = sorted(
+        zip(result.findings, result.verdicts, strict=True),
+        key=lambda pair: (_ORDER.index(pair[1].status), -(pair[1].cost or 0), pair[0].sort_key),
+    )
+    for finding, verdict in pairs:
+        lines += _verdict(finding, verdict, paint)
+    if pairs:
+        lines.append("")
+    lines += [*_totals(result), *_hot(result), *_budget(result, paint), _closing(result)]
+    return "\n".join(lines) + "\n"
+
+
+def _head(result: Result) -> str:
+    run = result.run
+    on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
+    steps = times(run.steps, run.unit) if run.steps else "no steps"
+    each = f" of {_time(run.step_ns / 1000)}" if run.step_ns and run.mode != "sim" else ""
+    ranks = f", {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
+    processes = times(run.processes, "process").replace("processs", "processes")
+    return f"{visible(result.order.program)} on {on} (torch {run.torch}): {steps}{each}, {processes}{ranks}"
+
+
+def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
+    status = paint(f"{verdict.status.value:<11}", _COLORS[verdict.status])
+    at = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
+    figures = ", ".join(_figures(verdict))
+    return [
+        f"{status} {at} {finding.rule} {visible(finding.name)}{f': {figures}' if figures else ''}",
+        f"            {visible(verdict.reason)}",
+    ]
+
+
+def _figures(verdict: Verdict) -> list[str]:
+    if verdict.status is not Status.CONFIRMED:
+        return []
+    figures = [f"{verdict.per_step:.3g} a step"] if verdict.per_step is not None else []
+    if verdict.cost is not None and verdict.cost_basis is not None:
+        about = "about " if verdict.cost_basis is Basis.MODELLED else ""
+        each = " a step" if verdict.per_step is not None else ""
+        figures.append(f"{about}{_time(verdict.cost)}{each} ({verdict.cost_basis.value})")
+    elif verdict.basis is not None:
+        figures.append(verdict.basis.value)
+    if verdict.share is not None:
+        figures.append(f"{verdict.share:.1%} of its time")
+    return figures
+
+
+def _time(microseconds: float) -> str:
+    if microseconds < 1000:
+        return f"{microseconds:.3g} us"
+    milliseconds = microseconds / 1000
+    return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
+
+
+def _totals(result: Result) -> list[str]:
+    found, mode = result.totals, result.run.mode
+    if found is None:
+        return []
+    waiting = f"{_time(found.waiting_us)} waiting for data"
+    if mode == "cpu":
+        return [f"per step: {waiting}"]
+    counts = [
+        f"{found.uploads:.3g} copies to the device ({size(found.upload_bytes)}, {found.pageable_uploads:.3g} pageable)",
+        f"{found.downloads:.3g} to the host ({size(found.download_bytes)})",
+        f"{found.synchronisations:.3g} synchronisations",
+        waiting,
+    ]
+    lines = [f"per step: {', '.join(counts)}"]
+    if result.run.account is not None:
+        lines.append(_account(result))
+    if mode == "sim":
+        prices = result.prices
+        measured = f"measured on {prices.device}" if prices.device else "assumed, not measured"
+        lines.append(f"modelled times use the price profile {prices.name!r} ({measured})")
+    return lines
+
+
+def _account(result: Result) -> str:
+    account = result.run.account or {}
+    return (
+        f"torch reported {account['explained'] + account['unexplained']} synchronisations: {account['explained']} in "
+        f"copies that were seen, {account['unexplained']} elsewhere"
+    )
+
+
+def _hot(result: Result) -> list[str]:
+    if not result.hot:
+        return []
+    shown = [_spot(spot) for spot in result.hot[:_SPOTS]]
+    more = len(result.hot) - len(shown)
+    return ["unflagged, the costliest first:", *shown, *([f"  and {more} more"] if more else [])]
+
+
+def _spot(spot: HotSpot) -> str:
+    at = place(spot.path, spot.line, spot.column) if spot.path else "in a library, without a line of yours around it"
+    copied = f", {size(spot.bytes)} in all" if spot.bytes else ""
+    noun = {"upload": "copy to the device", "download": "copy to the host"}.get(spot.kind, spot.kind)
+    head, _, tail = noun.partition(" ")
+    return f"  {at}: {times(spot.count, head)}{f' {tail}' if tail else ''}, {spot.per_step:.3g} a step{copied}"
+
+
+def _budget(result: Result, paint: Paint) -> list[str]:
+    return [f"{paint('over budget', '1;31')}: {visible(excess.text)}" for excess in result.excesses]
+
+
+def _closing(result: Result) -> str:
+    counts = Counter(verdict.status for verdict in result.verdicts)
+    if not counts:
+        return "No findings to confirm."
+    listed = ", ".join(f"{counts[status]} {status.value}" for status in _ORDER if counts[status])
+    return f"{times(len(result.verdicts), 'finding')}: {listed}."

@@ -1,0 +1,49 @@
+"""Totals of a run for each step: transfers, bytes, synchronisations, waiting for data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torchlint.confirm.case import each_step, per_step
+from torchlint.confirm.evidence import Event, Run
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Figures for each step, without the first where there were more. Copies that the host waits for are waits, too."""
+
+    uploads: float
+    upload_bytes: float
+    pageable_uploads: float
+    downloads: float
+    download_bytes: float
+    synchronisations: float
+    waiting_us: float
+
+
+def waits(event: Event) -> bool:
+    """The host waits for the device."""
+    return event.kind == "sync" or (event.kind in ("upload", "download") and not event.facts.get("non_blocking"))
+
+
+def totals(run: Run) -> Totals | None:
+    """The totals; None for a run without steps."""
+    if run.all_steps == 0:
+        return None
+
+    def count(wanted: Callable[[Event], bool]) -> float:
+        return per_step(run, filter(wanted, run.events)) or 0.0
+
+    def copied(kind: str) -> float:
+        return each_step(run, run.of(kind), lambda event: event.steady_bytes, lambda event: event.bytes) or 0.0
+
+    return Totals(
+        uploads=count(lambda event: event.kind == "upload"),
+        upload_bytes=copied("upload"),
+        pageable_uploads=count(lambda event: event.kind == "upload" and not event.facts.get("pinned")),
+        downloads=count(lambda event: event.kind == "download"),
+        download_bytes=copied("download"),
+        synchronisations=count(waits),
+        waiting_us=(each_step(run, run.of("batch"), lambda e: e.steady_ns, lambda e: e.ns) or 0.0) / 1000,
+    )

@@ -1,0 +1,42 @@
+"""What the command line writes, and how it says that it cannot do its work. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+
+class Failure(Exception):
+    """torchlint cannot do its work: one line that says why and what to do."""
+
+
+def print_text(text: str, stream: TextIO | None = None) -> None:
+    """Print text that may hold what the terminal's encoding lacks."""
+    target = stream or sys.stdout
+    encoding = target.encoding or "utf-8"
+    target.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_file(option: str, name: str, text: str) -> None:
+    """Write a whole file, or nothing. Raises :class:`Failure`."""
+    from pathlib import Path
+
+    target = Path(name)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise Failure(f"{option}: {name} cannot be written: {error.strerror}") from None
+
+
+def colored(wish: str, *, to_file: bool, stream: TextIO | None = None) -> bool:
+    """Whether to use colours: ``always``, ``never``, or ``auto`` for what the terminal can."""
+    if wish != "auto":
+        return wish == "always"
+    if to_file or os.environ.get("NO_COLOR"):
+        return False
+    target = stream or sys.stdout
+    return bool(os.environ.get("FORCE_COLOR")) or (target.isatty() and os.environ.get("TERM") != "dumb")

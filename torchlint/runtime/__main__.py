@@ -1,0 +1,43 @@
+"""``python -m torchlint.runtime ORDER``: runs the program that an order names, and leaves evidence of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+REFUSED = 2
+
+
+def main() -> int:
+    """Run the program; gives its exit status."""
+    path = os.path.abspath(sys.argv[1])
+    with open(path, encoding="utf-8") as stream:
+        order = json.load(stream)
+    from torchlint.runtime import modes, processes, script
+    from torchlint.runtime.observation import Observation
+
+    try:
+        mode, notes = modes.resolve(order)
+    except modes.Refused as refused:
+        return _refuse(order, str(refused))
+    observation = Observation(order, mode, notes)
+    processes.mark_modules(observation.marks)
+    observation.start()
+    processes.follow(observation, path)
+    observation.write()
+    if order.get("seconds"):
+        script.limit_seconds(order["seconds"])
+    return script.run(
+        observation, script=order.get("script"), module=order.get("module"), arguments=order.get("arguments", [])
+    )
+
+
+def _refuse(order: dict[str, str], reason: str) -> int:
+    with open(os.path.join(order["directory"], "refused.json"), "w", encoding="utf-8") as stream:
+        json.dump({"run": order["run"], "reason": reason}, stream)
+    return REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

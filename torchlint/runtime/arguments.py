@@ -1,0 +1,176 @@
+"""What ``torch.tensor`` is given: arrays that are copied, and whether sharing them would have been safe."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+import zlib
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from torchlint.runtime.labels import labelled
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import Site, Sites
+
+_WATCHED = 16
+_SAMPLES = 5
+_WATCHED_BYTES = 1 << 26
+_KINDS = "fiubc"
+
+
+class Arguments:
+    """Watches calls that turn data into tensors."""
+
+    def __init__(self, recorder: Recorder, sites: Sites, *, sampled: bool = False) -> None:
+        self._recorder = recorder
+        self._sites = sites
+        self._sampled = sampled
+        self._raw: dict[str, Any] = {}
+        self._samples: dict[Site, list[int]] = {}
+        self._shared: dict[Site, list[_Pair]] = {}
+        self._bytes = 0
+
+    def remember(self) -> None:
+        """Keep torch's own factories, to sample their time where the simulation would distort it."""
+        self._raw = {name: getattr(torch, name) for name in ("tensor", "as_tensor")}
+
+    def install(self, patches: Patches) -> None:
+        """Wrap the factories that copy."""
+        for name in ("tensor", "as_tensor"):
+            patches.set(torch, name, self._wrapped(name, getattr(torch, name)))
+
+    def forked(self) -> None:
+        """Begin anew in a child process."""
+        self._shared, self._bytes = {}, 0
+
+    def _wrapped(self, name: str, real: Any) -> Any:
+        is_compiling = torch.compiler.is_compiling
+        copies = name == "tensor"
+
+        @functools.wraps(real)
+        def factory(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return real(*args, **kwargs)
+            start = perf_counter_ns()
+            made = real(*args, **kwargs)
+            spent = perf_counter_ns() - start
+            data = args[0] if args else kwargs.get("data")
+            self._note(name, data, made, kwargs, spent, copies=copies)
+            return made
+
+        return factory
+
+    def _note(self, name: str, data: Any, made: Any, kwargs: Any, spent: int, *, copies: bool) -> None:
+        numpy = sys.modules.get("numpy")
+        if numpy is None or not self._recorder.listening:
+            return
+        size = made.numel() * made.element_size()
+        if isinstance(data, numpy.ndarray) and copies:
+            same = kwargs.get("dtype") is None or _dtype_of(data) == made.dtype
+            site = self._sites.here(3)
+            on_host = not made.is_cuda
+            spent = self._honest(site, name, data, made.dtype, spent)
+            self._recorder.add(
+                "array", site, size, spent, same_dtype=same, writable=bool(data.flags.writeable), on_host=on_host
+            )
+            if same and on_host and data.dtype.kind in _KINDS and data.flags.writeable:
+                self._watch(site, data, made)
+        elif isinstance(data, (list, tuple)) and data and isinstance(data[0], numpy.ndarray):
+            site = self._sites.here(3)
+            self._recorder.add("arrays", site, size, self._honest(site, name, data, made.dtype, spent), how=name)
+        elif copies:
+            self._recorder.add("data", self._sites.here(3), size, spent, type=type(data).__name__)
+
+    def _honest(self, site: Site, name: str, data: Any, dtype: Any, spent: int) -> int:
+        """The time of a call without the simulation, from a few calls that are repeated without it."""
+        if not self._sampled:
+            return spent
+        samples = self._samples.setdefault(site, [])
+        if len(samples) < _SAMPLES:
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                start = perf_counter_ns()
+                self._raw[name](data, dtype=dtype)
+                samples.append(perf_counter_ns() - start)
+        return sorted(samples)[len(samples) // 2]
+
+    # -- later writes ------------------------------------------------------------------------------
+
+    def _watch(self, site: Site, data: Any, made: Any) -> None:
+        pairs = self._shared.setdefault(site, [])
+        for pair in pairs:
+            pair.look()
+        if len(pairs) < _WATCHED and self._bytes + data.nbytes <= _WATCHED_BYTES:
+            self._bytes += data.nbytes
+            pairs.append(_Pair(data, made))
+
+    def stepped(self, _count: int) -> None:
+        """A step is done: a tensor that was written to may be gone after the next."""
+        for pairs in self._shared.values():
+            for pair in pairs:
+                pair.look_at_tensor()
+
+    def finish(self) -> None:
+        """Look at everything that is watched for the last time, and record what was seen."""
+        for site, pairs in self._shared.items():
+            for pair in pairs:
+                pair.look()
+                self._recorder.add("shared", site, outcome=pair.outcome)
+        self._shared = {}
+
+
+class _Pair:
+    """An array and the tensor copied from it: was one of them written to while both lived?
+
+    The array's memory is kept until the tensor's is gone; then it is compared for the last time.
+    """
+
+    def __init__(self, data: Any, made: Any) -> None:
+        self._memory: Any = data.view()
+        self._digest = _digest(data)
+        self._made = weakref.ref(made)
+        self._version = _version(made)
+        self._end = weakref.finalize(labelled(made), self._gone)
+        self._end.atexit = False
+        self.outcome = "safe"
+
+    def look(self) -> None:
+        """Compare both with what they were."""
+        self.look_at_tensor()
+        if self._memory is not None and self.outcome == "safe" and _digest(self._memory) != self._digest:
+            self.outcome = "array written"
+
+    def look_at_tensor(self) -> None:
+        """Compare the tensor's version, which costs next to nothing."""
+        made = self._made()
+        if made is not None and self.outcome == "safe" and _version(made) != self._version:
+            self.outcome = "tensor written"
+
+    def _gone(self) -> None:
+        """The tensor's memory is no more: later writes to the array concern nobody."""
+        self.look()
+        self._memory = None
+
+
+def _digest(data: Any) -> int:
+    return zlib.crc32(data.tobytes())
+
+
+def _version(made: Any) -> int:
+    try:
+        return int(made._version)
+    except RuntimeError:  # tensors of inference mode have none
+        return 0
+
+
+def _dtype_of(data: Any) -> Any:
+    import numpy
+
+    try:
+        return torch.from_numpy(numpy.empty(0, data.dtype)).dtype
+    except (TypeError, ValueError):
+        return None

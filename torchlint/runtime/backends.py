@@ -1,0 +1,141 @@
+"""Flags of the backends, seeds, and the layers that run under them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import Site, Sites
+
+_SETTERS = {
+    "_set_cudnn_enabled": "enabled",
+    "_set_cudnn_benchmark": "benchmark",
+    "_set_cudnn_deterministic": "deterministic",
+    "_set_deterministic_algorithms": "algorithms",
+}
+_CONVOLUTIONS = "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split()
+_RECURRENT = "lstm gru rnn_tanh rnn_relu".split()
+_KEPT = 200
+
+
+class Backends:
+    """Watches flags being written, and convolutions and recurrent layers being run."""
+
+    def __init__(self, recorder: Recorder, sites: Sites) -> None:
+        self._recorder = recorder
+        self._sites = sites
+        self._layers = 0
+        self.timeline: list[dict[str, Any]] = []
+
+    def install(self, patches: Patches) -> None:
+        """Wrap setters, seeds and layers."""
+        for setter, flag in _SETTERS.items():
+            patches.set(torch._C, setter, self._setter(flag, getattr(torch._C, setter)))
+        owner = type(torch.backends.cudnn)
+        for flag in ("enabled", "benchmark", "deterministic"):
+            patches.set(owner, flag, self._property(flag, vars(owner)[flag]))
+        seed = self._seeding(torch.random.manual_seed)
+        patches.set(torch, "manual_seed", seed)
+        patches.set(torch.random, "manual_seed", seed)
+        for name in _CONVOLUTIONS:
+            layer = self._layer("convolution", getattr(torch, name))
+            for module in (torch, torch.nn.functional):
+                patches.set(module, name, layer)
+        for name in _RECURRENT:
+            patches.set(torch._VF, name, self._layer("recurrent", getattr(torch._VF, name)))
+
+    def forked(self) -> None:
+        """Begin anew in a child process."""
+        self.timeline, self._layers = [], 0
+
+    # -- flags -------------------------------------------------------------------------------------
+
+    def _setter(self, flag: str, real: Any) -> Any:
+        @functools.wraps(real)
+        def written(value: Any, *args: Any, **kwargs: Any) -> Any:
+            before = _value_of(flag)
+            done = real(value, *args, **kwargs)
+            self._written(flag, before)
+            return done
+
+        return written
+
+    def _property(self, flag: str, real: Any) -> Any:
+        """``torch.backends.cudnn.benchmark``, which holds on to the setter that it was made with."""
+        backends = self
+
+        class Watched:
+            def __get__(self, instance: Any, owner: Any = None) -> Any:
+                return real.__get__(instance, owner)
+
+            def __set__(self, instance: Any, value: Any) -> None:
+                before = _value_of(flag)
+                real.__set__(instance, value)
+                backends._written(flag, before)
+
+        return Watched()
+
+    def _written(self, flag: str, before: bool) -> None:
+        value = _value_of(flag)
+        site = self._sites.here(3)
+        self._recorder.add("flag", site, flag=flag, value=value, before=before)
+        if len(self.timeline) < _KEPT:
+            self.timeline.append(
+                {"flag": flag, "value": value, "before": before, "site": list(site), "layers": self._layers}
+            )
+
+    def _seeding(self, real: Any) -> Any:
+        is_compiling = torch.compiler.is_compiling
+
+        @functools.wraps(real)
+        def manual_seed(seed: Any) -> Any:
+            if not is_compiling():
+                self._recorder.add("seed", self._sites.here(2))
+            return real(seed)
+
+        return manual_seed
+
+    # -- layers ------------------------------------------------------------------------------------
+
+    def _layer(self, kind: str, real: Any) -> Any:
+        is_compiling = torch.compiler.is_compiling
+
+        @functools.wraps(real)
+        def layer(*args: Any, **kwargs: Any) -> Any:
+            if not is_compiling() and args and type(args[0]) is torch.Tensor:
+                self._ran(kind, args, kwargs)
+            return real(*args, **kwargs)
+
+        return layer
+
+    def _ran(self, kind: str, args: Any, kwargs: Any) -> None:
+        self._layers += 1
+        c = torch._C
+        flags = (
+            c._get_cudnn_enabled(),
+            c._get_cudnn_benchmark(),
+            c._get_cudnn_deterministic(),
+            c._get_deterministic_algorithms(),
+        )
+        weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
+        shape = tuple(weight.shape) if kind == "convolution" and isinstance(weight, torch.Tensor) else ()
+        site: Site = self._sites.here(4)
+        self._recorder.add(
+            kind, site, flags=flags, shape=tuple(args[0].shape), weight=shape, on_device=bool(args[0].is_cuda)
+        )
+
+
+def _value_of(flag: str) -> bool:
+    return bool(getattr(torch._C, f"_get_{'' if flag == 'algorithms' else 'cudnn_'}{_NAMES[flag]}")())
+
+
+_NAMES = {
+    "enabled": "enabled",
+    "benchmark": "benchmark",
+    "deterministic": "deterministic",
+    "algorithms": "deterministic_algorithms",
+}

@@ -1,0 +1,99 @@
+"""Labels on storages: which device memory pretends to be on, whether it is pinned, and where it came from.
+
+The Python object of a storage lives as long as its memory does, so that a label survives views, ``detach``,
+``.data``, saved tensors and garbage collection, without tables on the side (measured for torch 2.13).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchlint.runtime.sites import Site
+
+_NAME = "_torchlint_label"
+_untyped_storage = torch._C.TensorBase.untyped_storage
+_is_sparse = torch._C.TensorBase.is_sparse.__get__
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+class Label:
+    """What is known of one piece of memory.
+
+    ``device`` is the index of the simulated device, or None; ``host`` says that the program has it on the host (memory
+    that an operation makes for itself is neither); ``born`` is the factory call that made the content, ``left`` the
+    copy to the host it came from, ``loader`` the loader that yielded it.
+    """
+
+    __slots__ = ("__weakref__", "born", "device", "host", "left", "loader", "pinned")
+
+    def __init__(self) -> None:
+        self.device: int | None = None
+        self.host = False
+        self.pinned = False
+        self.born: Site | None = None
+        self.left: Site | None = None
+        self.loader: Site | None = None
+
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """The storage of a tensor, of a sparse one's values, of the tensor inside a wrapper; None without any."""
+    if type(tensor) in _PLAIN:
+        try:
+            return _untyped_storage(tensor)
+        except (RuntimeError, NotImplementedError, ValueError):
+            pass
+    with torch._C.DisableTorchFunctionSubclass():
+        try:
+            return _untyped_storage(tensor)
+        except Exception:  # whatever a subclass raises: it has no memory of its own
+            return _inner_storage(tensor)
+
+
+def _inner_storage(tensor: torch.Tensor) -> Any:
+    try:
+        if _is_sparse(tensor):
+            return _untyped_storage(torch._C.TensorBase._values(tensor))
+        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+            return storage_of(torch._C._functorch.get_unwrapped(tensor))
+        if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+            return _untyped_storage(torch._C.TensorBase.values(tensor))
+    except Exception:  # see above
+        return None
+    return None
+
+
+def label_of(tensor: torch.Tensor) -> Label | None:
+    """The label of a tensor's memory, if it has one."""
+    return getattr(storage_of(tensor), _NAME, None)
+
+
+def labelled(tensor: torch.Tensor) -> Label:
+    """The label of a tensor's memory; it gets one if it has none."""
+    storage = storage_of(tensor)
+    found = getattr(storage, _NAME, None)
+    if found is None:
+        found = Label()
+        if storage is not None:
+            setattr(storage, _NAME, found)
+    return found
+
+
+def device_of(tensor: torch.Tensor) -> int | None:
+    """The index of the simulated device that a tensor is on; None on the host."""
+    found = getattr(storage_of(tensor), _NAME, None)
+    return found.device if found is not None else None
+
+
+def place(tensor: torch.Tensor, device: int | None) -> None:
+    """Have a tensor be on a simulated device, or on the host."""
+    label = labelled(tensor)
+    label.device, label.host = device, device is None
+
+
+def size_of(tensor: torch.Tensor) -> int:
+    """The bytes of a tensor's elements; of sparse and unmade ones nothing is counted."""
+    if tensor.layout is not torch.strided or isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        return 0
+    return int(tensor.numel() * tensor.element_size())

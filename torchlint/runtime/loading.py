@@ -1,0 +1,83 @@
+"""Loaders: where they were made, how long programs wait for their batches, and which tensors come from them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from torchlint.runtime.labels import labelled, size_of
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import NOWHERE, Site, Sites
+from torchlint.runtime.steps import Steps
+
+_DEPTH = 6
+
+
+class Loading:
+    """Watches ``DataLoader``."""
+
+    def __init__(self, recorder: Recorder, sites: Sites, steps: Steps) -> None:
+        self._recorder = recorder
+        self._sites = sites
+        self._steps = steps
+        self._made: weakref.WeakKeyDictionary[Any, Site] = weakref.WeakKeyDictionary()
+        self._iterators: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def install(self, patches: Patches) -> None:
+        """Wrap the making of loaders and the fetching of batches."""
+        make, begin, fetch = DataLoader.__init__, _BaseDataLoaderIter.__init__, _BaseDataLoaderIter.__next__
+
+        def made(loader: Any, *args: Any, **kwargs: Any) -> None:
+            make(loader, *args, **kwargs)
+            self._made[loader] = self._sites.here(2)
+
+        def begun(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+            begin(iterator, loader, *args, **kwargs)
+            self._iterators[iterator] = loader
+
+        def fetched(iterator: Any) -> Any:
+            start = perf_counter_ns()
+            batch = fetch(iterator)
+            self._fetched(iterator, batch, perf_counter_ns() - start)
+            return batch
+
+        patches.set(DataLoader, "__init__", made)
+        patches.set(_BaseDataLoaderIter, "__init__", begun)
+        patches.set(_BaseDataLoaderIter, "__next__", fetched)
+        if _BaseDataLoaderIter.__dict__.get("next") is fetch:
+            patches.set(_BaseDataLoaderIter, "next", fetched)
+
+    def _fetched(self, iterator: Any, batch: Any, spent: int) -> None:
+        loader = self._iterators.get(iterator)
+        site = self._made.get(loader, NOWHERE) if loader is not None else NOWHERE
+        size = 0
+        for tensor in _tensors(batch, _DEPTH):
+            label = labelled(tensor)
+            label.host = label.device is None
+            label.loader = site
+            size += size_of(tensor)
+        workers = getattr(loader, "num_workers", 0)
+        self._recorder.add(
+            "batch", site, size, spent, workers=workers, pinned=bool(getattr(loader, "pin_memory", False))
+        )
+        self._steps.batch()
+
+
+def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth and isinstance(value, dict):
+        for member in value.values():
+            yield from _tensors(member, depth - 1)
+    elif depth and isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _tensors(member, depth - 1)
+    elif depth and hasattr(value, "__dict__") and not callable(value):
+        yield from _tensors(vars(value), depth - 1)

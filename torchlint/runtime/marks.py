@@ -1,0 +1,282 @@
+"""Marks: the flagged expressions, rewritten so that their evaluations are counted and timed.
+
+``EXPR`` becomes ``end(begin(i), EXPR)``. Arguments are evaluated in order and nothing moves into another scope, so
+that assignment expressions, ``yield``, ``await`` and ``super()`` mean what they meant; positions in tracebacks are
+those of the source. Other findings get a call before (and after) their statement. Code is compiled anew in memory:
+neither files nor byte code on the disk are touched.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from types import CodeType, ModuleType
+from typing import Any
+
+import torch
+
+_BEGIN, _END, _PASS = "_torchlint_begin", "_torchlint_end", "_torchlint_pass"
+_Span = tuple[int, int, int, int]
+
+
+@dataclass
+class Mark:
+    """A flagged place: its span as ``ast`` gives it, what to note there, and what was noted.
+
+    ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a flag of a backend.
+    """
+
+    id: str
+    span: _Span
+    flags: bool = False
+    placed: bool = False
+    begun: int = 0
+    ended: int = 0
+    nanoseconds: int = 0
+    changed: int = 0
+
+    def written(self) -> dict[str, Any]:
+        """The counts as plain data."""
+        return {
+            "placed": self.placed,
+            "begun": self.begun,
+            "ended": self.ended,
+            "ns": self.nanoseconds,
+            "changed": self.changed,
+        }
+
+
+class Marks:
+    """The marks of all files, and the functions that marked code calls."""
+
+    def __init__(self, wanted: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        self.by_file: dict[str, list[Mark]] = {}
+        self._all: list[Mark] = []
+        for path, places in wanted.items():
+            for place in places:
+                mark = Mark(place["id"], tuple(place["span"]), place.get("flags", False))
+                self._all.append(mark)
+                self.by_file.setdefault(os.path.realpath(path), []).append(mark)
+        self._numbers = {id(mark): number for number, mark in enumerate(self._all)}
+        self._before: dict[int, Any] = {}
+        self.other: Callable[[bytes, str], CodeType | None] = lambda source, path: None
+
+    def forked(self) -> None:
+        """Count anew in a child process."""
+        for mark in self._all:
+            mark.begun = mark.ended = mark.nanoseconds = mark.changed = 0
+
+    def written(self) -> dict[str, dict[str, Any]]:
+        """What was counted, by the id of the finding."""
+        return {mark.id: mark.written() for mark in self._all}
+
+    # -- what marked code calls --------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Make the functions known to marked code."""
+        marks = self._all
+        is_compiling = torch.compiler.is_compiling
+
+        def begin(number: int) -> int:
+            if is_compiling():
+                return 0
+            marks[number].begun += 1
+            return perf_counter_ns()
+
+        def end(start: int, number: int, value: Any) -> Any:
+            if is_compiling():
+                return value
+            mark = marks[number]
+            mark.nanoseconds += perf_counter_ns() - start
+            mark.ended += 1
+            return value
+
+        for name, function in ((_BEGIN, begin), (_END, end), (_PASS, self._passing(is_compiling))):
+            setattr(builtins, name, function)
+
+    def _passing(self, is_compiling: Any) -> Any:
+        def passing(number: int, *, after: bool) -> None:
+            if is_compiling():
+                return
+            mark = self._all[number]
+            if not after:
+                mark.begun += 1
+                self._before[number] = (perf_counter_ns(), flags_now() if mark.flags else None)
+                return
+            started, before = self._before.pop(number, (perf_counter_ns(), None))
+            mark.ended += 1
+            mark.nanoseconds += perf_counter_ns() - started
+            if mark.flags and before != flags_now():
+                mark.changed += 1
+
+        return passing
+
+    # -- rewriting ---------------------------------------------------------------------------------
+
+    def compile(self, source: bytes, path: str) -> CodeType:
+        """Compile a file with its marks, or as ``other`` has it. Raises what compiling raises."""
+        found = self.other(source, path)
+        if found is not None:
+            return found
+        marks = self.by_file.get(os.path.realpath(path), [])
+        tree = ast.parse(source, path)
+        if marks:
+            place(tree, {mark.span: (self._numbers[id(mark)], mark) for mark in reversed(marks)})
+        code: CodeType = compile(tree, path, "exec", dont_inherit=True)
+        return code
+
+
+def place(tree: ast.Module, wanted: dict[_Span, tuple[int, Mark]]) -> None:
+    """Put marks on the expressions of these spans; what is no expression is marked as a statement."""
+    _Expressions(wanted).visit(tree)
+    left = {span: found for span, found in wanted.items() if not found[1].placed}
+    if left:
+        _statements(tree, left)
+
+
+class _Expressions(ast.NodeTransformer):
+    def __init__(self, wanted: dict[_Span, tuple[int, Mark]]) -> None:
+        self._wanted = wanted
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Positions inside of formatted strings are not reliable before Python 3.12."""
+        return self.generic_visit(node) if sys.version_info >= (3, 12) else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Annotations are not evaluated as expressions are."""
+        if node.value is not None:
+            node.value = self.visit(node.value)
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Wrap an expression that is flagged."""
+        super().generic_visit(node)
+        if not isinstance(node, ast.expr) or isinstance(node, (ast.Starred, ast.FormattedValue)):
+            return node
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            return node
+        number, mark = self._wanted.get(span_of(node), (0, None))
+        if mark is None or mark.placed or mark.flags:
+            return node
+        mark.placed = True
+        return _at(node, _call(_END, [_call(_BEGIN, [ast.Constant(number)]), ast.Constant(number), node]))
+
+
+def span_of(node: ast.expr | ast.stmt) -> _Span:
+    """Where a node stands."""
+    return (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+def _call(name: str, arguments: list[ast.expr], **keywords: bool) -> ast.Call:
+    given = [ast.keyword(key, ast.Constant(value)) for key, value in keywords.items()]
+    return ast.Call(ast.Name(name, ast.Load()), arguments, given)
+
+
+def _at(place: ast.expr | ast.stmt, made: Any) -> Any:
+    """Give new nodes the position of ``place``; those that have one keep it."""
+    for node in ast.walk(made):
+        if isinstance(node, (ast.expr, ast.stmt, ast.keyword)) and not hasattr(node, "lineno"):
+            ast.copy_location(node, place)
+    return made
+
+
+def _statements(tree: ast.Module, wanted: dict[_Span, tuple[int, Mark]]) -> None:
+    """Mark the smallest statement that holds each span."""
+    for span, (number, mark) in wanted.items():
+        found = _smallest(tree, span)
+        if found is None:
+            continue
+        body, index = found
+        statement = body[index]
+        before = _at(statement, ast.Expr(_call(_PASS, [ast.Constant(number)], after=False)))
+        after = _at(statement, ast.Expr(_call(_PASS, [ast.Constant(number)], after=True)))
+        leaves = isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+        body[index : index + 1] = [before, statement] if leaves else [before, statement, after]
+        mark.placed = True
+
+
+def _smallest(tree: ast.AST, span: _Span) -> tuple[list[ast.stmt], int] | None:
+    best: tuple[list[ast.stmt], int] | None = None
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if not isinstance(body, list):
+                continue
+            for index, statement in enumerate(body):
+                if isinstance(statement, ast.stmt) and _holds(statement, span) and not _is_first(node, index, body):
+                    best = (body, index)
+    return best
+
+
+def _holds(statement: ast.stmt, span: _Span) -> bool:
+    own = span_of(statement)
+    return own[:2] <= span[:2] and span[2:] <= own[2:]
+
+
+def _is_first(node: ast.AST, index: int, body: list[ast.stmt]) -> bool:
+    """A docstring, or an import from the future, before which nothing may stand."""
+    statement = body[index]
+    if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+        return True
+    named = isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    return named and index == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def flags_now() -> tuple[object, ...]:
+    """The flags of the backends."""
+    c = torch._C
+    return (
+        c._get_cudnn_enabled(),
+        c._get_cudnn_benchmark(),
+        c._get_cudnn_deterministic(),
+        c._get_deterministic_algorithms(),
+        _quietly(c._get_cudnn_allow_tf32),
+        _quietly(c._get_cublas_allow_tf32),
+        _quietly(c._get_float32_matmul_precision),
+        torch.is_anomaly_enabled(),
+    )
+
+
+def _quietly(read: Any) -> object:
+    try:
+        return read()
+    except RuntimeError:  # old and new interfaces of TF32 were mixed
+        return None
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Has imported files compiled with their marks, and nothing written beside them."""
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Answer for flagged files; all others are found as ever."""
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        plain = spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader
+        if spec is None or not plain or not spec.origin:
+            return None
+        if os.path.realpath(spec.origin) not in self._marks.by_file:
+            return None
+        spec.loader = _Loader(name, spec.origin, self._marks)
+        return spec
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, marks: Marks) -> None:
+        super().__init__(name, path)
+        self._marks = marks
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile with marks, past the cached byte code."""
+        path = self.get_filename(fullname)
+        return self._marks.compile(self.get_data(path), path)

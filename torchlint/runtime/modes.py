@@ -1,0 +1,90 @@
+"""Which mode a run takes: a real GPU, the simulated one, or the CPU alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import torch
+
+OLDEST = (2, 4)
+
+
+class Refused(Exception):
+    """The run cannot be observed as asked: one line that says why and what to do."""
+
+
+def version() -> tuple[int, ...]:
+    """Torch's version, as numbers."""
+    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__.partition("+")[0])[:3])
+
+
+def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
+    """The mode, and what is to be said of it. Raises :class:`Refused`."""
+    if version()[:2] < OLDEST:
+        raise Refused(f"torch {torch.__version__} is too old: confirm needs {OLDEST[0]}.{OLDEST[1]} or newer")
+    asked = order["mode"]
+    available = torch.cuda.is_available()
+    if asked == "gpu" and not available:
+        built = "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
+        raise Refused(f"--on gpu: {built}; use --on sim, or --on cpu")
+    if asked in ("gpu", "cpu"):
+        return asked, []
+    if asked == "auto":
+        if available:
+            return "gpu", []
+        if not order.get("accelerated", True):
+            return "cpu", ["nothing in the code mentions an accelerator: observed on the CPU"]
+    return _simulated(order)
+
+
+def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
+    failed = order.get("selftest")
+    if failed is None:
+        failed = _selftest(order)
+    if failed:
+        named = ", ".join(failed[:3]) + (", ..." if len(failed) > 3 else "")
+        count = f"{len(failed)} probe{'s' if len(failed) > 1 else ''}"
+        note = (
+            f"the simulation does not fit torch {torch.__version__}: {count} of its self-test failed ({named}); "
+            "observed on the CPU instead"
+        )
+        return "cpu", [note]
+    return "sim", []
+
+
+def _selftest(order: dict[str, Any]) -> list[str]:
+    """The probes that fail with this torch; remembered beside the cache of findings."""
+    folder = order.get("cache")
+    name = f"selftest-{order['torchlint']}-{torch.__version__}-{sys.version_info[0]}.{sys.version_info[1]}.json"
+    known = os.path.join(folder, name) if folder else None
+    if known and os.path.isfile(known):
+        try:
+            with open(known, encoding="utf-8") as stream:
+                return [str(probe) for probe in json.load(stream)]
+        except (OSError, ValueError):
+            pass
+    failed = _run_selftest()
+    if known:
+        try:
+            os.makedirs(os.path.dirname(known), exist_ok=True)
+            with open(f"{known}.{os.getpid()}", "w", encoding="utf-8") as stream:
+                json.dump(failed, stream)
+            os.replace(f"{known}.{os.getpid()}", known)
+        except OSError:  # it is run again next time
+            pass
+    return failed
+
+
+def _run_selftest() -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlint.runtime.selftest"], capture_output=True, text=True, check=False
+    )
+    try:
+        return [str(probe) for probe in json.loads(done.stdout.splitlines()[-1])]
+    except (ValueError, IndexError):
+        return [f"the self-test itself (status {done.returncode})"]

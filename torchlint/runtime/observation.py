@@ -1,0 +1,206 @@
+"""One observation: instruments put in place, evidence written, everything put back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import time
+from typing import Any
+
+import torch
+
+from torchlint.runtime.arguments import Arguments
+from torchlint.runtime.backends import Backends
+from torchlint.runtime.loading import Loading
+from torchlint.runtime.marks import Marks
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import Site, Sites
+from torchlint.runtime.steps import Steps
+from torchlint.runtime.switch import Switch
+
+EVIDENCE = 1
+_OFTEN = 2.0
+
+
+class Observation:
+    """Watches this process in one mode: ``gpu``, ``sim`` or ``cpu``.
+
+    ``order`` is what the static half asks for: ``roots``, ``marks``, ``directory``, ``run``, ``steps``, ``devices``.
+    """
+
+    def __init__(self, order: dict[str, Any], mode: str, notes: list[str] | None = None, role: str = "main") -> None:
+        self.order = order
+        self.mode = mode
+        self.role = role
+        self.notes = list(notes or ())
+        self.sites = Sites(order["roots"])
+        self.recorder = Recorder(now_and_then=self._now_and_then)
+        self.steps = Steps(order.get("steps"))
+        self.marks = Marks(order.get("marks", {}))
+        self.arguments = Arguments(self.recorder, self.sites, sampled=mode == "sim")
+        self.backends = Backends(self.recorder, self.sites)
+        self.loading = Loading(self.recorder, self.sites, self.steps)
+        self.patches = Patches()
+        self.transfers: Any = None
+        self.children: list[int] = []
+        self.compiled = False
+        self.left: tuple[Site, str] | None = None
+        self.ended: dict[str, Any] = {"how": "running"}
+        self.switch = Switch(order) if order.get("switch") else None
+        self._stack = contextlib.ExitStack()
+        self._started = time.time()
+        self._clock = self._flushed = time.perf_counter()
+
+    def start(self) -> None:
+        """Put the instruments in place. Whatever was put in place is taken away when that fails.
+
+        To compare two forms of a program, only steps are watched: instruments take time.
+        """
+        try:
+            if self.switch is not None:
+                self.marks.other = self.switch.compile
+                self.switch.install(self.patches)
+                self.steps.listeners.append(self.switch.stepped)
+                self.steps.install()
+                return
+            self.arguments.remember()
+            if self.mode == "sim":
+                self._simulate()
+            self.arguments.install(self.patches)
+            self.loading.install(self.patches)
+            self.backends.install(self.patches)
+            if self.mode == "gpu":
+                self._watch_device()
+            self.patches.set(torch, "compile", self._compiling(torch.compile))
+            self.marks.install()
+            self.steps.install()
+            self.steps.listeners += [self._stepped, self.arguments.stepped]
+        except BaseException:
+            self.stop()
+            raise
+
+    def _simulate(self) -> None:
+        from torchlint.runtime.sim import Simulation
+
+        simulation = Simulation(self.recorder, self.sites, self.order.get("devices", 1))
+        simulation.on_leaving = self.leave
+        self._stack.enter_context(simulation)
+
+    def _watch_device(self) -> None:
+        from torchlint.runtime.transfers import Transfers
+
+        self.transfers = Transfers(self.recorder, self.sites)
+        self.transfers.install(self.patches)
+        if not torch.version.cuda or self.order.get("untraced"):
+            return
+        try:
+            self.transfers.trace(self.patches)
+        except (ImportError, AttributeError) as error:
+            self.notes.append(
+                f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
+            )
+
+    def stop(self) -> None:
+        """Take the instruments away, in reverse order."""
+        self.steps.remove()
+        self.patches.restore()
+        self._stack.close()
+
+    def leave(self, what: str) -> None:
+        """The program has asked for what is not simulated."""
+        if self.left is None:
+            self.left = (self.sites.here(2), what)
+
+    def _compiling(self, real: Any) -> Any:
+        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - torch's name
+            self.compiled = True
+            return real(*args, **kwargs)
+
+        return compile
+
+    # -- evidence ----------------------------------------------------------------------------------
+
+    def forked(self) -> None:
+        """This is a child process now: what the parent has seen is the parent's."""
+        self.role = "forked"
+        self.children = []
+        self.ended = {"how": "running"}
+        self._started, self._clock = time.time(), time.perf_counter()
+        for part in (self.recorder, self.marks, self.steps, self.arguments, self.backends):
+            part.forked()
+
+    def _stepped(self, count: int) -> None:
+        self.recorder.step = count
+        if time.perf_counter() - self._flushed > _OFTEN:
+            self.write()
+
+    def _now_and_then(self) -> None:
+        if time.perf_counter() - self._flushed > _OFTEN:
+            self.write()
+
+    def finish(self, **ended: Any) -> None:
+        """Write the evidence for the last time."""
+        if self.ended["how"] == "running":
+            self.ended = ended or {"how": "finished"}
+        with contextlib.suppress(Exception):  # what is watched may be in any state by now
+            self.arguments.finish()
+        self.write()
+
+    def write(self) -> None:
+        """Write the evidence file of this process; an old one is replaced as a whole."""
+        self._flushed = time.perf_counter()
+        rank = os.environ.get("RANK", "x")
+        directory = self.order["directory"]
+        target = os.path.join(directory, f"evidence-{rank}-{os.getpid()}.json")
+        try:
+            os.makedirs(directory, exist_ok=True)
+            with open(f"{target}.partial", "w", encoding="utf-8") as stream:
+                json.dump(self.evidence(), stream)
+            os.replace(f"{target}.partial", target)
+        except OSError:  # the static half says that evidence is missing
+            pass
+
+    def evidence(self) -> dict[str, Any]:
+        """What was seen so far, as plain data."""
+        return {
+            "schema": EVIDENCE,
+            "torchlint": self.order["torchlint"],
+            "run": self.order["run"],
+            "process": {
+                "pid": os.getpid(),
+                "parent": os.getppid(),
+                "role": self.role,
+                "rank": os.environ.get("RANK"),
+                "children": self.children,
+            },
+            "world": os.environ.get("WORLD_SIZE"),
+            "mode": self.mode,
+            "device": self._device(),
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "notes": self.notes,
+            "started": self._started,
+            "wall_ns": int((time.perf_counter() - self._clock) * 1e9),
+            "ended": self.ended,
+            "left": None if self.left is None else {"site": list(self.left[0]), "what": self.left[1]},
+            "compiled": self.compiled,
+            "steps": self.steps.written(),
+            "marks": self.marks.written(),
+            "events": self.recorder.written(),
+            "flags": self.backends.timeline,
+            "synchronisations": self._account(),
+            "switch": self.switch.written() if self.switch is not None else None,
+        }
+
+    def _device(self) -> str | None:
+        if self.mode == "gpu":
+            return str(torch.cuda.get_device_name())
+        return "simulated" if self.mode == "sim" else None
+
+    def _account(self) -> dict[str, int] | None:
+        if self.transfers is None:
+            return None
+        return {"explained": self.transfers.explained, "unexplained": self.transfers.unexplained}

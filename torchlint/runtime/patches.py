@@ -1,0 +1,34 @@
+"""Attributes that are replaced for a while, and put back in reverse order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MISSING = object()
+
+
+class Patches:
+    """Replacements that :meth:`restore` undoes, whatever was replaced how often."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """Replace an attribute of a module, class or object. An inherited one is hidden, not changed."""
+        own = vars(owner).get(name, _MISSING) if hasattr(owner, "__dict__") else getattr(owner, name, _MISSING)
+        setattr(owner, name, value)
+        self._before.append((owner, name, own))
+
+    def set_all(self, owner: Any, **values: Any) -> None:
+        """Replace several attributes of one owner."""
+        for name, value in values.items():
+            self.set(owner, name, value)
+
+    def restore(self) -> None:
+        """Put everything back."""
+        while self._before:
+            owner, name, value = self._before.pop()
+            if value is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

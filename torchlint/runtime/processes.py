@@ -1,0 +1,134 @@
+"""Evidence from other processes: forked and spawned children observe themselves, and leave files of their own."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import multiprocessing.process
+import multiprocessing.spawn
+import multiprocessing.util
+import os
+import runpy
+import signal
+import sys
+import threading
+from typing import Any
+
+from torchlint.runtime.marks import Finder, Marks
+from torchlint.runtime.observation import Observation
+
+_current: Observation | None = None
+
+
+def follow(observation: Observation, order_path: str) -> None:
+    """Have children of this process observed as well, and evidence written when processes end."""
+    global _current  # noqa: PLW0603 - hooks of the interpreter cannot be taken back
+    first = _current is None
+    _current = observation
+    if first:
+        os.register_at_fork(after_in_child=_in_child)
+    multiprocessing.util.register_after_fork(observation, _in_worker)
+    patches = observation.patches
+    patches.set(multiprocessing.process.BaseProcess, "start", _starting(observation))
+    line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation.mode)
+    patches.set(multiprocessing.spawn, "get_command_line", line)
+    pid = os.getpid()
+    atexit.register(lambda: observation.finish() if os.getpid() == pid else None)
+    _on_termination(observation)
+
+
+def unfollow() -> None:
+    """Children that start from now on are not observed."""
+    global _current  # noqa: PLW0603 - see above
+    _current = None
+
+
+def _in_child() -> None:
+    if _current is not None:
+        _current.forked()
+
+
+def _in_worker(observation: Observation) -> None:
+    """``multiprocessing`` forgets finalizers in a child before it calls this."""
+    if _current is observation:
+        multiprocessing.util.Finalize(None, observation.finish, exitpriority=100)
+        _on_termination(observation)
+
+
+def _on_termination(observation: Observation) -> None:
+    """Write the evidence before a default SIGTERM ends the process."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+    pid = os.getpid()
+
+    def terminated(number: int, _frame: Any) -> None:
+        if os.getpid() == pid:
+            observation.finish(how="signal", signal=number)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, terminated)
+
+
+def _starting(observation: Observation) -> Any:
+    real = multiprocessing.process.BaseProcess.start
+
+    def start(process: Any) -> None:
+        real(process)
+        if process.pid is not None:
+            observation.children.append(process.pid)
+
+    return start
+
+
+# -- spawned children ----------------------------------------------------------------------------
+
+
+def _command_line(real: Any, order_path: str, mode: str) -> Any:
+    """A spawned child runs ``python -c PROGRAM``; it begins to observe before that."""
+
+    def get_command_line(**kwargs: Any) -> list[str]:
+        command: list[str] = list(real(**kwargs))
+        if "-c" in command:
+            at = command.index("-c") + 1
+            begin = f"from torchlint.runtime.processes import spawned; spawned({order_path!r}, {mode!r}); "
+            command[at] = begin + command[at]
+        return command
+
+    return get_command_line
+
+
+def spawned(order_path: str, mode: str) -> None:
+    """Begin to observe in a spawned child. A child that cannot be observed runs on, and its evidence is missing."""
+    try:
+        with open(order_path, encoding="utf-8") as stream:
+            order = json.load(stream)
+        observation = Observation(order, mode, role="spawned")
+        mark_modules(observation.marks)
+        observation.start()
+    except Exception as error:  # the program is more important than its observation
+        sys.stderr.write(f"torchlint: a spawned process is not observed: {error}\n")
+        return
+    follow(observation, order_path)
+    multiprocessing.util.Finalize(None, observation.finish, exitpriority=100)
+
+
+def mark_modules(marks: Marks, at: int = 0) -> None:
+    """Have flagged files compiled with their marks, when imported and when run by ``runpy``.
+
+    ``at`` is the place among the finders of modules.
+    """
+    sys.meta_path.insert(at, Finder(marks))
+    real: Any = runpy._get_code_from_file  # type: ignore[attr-defined]
+
+    def code_from_file(*args: Any) -> Any:
+        path = os.fspath(args[-1])
+        if os.path.realpath(path) not in marks.by_file:
+            return real(*args)
+        with open(path, "rb") as stream:
+            code = marks.compile(stream.read(), path)
+        return (code, path) if len(args) > 1 else code
+
+    runpy._get_code_from_file = code_from_file  # type: ignore[attr-defined]

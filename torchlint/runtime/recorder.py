@@ -1,0 +1,123 @@
+"""Events of a run, counted by what they are and where they happened."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchlint.runtime.sites import Site
+
+Facts = tuple[tuple[str, object], ...]
+_OFTEN = 2048
+
+
+class Count:
+    """How often, how many bytes, and how many nanoseconds of the host: in all, and between the first and the last step.
+
+    What happens after the end of a step belongs to the next one, which may never come: it is kept apart until then.
+    """
+
+    __slots__ = ("_pending", "_steady", "_step", "bytes", "nanoseconds", "number")
+
+    def __init__(self) -> None:
+        self.number = self.bytes = self.nanoseconds = 0
+        self._steady, self._pending, self._step = [0, 0, 0], [0, 0, 0], 0
+
+    def add(self, size: int, nanoseconds: int, step: int) -> None:
+        """Count one event after ``step`` steps."""
+        self.number += 1
+        self.bytes += size
+        self.nanoseconds += nanoseconds
+        if step:
+            self._settle(step)
+            pending = self._pending
+            pending[0] += 1
+            pending[1] += size
+            pending[2] += nanoseconds
+
+    def _settle(self, step: int) -> None:
+        if step != self._step:
+            self._steady = [one + other for one, other in zip(self._steady, self._pending, strict=True)]
+            self._pending, self._step = [0, 0, 0], step
+
+    def steady(self, step: int) -> list[int]:
+        """The same three figures, of all whole steps but the first."""
+        self._settle(step)
+        return self._steady
+
+
+@dataclass
+class Recorder:
+    """Counts events. Several threads may record at once; ``quiet`` silences only its own.
+
+    ``now_and_then`` is called after every two thousand events, so that little is lost when a process is killed.
+    """
+
+    counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
+    now_and_then: Callable[[], None] | None = None
+    step: int = 0
+
+    def __post_init__(self) -> None:
+        self.forked()
+        self._own = threading.local()
+
+    def forked(self) -> None:
+        """Begin anew in a child process, whose lock somebody else may hold."""
+        self._lock = threading.Lock()
+        self._events = 0
+        self.counts = {}
+        self.step = 0
+
+    @property
+    def listening(self) -> bool:
+        """This thread's events are counted."""
+        return getattr(self._own, "silenced", 0) == 0
+
+    def add(self, kind: str, site: Site, size: int = 0, nanoseconds: int = 0, **facts: object) -> None:
+        """Count one event. ``size`` is in bytes; ``facts`` must be hashable."""
+        if not self.listening:
+            return
+        key = (kind, site, tuple(sorted((name, value) for name, value in facts.items() if value is not None)))
+        with self._lock:
+            count = self.counts.get(key)
+            if count is None:
+                count = self.counts[key] = Count()
+            count.add(size, nanoseconds, self.step)
+            self._events += 1
+        if self.now_and_then is not None and self._events % _OFTEN == 0:
+            self.now_and_then()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """What happens inside is torchlint's own doing."""
+        before = getattr(self._own, "silenced", 0)
+        self._own.silenced = before + 1
+        try:
+            yield
+        finally:
+            self._own.silenced = before
+
+    def of(self, kind: str) -> list[tuple[Site, dict[str, object], Count]]:
+        """The events of one kind."""
+        with self._lock:
+            return [(site, dict(facts), count) for (name, site, facts), count in self.counts.items() if name == kind]
+
+    def written(self) -> list[dict[str, Any]]:
+        """All events as plain data."""
+        with self._lock:
+            counts = list(self.counts.items())
+        return [
+            {
+                "kind": kind,
+                "site": list(site),
+                "count": count.number,
+                "bytes": count.bytes,
+                "ns": count.nanoseconds,
+                "steady": count.steady(self.step),
+                "facts": {name: list(value) if isinstance(value, tuple) else value for name, value in facts},
+            }
+            for (kind, site, facts), count in counts
+        ]

@@ -1,0 +1,138 @@
+"""Runs a program as Python itself would, with its flagged expressions marked."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import types
+from importlib.machinery import SourceFileLoader
+from types import TracebackType
+from typing import Any
+
+from torchlint.runtime.observation import Observation
+from torchlint.runtime.sites import NOWHERE, Site, is_own
+from torchlint.runtime.steps import Enough
+
+
+def run(observation: Observation, *, script: str | None, module: str | None, arguments: list[str]) -> int:
+    """Run a script or a module as ``__main__``; gives the exit status that it would have had."""
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    try:
+        if script is not None:
+            _run_script(observation, script, arguments, main)
+        else:
+            _run_module(module or "", arguments)
+    except Enough:
+        limit = "steps" if observation.steps.reached else "seconds"
+        observation.ended = {"how": limit, "steps": observation.steps.count}
+        return 0
+    except SystemExit as left:
+        status = _status(left.code)
+        observation.ended = {"how": "exit", "status": status} if status else {"how": "finished"}
+        return status
+    except BaseException as error:
+        return _failed(observation, error)
+    observation.ended = {"how": "finished"}
+    return 0
+
+
+def limit_seconds(seconds: float) -> None:
+    """Raise :class:`Enough` in the main thread after so many seconds."""
+
+    def over(_number: int, _frame: Any) -> None:
+        raise Enough
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, over)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _run_script(observation: Observation, script: str, arguments: list[str], main: types.ModuleType) -> None:
+    path = os.path.abspath(script)
+    sys.argv[:] = [script, *arguments]
+    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    loader = SourceFileLoader("__main__", path)
+    main.__dict__.update(__file__=path, __loader__=loader, __builtins__=__builtins__, __cached__=None)
+    main.__annotations__ = {}
+    with open(path, "rb") as stream:
+        code = observation.marks.compile(stream.read(), path)
+    exec(code, main.__dict__)
+
+
+def _run_module(module: str, arguments: list[str]) -> None:
+    sys.argv[:] = [module, *arguments]
+    sys.path[0] = os.getcwd()
+    runpy._run_module_as_main(module)  # type: ignore[attr-defined]
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def _failed(observation: Observation, error: BaseException) -> int:
+    """Show an exception as Python would, without the frames of the runtime, and remember where it came from."""
+    site = _raised_at(observation, error)
+    observation.ended = {
+        "how": "exception",
+        "type": type(error).__name__,
+        "message": str(error).partition("\n")[0][:300],
+        "site": list(site),
+    }
+    if observation.mode == "sim" and observation.left is None:
+        from torchlint.runtime.sim.subset import beyond
+
+        reason = beyond(error)
+        if reason is not None:
+            observation.left = (site, reason)
+    cleaned(error, set())
+    sys.excepthook(type(error), error, error.__traceback__)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _raised_at(observation: Observation, error: BaseException) -> Site:
+    """The innermost line of the user's code in a traceback."""
+    found = NOWHERE
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if observation.sites._is_mine(code.co_filename):
+            found = Site(os.path.realpath(code.co_filename), trace.tb_lineno, -1, trace.tb_lineno, -1)
+        trace = trace.tb_next
+    return found
+
+
+def cleaned(error: BaseException, seen: set[int]) -> None:
+    """Take the frames of the runtime out of an exception's traceback, and of those that led to it."""
+    if id(error) in seen:
+        return
+    seen.add(id(error))
+    error.__traceback__ = _without_own(error.__traceback__)
+    for other in (error.__cause__, error.__context__, *getattr(error, "exceptions", ())):
+        if other is not None:
+            cleaned(other, seen)
+
+
+def _without_own(trace: TracebackType | None) -> TracebackType | None:
+    entries = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    started = False
+    kept: list[TracebackType] = []
+    for entry in entries:
+        name = entry.tb_frame.f_code.co_filename
+        started = started or not (is_own(name) or name == "<frozen runpy>")
+        if started and not is_own(name):
+            kept.append(entry)
+    made: TracebackType | None = None
+    for entry in reversed(kept):
+        made = TracebackType(made, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return made

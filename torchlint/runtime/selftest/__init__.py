@@ -1,0 +1,72 @@
+"""The self-test of the simulation: programs in miniature, run on the CPU and on the simulated device.
+
+Each probe takes the name of a device and returns something that must be the same on both. A probe that fails says that
+this version of torch is not simulated faithfully.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sim import Simulation
+from torchlint.runtime.sites import Sites
+
+Probe = Callable[[str], Any]
+__all__ = ["Failure", "all_probes", "run"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A probe that does not give on the simulated device what it gives on the CPU."""
+
+    name: str
+    reason: str
+
+
+def all_probes() -> dict[str, Probe]:
+    """Every probe by name."""
+    from torchlint.runtime.selftest import devices, errors, loading, operations, training
+
+    found: dict[str, Probe] = {}
+    for module in (devices, errors, loading, operations, training):
+        for name, probe in module.PROBES.items():
+            found[f"{module.__name__.rpartition('.')[2]}.{name}"] = probe
+    return found
+
+
+def run(names: list[str] | None = None) -> list[Failure]:
+    """Run probes (all by default); gives those that fail, in order."""
+    probes = all_probes()
+    chosen = {name: probes[name] for name in (names if names is not None else probes)}
+    on_cpu = {name: _outcome(probe, "cpu") for name, probe in chosen.items()}
+    with Simulation(Recorder(), Sites([]), devices=2):
+        simulated = {name: _outcome(probe, "cuda") for name, probe in chosen.items()}
+    failed = []
+    for name, wanted in on_cpu.items():
+        found = simulated[name]
+        if not _same(wanted, found):
+            failed.append(Failure(name, f"{wanted!r} on the CPU, {found!r} on the simulated device"))
+    return failed
+
+
+def _outcome(probe: Probe, device: str) -> Any:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return probe(device)
+        except Exception as error:  # whatever goes wrong is the result of the probe
+            return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:160]}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    return bool(one == other)

@@ -1,0 +1,173 @@
+"""Labels spread from the operands of operations to their results; what makes the host wait is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from torchlint.runtime.labels import label_of, labelled, place, storage_of
+
+if TYPE_CHECKING:
+    from torchlint.runtime.sim import Simulation
+
+aten = torch.ops.aten
+_CPU = torch.device("cpu")
+# Operations after which the host knows something that the device has computed. Sources: ATen's CUDA kernels.
+WAITS = {
+    "aten::_local_scalar_dense": "read",
+    "aten::is_nonzero": "read",
+    "aten::equal": "equal",
+    "aten::nonzero": "nonzero",
+    "aten::masked_select": "masked_select",
+    "aten::_unique": "unique",
+    "aten::_unique2": "unique",
+    "aten::unique_dim": "unique",
+    "aten::unique_consecutive": "unique",
+    "aten::repeat_interleave": "repeat_interleave",
+    "aten::bincount": "bincount",
+    "aten::linalg_inv_ex": "linalg",
+    "aten::_linalg_svd": "linalg",
+    "aten::linalg_eig": "linalg",
+    "aten::_linalg_eigh": "linalg",
+    "aten::linalg_lstsq": "linalg",
+}
+_RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
+# Operations that take operands of several devices.
+_ACROSS = frozenset(
+    "aten::copy_ aten::_to_copy aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ "
+    "aten::_pack_padded_sequence aten::_pad_packed_sequence aten::set_ aten::_copy_from aten::_foreach_copy_ "
+    "aten::embedding_renorm_ aten::_unsafe_index aten::_unsafe_index_put aten::resize_ aten::resize_as_ "
+    "aten::lift_fresh".split()
+)
+
+
+class Labels(TorchDispatchMode):
+    """The dispatch mode that spreads labels."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        super().__init__()
+        self._sim = simulation
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operation on the CPU, and have its results be where they would be."""
+        kwargs = kwargs or {}
+        asked = kwargs.get("device")
+        target = self._sim.index(asked) if asked is not None else None
+        if target is not None:
+            kwargs = {**kwargs, "device": _CPU}
+        name = func._schema.name
+        index, host = self._operands(name, args, kwargs)
+        out = func(*args, **kwargs)
+        if target is not None:
+            _place_all(out, target)
+        elif index is not None:
+            self._watch(func, name, args)
+            if asked is None or name == "aten::_to_copy":
+                self._spread(name, out, index)
+        elif host:
+            _keep_on_host(out)
+        elif self._sim.making:
+            self._note_birth(out)
+        return out
+
+    def _operands(self, name: str, args: Any, kwargs: Any) -> tuple[int | None, bool]:
+        """The device of the operands, and whether some belong to the host.
+
+        Raises where CUDA would: operands of two devices. Numbers of the host (no dimensions) go with every device.
+        """
+        found: int | None = None
+        host = solid = False
+        across = name in _ACROSS
+        for tensor in _tensors((args, kwargs)):
+            label = label_of(tensor)
+            if label is None:
+                continue
+            if label.device is None:
+                host = host or label.host
+                solid = solid or (label.host and tensor.dim() > 0 and tensor.numel() > 0)
+            elif found is None:
+                found = label.device
+            elif label.device != found and not across:
+                raise _mixed(f"cuda:{found}", f"cuda:{label.device}")
+        if solid and found is not None and not across and self._sim.recorder.listening:
+            raise _mixed(f"cuda:{found}", "cpu")
+        if across and found is not None:
+            return _of_target(name, args, found), host
+        return found, host
+
+    def _watch(self, func: Any, name: str, args: Any) -> None:
+        """Note what the operation makes the host wait for."""
+        why = WAITS.get(name)
+        if name == "aten::repeat_interleave" and func._overloadname != "Tensor":
+            why = None
+        if why is None and name in ("aten::index", "aten::index_put_", "aten::_index_put_impl_"):
+            why = _masks(name, args)
+        if why is not None:
+            self._sim.sync(why)
+
+    def _spread(self, name: str, out: Any, index: int) -> None:
+        if name in _RESULTS_ON_HOST:
+            results = out if isinstance(out, (tuple, list)) else (out,)
+            for number, result in enumerate(results):
+                if isinstance(result, torch.Tensor):
+                    place(result, None if number in _RESULTS_ON_HOST[name] else index)
+            return
+        _place_all(out, index)
+
+    def _note_birth(self, out: Any) -> None:
+        """The program has made this tensor, on the host."""
+        if isinstance(out, torch.Tensor) and self._sim.recorder.listening:
+            label = labelled(out)
+            label.host = True
+            label.born = label.born or self._sim.sites.here(3)
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _tensors(member)
+    elif isinstance(value, dict):
+        for member in value.values():
+            yield from _tensors(member)
+
+
+def _of_target(name: str, args: Any, found: int) -> int | None:
+    """Of an operation across devices the result is where the first operand is; memory without a place takes one."""
+    if name in ("aten::_to_copy", "aten::set_", "aten::lift_fresh"):
+        return found
+    first = next(_tensors(args), None)
+    label = label_of(first) if first is not None else None
+    return found if label is None or not label.host else label.device
+
+
+def _keep_on_host(value: Any) -> None:
+    for tensor in _tensors(value):
+        label = labelled(tensor)
+        label.host = label.device is None
+
+
+def _place_all(value: Any, index: int) -> None:
+    for tensor in _tensors(value):
+        if storage_of(tensor) is not None:
+            place(tensor, index)
+
+
+def _masks(name: str, args: Any) -> str | None:
+    """A mask has to be counted first; ``x[mask] = number`` needs no count."""
+    masks = [i for i in args[1] if i is not None and i.dtype in (torch.bool, torch.uint8)]
+    if not masks:
+        return None
+    if name != "aten::index" and args[2].numel() == 1:
+        return None
+    return "mask"
+
+
+def _mixed(one: str, other: str) -> RuntimeError:
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
+    )

@@ -1,0 +1,168 @@
+"""The parts of torch around tensors: generators, autocast, files, distributed processes, profilers, C++ helpers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.profiler
+
+from torchlint.runtime.labels import Label, device_of, place
+
+if TYPE_CHECKING:
+    from torchlint.runtime.sim import Simulation
+
+_LABEL = "_torchlint_label"
+
+
+def install(simulation: Simulation) -> None:
+    """Replace what would fail, or give the simulation away."""
+    _generators(simulation)
+    _autocast(simulation)
+    _files(simulation)
+    _distributed(simulation)
+    _profiler(simulation)
+    _helpers(simulation)
+    _parallel(simulation)
+
+
+def _generators(simulation: Simulation) -> None:
+    real = torch.Generator
+
+    class Generator(real):  # type: ignore[misc, valid-type]
+        """A generator of the CPU that says which device it was made for."""
+
+        def __new__(cls, device: Any = None) -> Any:
+            index = simulation.index(device)
+            made = super().__new__(cls) if index is not None or device is None else super().__new__(cls, device)
+            made._torchlint_device = index
+            return made
+
+        @property
+        def device(self) -> torch.device:
+            """The device it was made for."""
+            index = getattr(self, "_torchlint_device", None)
+            return torch.device("cpu") if index is None else torch.device("cuda", index)
+
+    simulation.patches.set(torch, "Generator", Generator)
+
+
+def _autocast(simulation: Simulation) -> None:
+    owner = torch.amp.autocast_mode.autocast
+    real = owner.__init__
+
+    def init(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        if device_type == "cuda":
+            device_type, dtype = "cpu", dtype or torch.float16
+        real(self, device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+    simulation.patches.set(owner, "__init__", init)
+
+
+def _files(simulation: Simulation) -> None:
+    """Checkpoints say that they come from CUDA, and load there."""
+    from torch import serialization
+
+    def tag(storage: Any) -> str | None:
+        label = getattr(getattr(storage, "_untyped_storage", storage), _LABEL, None)
+        return None if label is None or label.device is None else f"cuda:{label.device}"
+
+    def restore(storage: Any, location: str) -> Any:
+        if not location.startswith("cuda"):
+            return None
+        untyped = getattr(storage, "_untyped_storage", storage)
+        label = Label()
+        label.device = simulation.index(location)
+        setattr(untyped, _LABEL, label)
+        return storage
+
+    simulation.patches.set(serialization, "_package_registry", [(1, tag, restore), *serialization._package_registry])
+
+
+def _distributed(simulation: Simulation) -> None:
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        return
+    real = dist.init_process_group
+
+    def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("device_id", None)
+        return real("gloo", *args, **kwargs)
+
+    for owner in (dist, dist.distributed_c10d):
+        simulation.patches.set(owner, "init_process_group", init_process_group)
+    simulation.patches.set(dist, "is_nccl_available", lambda: True)
+
+
+def _profiler(simulation: Simulation) -> None:
+    from torch import profiler
+
+    activity, real = profiler.ProfilerActivity, profiler.profile.__init__
+
+    def init(self: Any, *args: Any, activities: Any = None, **kwargs: Any) -> None:
+        if activities is not None:
+            activities = [one for one in activities if one != activity.CUDA] or [activity.CPU]
+        real(self, *args, activities=activities, **kwargs)
+
+    simulation.patches.set(profiler.profile, "__init__", init)
+
+
+def _helpers(simulation: Simulation) -> None:
+    """C++ helpers that hand the true device back to Python, or decide by it."""
+    real = torch._C._group_tensors_by_device_and_dtype
+
+    def group(tensors: Any, with_indices: bool = False) -> Any:
+        found: dict[Any, Any] = {}
+        for (device, dtype), (lists, places) in real(tensors, with_indices).items():
+            first = next((tensor for tensor in lists[0] if tensor is not None), None)
+            index = None if first is None else device_of(first)
+            found[(device if index is None else torch.device("cuda", index), dtype)] = (lists, places)
+        return found
+
+    simulation.patches.set(torch._C, "_group_tensors_by_device_and_dtype", group)
+    simulation.patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+    _sequences(simulation)
+    real_allclose = torch.allclose
+
+    def allclose(one: Any, other: Any, *args: Any, **kwargs: Any) -> bool:
+        if device_of(one) is not None:
+            simulation.sync("allclose")
+        with simulation.recorder.quiet():
+            return bool(real_allclose(one, other, *args, **kwargs))
+
+    simulation.patches.set(torch, "allclose", allclose)
+    simulation.patches.set(torch.Tensor, "allclose", allclose)
+    one_hot = torch.nn.functional.one_hot
+
+    def quiet_one_hot(tensor: Any, num_classes: int = -1) -> Any:
+        if device_of(tensor) is not None and num_classes == -1:
+            simulation.sync("one_hot")
+        with simulation.recorder.quiet():
+            return one_hot(tensor, num_classes)
+
+    simulation.patches.set(torch.nn.functional, "one_hot", quiet_one_hot)
+
+
+def _sequences(simulation: Simulation) -> None:
+    """Padding makes its result in C++, by options that know nothing of labels."""
+    real = torch._VF._pad_packed_sequence
+
+    def pad(data: Any, batch_sizes: Any, *args: Any) -> Any:
+        with simulation.recorder.quiet():
+            padded, lengths = real(data, batch_sizes, *args)
+        place(padded, device_of(data))
+        place(lengths, None)
+        return padded, lengths
+
+    simulation.patches.set(torch._VF, "_pad_packed_sequence", pad)
+
+
+def _parallel(simulation: Simulation) -> None:
+    """``DataParallel`` on one device calls its module."""
+
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        moved = [arg.to("cuda") if isinstance(arg, torch.Tensor) else arg for arg in args]
+        return self.module(*moved, **kwargs)
+
+    simulation.patches.set(torch.nn.DataParallel, "forward", forward)

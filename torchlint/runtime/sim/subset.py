@@ -1,0 +1,75 @@
+"""Where the simulation ends: what programs may ask of CUDA that no label on CPU memory can answer."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from torchlint.runtime.sim import Simulation
+
+_PACKAGES = ("triton", "flash_attn", "xformers", "bitsandbytes", "apex", "cupy", "deepspeed", "transformer_engine")
+_SIGNS = (
+    "not compiled with cuda",
+    "no nvidia driver",
+    "not linked with support for cuda",
+    "from the 'cuda' backend",
+    "active drivers",
+    "no cuda gpus are available",
+    "cuda driver",
+    "nvcc",
+    "cuda_home",
+    "no kernel image",
+    "'_cuda",
+    "torch.cuda' has no attribute",
+)
+_GRAPHS = ("CUDAGraph", "graph", "make_graphed_callables")
+
+
+class Unsimulated(RuntimeError):
+    """The program has left what can be simulated."""
+
+
+def install(simulation: Simulation) -> None:
+    """Have the entry points of what is not simulated say so."""
+    for name in _GRAPHS:
+        simulation.patches.set(torch.cuda, name, _leaving(simulation, f"torch.cuda.{name} (CUDA graphs)"))
+    import torch.utils.cpp_extension as extensions
+
+    for name in ("load", "load_inline"):
+        simulation.patches.set(
+            extensions, name, _leaving(simulation, f"torch.utils.cpp_extension.{name} (compiled kernels)")
+        )
+
+
+def _leaving(simulation: Simulation, what: str) -> Any:
+    def leave(*_: Any, **__: Any) -> Any:
+        simulation.on_leaving(what)
+        raise Unsimulated(f"{what} is not simulated")
+
+    return leave
+
+
+def beyond(error: BaseException) -> str | None:
+    """Why an exception shows that the program has left the simulated subset; None if it does not."""
+    if isinstance(error, Unsimulated):
+        return str(error)
+    package = _package(error.__traceback__)
+    if package is not None:
+        return f"{package} needs a real GPU"
+    text = str(error).lower()
+    if "on the same device" not in text and any(sign in text for sign in _SIGNS):
+        return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:160]}"
+    return None
+
+
+def _package(trace: TracebackType | None) -> str | None:
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename.replace("\\", "/")
+        for package in _PACKAGES:
+            if f"/{package}/" in name:
+                return package
+        trace = trace.tb_next
+    return None

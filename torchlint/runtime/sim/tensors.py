@@ -1,0 +1,283 @@
+"""What tensors say and do about devices: attributes, moves, reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import torch
+
+from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
+
+if TYPE_CHECKING:
+    from torchlint.runtime.sim import Simulation
+
+T: TypeAlias = Any  # a tensor
+_TENSOR = torch.Tensor
+_NAMES = "to cuda cpu clone pin_memory is_pinned numpy __array__ tolist type __repr__ __format__ copy_ get_device"
+_NOT_NUMPY = (
+    "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+)
+
+
+def install(simulation: Simulation) -> None:
+    """Replace what tensors say of themselves by what they would say on a GPU."""
+    Reads(simulation).install()
+    base = torch._C.TensorBase
+    device, on_cuda, on_cpu = (getattr(base, name).__get__ for name in ("device", "is_cuda", "is_cpu"))
+    names = [torch.device("cuda", index) for index in range(simulation.devices)]
+
+    def where(tensor: T) -> torch.device:
+        index = device_of(tensor)
+        return device(tensor) if index is None else names[index]
+
+    patches = simulation.patches
+    patches.set(_TENSOR, "device", property(where))
+    patches.set(_TENSOR, "is_cuda", property(lambda tensor: on_cuda(tensor) or device_of(tensor) is not None))
+    patches.set(_TENSOR, "is_cpu", property(lambda tensor: on_cpu(tensor) and device_of(tensor) is None))
+    patches.set(_TENSOR, "get_device", lambda tensor: -1 if (index := device_of(tensor)) is None else index)
+    patches.set(_TENSOR, "record_stream", lambda tensor, stream: None)
+    Moves(simulation).install()
+
+
+class Moves:
+    """``.to``, ``.cuda``, ``.cpu``, ``.copy_``, ``.pin_memory``: real copies, with a new label."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._sim = simulation
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+
+    def install(self) -> None:
+        """Put the methods in place."""
+        self._sim.patches.set_all(
+            _TENSOR,
+            to=self._method(self.to),
+            cuda=self._method(self.cuda),
+            cpu=self._method(self.cpu),
+            copy_=self._method(self.copy_),
+            pin_memory=self._method(self.pin_memory),
+            is_pinned=lambda tensor, device=None: bool(getattr(label_of(tensor), "pinned", False)),
+            type=self._method(self.type),
+            type_as=self.to,
+        )
+        self._sim.moves = self  # type: ignore[attr-defined]
+        # C++ looks methods up by name when it hands them to subclasses; lazy parameters let only some through.
+        lazy = torch.nn.parameter.UninitializedTensorMixin
+        mine = [getattr(_TENSOR, name) for name in ("to", "cuda", "cpu", "copy_", "get_device")]
+        self._sim.patches.set(lazy, "_allowed_methods", [*lazy._allowed_methods, *mine])
+
+    def _method(self, function: Any) -> Any:
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        method.__name__ = function.__name__
+        return method
+
+    # -- copies ----------------------------------------------------------------------------------
+
+    def up(self, tensor: T, index: int, how: str, *, non_blocking: bool = False, **options: Any) -> T:
+        """Copy to a device."""
+        label = label_of(tensor)
+        known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
+        pinned = bool(label and label.pinned)
+        site = self._sim.sites.here(4)
+        size = size_of(tensor)
+        self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
+        return self._placed(tensor, index, options)
+
+    def down(self, tensor: T, how: str, *, non_blocking: bool = False, **options: Any) -> T:
+        """Copy to the host."""
+        site = self._sim.sites.here(4)
+        self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
+        made = self._placed(tensor, None, options)
+        labelled(made).left = site
+        return made
+
+    def _placed(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
+        """A copy on another device, through which gradients come back to where the tensor is."""
+        if tensor.requires_grad and torch.is_grad_enabled() and not _is_lazy(tensor):
+            moved: T = _Across.apply(tensor, self, index, options)
+            return moved
+        made = self._copied(tensor, **options)
+        place(made, index)
+        return made
+
+    def _copied(self, tensor: T, dtype: torch.dtype | None = None, memory_format: Any = None) -> T:
+        more = {} if memory_format is None else {"memory_format": memory_format}
+        with self._sim.recorder.quiet():
+            made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=True, **more)
+        return made
+
+    def _across(self, tensor: T, index: int, **options: Any) -> T:
+        self._sim.recorder.add("peer", self._sim.sites.here(4), size_of(tensor))
+        return self._placed(tensor, index, options)
+
+    def moved(self, tensor: T, target: int | None, how: str, *, copy: bool = False, **options: Any) -> T:
+        """Take a tensor where it is wanted; None is the host."""
+        now = device_of(tensor)
+        non_blocking = options.pop("non_blocking", False)
+        if now == target:
+            dtype, layout = options.get("dtype"), options.get("memory_format")
+            if not copy and (dtype is None or dtype == tensor.dtype) and layout is None:
+                return tensor
+            more = {} if layout is None else {"memory_format": layout}
+            made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=copy, **more)
+            return made
+        if now is None:
+            return self.up(tensor, target or 0, how, non_blocking=non_blocking, **options)
+        if target is None:
+            return self.down(tensor, how, non_blocking=non_blocking, **options)
+        return self._across(tensor, target, **options)
+
+    # -- methods ---------------------------------------------------------------------------------
+
+    def to(self, tensor: T, *args: Any, **kwargs: Any) -> T:
+        """``x.to(..)`` in all its forms."""
+        rest, given = list(args), dict(kwargs)
+        first = rest.pop(0) if rest else given.pop("other", None)
+        dtype, device = given.pop("dtype", None), given.pop("device", None)
+        if isinstance(first, torch.Tensor):
+            device, dtype = first.device, first.dtype
+        elif isinstance(first, torch.dtype):
+            dtype = first
+        elif first is not None:
+            device = first
+            if rest and (rest[0] is None or isinstance(rest[0], torch.dtype)):
+                dtype = rest.pop(0) or dtype
+        elif rest and isinstance(rest[0], torch.dtype):
+            dtype = rest.pop(0)
+        for name in ("non_blocking", "copy"):
+            if rest:
+                given[name] = rest.pop(0)
+        if device is None:
+            return self.moved(tensor, device_of(tensor), "to", dtype=dtype, **given)
+        index = self._sim.index(device)
+        if index is None and torch.device(device).type != "cpu":
+            real: T = self._real["to"](tensor, *args, **kwargs)
+            return real
+        return self.moved(tensor, index, "to", dtype=dtype, **given)
+
+    def cuda(self, tensor: T, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> T:
+        """``x.cuda(..)``."""
+        index = self._sim.index(device) if device is not None else self._sim.current
+        if index is None:
+            raise RuntimeError(f"Invalid device, must be cuda device: {device}")
+        return self.moved(tensor, index, "cuda", non_blocking=non_blocking, memory_format=memory_format)
+
+    def cpu(self, tensor: T, memory_format: Any = None) -> T:
+        """``x.cpu()``."""
+        return self.moved(tensor, None, "cpu", memory_format=memory_format)
+
+    def copy_(self, tensor: T, source: Any, non_blocking: bool = False) -> T:
+        """``x.copy_(y)``, across devices or not."""
+        there = device_of(source) if isinstance(source, torch.Tensor) else device_of(tensor)
+        here = device_of(tensor)
+        if here != there and isinstance(source, torch.Tensor):
+            kind = "upload" if there is None else "download" if here is None else "peer"
+            facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
+            if kind == "upload":
+                facts["pinned"] = bool(getattr(label_of(source), "pinned", False))
+            self._sim.recorder.add(kind, self._sim.sites.here(3), size_of(source), **facts)
+        with self._sim.recorder.quiet():
+            self._real["copy_"](tensor, source, non_blocking)
+        place(tensor, here)
+        return tensor
+
+    def pin_memory(self, tensor: T, device: Any = None) -> T:
+        """``x.pin_memory()``."""
+        if device_of(tensor) is not None:
+            raise RuntimeError(f"cannot pin '{self.type(tensor)}' only dense CPU tensors can be pinned")
+        label = label_of(tensor)
+        if label is not None and label.pinned:
+            return tensor
+        self._sim.recorder.add("pin", self._sim.sites.here(3), size_of(tensor))
+        with self._sim.recorder.quiet():
+            made: T = self._real["clone"](tensor.detach())
+        new = labelled(made)
+        new.pinned = True
+        if label is not None:
+            new.born, new.loader, new.left = label.born, label.loader, label.left
+        return made
+
+    def type(self, tensor: T, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        """``x.type()``, ``x.type("torch.cuda.FloatTensor")``."""
+        if dtype is None:
+            name = self._real["type"](tensor)
+            return name if device_of(tensor) is None else name.replace("torch.", "torch.cuda.")
+        text = dtype if isinstance(dtype, str) else getattr(dtype, "_torchlint_type", "")
+        if isinstance(text, str) and text.startswith("torch.cuda."):
+            made = self._real["type"](tensor, text.replace("torch.cuda.", "torch."))
+            index = device_of(tensor)
+            return self.moved(made, self._sim.current if index is None else index, "type", non_blocking=non_blocking)
+        if text.startswith("torch.") and device_of(tensor) is not None:
+            return self._real["type"](self.moved(tensor, None, "type"), dtype)
+        return self._real["type"](tensor, dtype, non_blocking, **kwargs)
+
+
+class _Across(torch.autograd.Function):
+    """The copy to another device as autograd sees it: its gradient is copied back."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: T, moves: Moves, index: int | None, options: dict[str, Any]) -> T:
+        ctx.moves, ctx.back, ctx.dtype = moves, device_of(tensor), tensor.dtype
+        made = moves._copied(tensor, **options)
+        place(made, index)
+        return made
+
+    @staticmethod
+    def backward(ctx: Any, gradient: T) -> Any:
+        return ctx.moves.moved(gradient, ctx.back, "backward", dtype=ctx.dtype), None, None, None
+
+
+def _is_lazy(tensor: T) -> bool:
+    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+
+
+class Reads:
+    """What brings content to Python: NumPy, lists, text."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._sim = simulation
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+
+    def install(self) -> None:
+        """Put the methods in place."""
+        real, sim = self._real, self._sim
+
+        def numpy(tensor: T, *, force: bool = False) -> Any:
+            if force and device_of(tensor) is not None:
+                tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+            self._refuse(tensor)
+            return real["numpy"](tensor, force=force)
+
+        def array(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            self._refuse(tensor)
+            return real["__array__"](tensor, *args, **kwargs)
+
+        def tolist(tensor: T) -> Any:
+            self._waits(tensor, "tolist")
+            with sim.recorder.quiet():
+                return real["tolist"](tensor)
+
+        def shown(tensor: T, **kwargs: Any) -> Any:
+            self._waits(tensor, "print")
+            with sim.recorder.quiet():
+                return real["__repr__"](tensor, **kwargs)
+
+        def formatted(tensor: T, spec: str) -> Any:
+            if tensor.dim() == 0:
+                self._waits(tensor, "format")
+            with sim.recorder.quiet():
+                return real["__format__"](tensor, spec)
+
+        methods = {"numpy": numpy, "__array__": array, "tolist": tolist, "__repr__": shown, "__format__": formatted}
+        for name, method in methods.items():
+            sim.patches.set(_TENSOR, name, method)
+
+    def _refuse(self, tensor: T) -> None:
+        index = device_of(tensor)
+        if index is not None:
+            raise TypeError(_NOT_NUMPY.format(index))
+
+    def _waits(self, tensor: T, why: str) -> None:
+        if device_of(tensor) is not None:
+            self._sim.sync(why, size_of(tensor))

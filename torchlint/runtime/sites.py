@@ -1,0 +1,88 @@
+"""Sites: which expression of the user's code is running, from the frames of the interpreter."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable
+from itertools import islice
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+
+class Site(NamedTuple):
+    """An expression of the user's code. Columns count UTF-8 bytes from 0, as Python's own do; -1 is unknown."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NOWHERE = Site("", 0, -1, 0, -1)
+OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY = os.path.join(os.path.realpath(sysconfig.get_paths()["stdlib"]), "")
+
+
+def is_own(name: str) -> bool:
+    """A file of the runtime itself."""
+    return name.startswith(OWN)
+
+
+class Sites:
+    """Finds the innermost frame of files below ``roots``, and what stands there.
+
+    Installed packages below a root do not count, unless the root lies inside of them. Cells of notebooks count.
+    """
+
+    def __init__(self, roots: Iterable[str]) -> None:
+        self._roots = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
+        self._mine: dict[CodeType, bool] = {}
+        self._known: dict[tuple[CodeType, int], Site] = {}
+
+    def here(self, depth: int = 1) -> Site:
+        """The site that called, seen from ``depth`` frames above this one."""
+        frame: FrameType | None = sys._getframe(depth)
+        while frame is not None:
+            code = frame.f_code
+            mine = self._mine.get(code)
+            if mine is None:
+                mine = self._mine[code] = self._is_mine(code.co_filename)
+            if mine:
+                return self._of(frame)
+            frame = frame.f_back
+        return NOWHERE
+
+    def _is_mine(self, name: str) -> bool:
+        if name.startswith("<"):
+            return name.startswith("<ipython-input-")
+        if f"{os.sep}ipykernel_" in name:
+            return True
+        path = os.path.realpath(name)
+        root = next((root for root in self._roots if path.startswith(root)), None)
+        if root is None or (path.startswith((OWN, _LIBRARY)) and not root.startswith(_LIBRARY)):
+            return False
+        rest = path[len(root) :]
+        return "site-packages" + os.sep not in rest and "dist-packages" + os.sep not in rest
+
+    def _of(self, frame: FrameType) -> Site:
+        key = (frame.f_code, frame.f_lasti)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _position(frame)
+        return found
+
+
+def _position(frame: FrameType) -> Site:
+    name = frame.f_code.co_filename
+    path = name if name.startswith("<") else os.path.realpath(name)
+    if sys.version_info >= (3, 11):
+        line, end_line, column, end_column = next(
+            islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None)
+        )
+        if line is not None:
+            last = end_line if end_line is not None else line
+            return Site(path, line, -1 if column is None else column, last, -1 if end_column is None else end_column)
+    return Site(path, frame.f_lineno, -1, frame.f_lineno, -1)

@@ -1,0 +1,89 @@
+"""Steps: how many there were, how long they took, and the end of a run that has a limit."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+
+_KEPT = 4096
+
+
+class Enough(BaseException):
+    """The run has lasted as long as it was asked to. Not an ``Exception``, so that programs let it through."""
+
+
+class Steps:
+    """Counts steps: those of the busiest optimizer, or batches where there is none."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._by_optimizer: dict[int, int] = {}
+        self._batches = 0
+        self._handle: Any = None
+        self._last: int | None = None
+        self.durations: list[int] = []
+        self.listeners: list[Any] = []
+        self.reached = False
+
+    def install(self) -> None:
+        """Be told of every step of every optimizer."""
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        self._handle = register_optimizer_step_post_hook(self._stepped)
+
+    def remove(self) -> None:
+        """Be told no more."""
+        if self._handle is not None:
+            self._handle.remove()
+
+    def forked(self) -> None:
+        """Count anew in a child process."""
+        self._by_optimizer, self._batches, self.durations, self._last = {}, 0, [], None
+
+    @property
+    def count(self) -> int:
+        """The steps so far."""
+        return max(self._by_optimizer.values(), default=self._batches)
+
+    @property
+    def unit(self) -> str:
+        """What a step is: ``optimizer step`` or ``batch``."""
+        return "optimizer step" if self._by_optimizer else "batch"
+
+    def batch(self) -> None:
+        """A loader has yielded a batch: where no optimizer steps, the one before is done."""
+        self._batches += 1
+        if not self._by_optimizer:
+            self._done(self._batches - 1)
+
+    def _stepped(self, optimizer: Any, *_: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        key = id(optimizer)
+        before = self.count
+        self._by_optimizer[key] = self._by_optimizer.get(key, 0) + 1
+        if len(self._by_optimizer) == 1 or self._by_optimizer[key] > before:
+            self._done(self.count)
+
+    def _done(self, completed: int) -> None:
+        now = perf_counter_ns()
+        if self._last is not None and len(self.durations) < _KEPT:
+            self.durations.append(now - self._last)
+        self._last = now
+        for listener in self.listeners:
+            listener(completed)
+        if self._limit is not None and completed >= self._limit:
+            self.reached = True
+            raise Enough
+
+    def written(self) -> dict[str, Any]:
+        """The steps as plain data. ``median_ns`` leaves the first two out where there are more."""
+        kept = sorted(self.durations[2:] or self.durations)
+        return {
+            "count": self.count,
+            "unit": self.unit,
+            "median_ns": kept[len(kept) // 2] if kept else None,
+            "total_ns": sum(self.durations),
+        }

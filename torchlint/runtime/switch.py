@@ -1,0 +1,222 @@
+"""Comparing two forms of a program: both compiled into one, and chosen between block by block.
+
+Expressions that differ become ``NEW if choice() else OLD``, statements ``if choice(): NEW else: OLD``. Imports and
+definitions that only the new form has are always there.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import difflib
+import os
+import random
+import statistics
+from time import perf_counter_ns
+from types import CodeType
+from typing import Any
+
+import torch
+
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.steps import Enough
+
+_CHOICE = "_torchlint_choice"
+OLD, NEW = 0, 1
+_BLOCK = 4
+_WARM = 5
+_ALWAYS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class Unswitchable(Exception):
+    """The two forms cannot stand in one program."""
+
+
+def merged(old: ast.Module, new: ast.Module) -> ast.Module:
+    """Both forms in one tree. Raises :class:`Unswitchable`."""
+    found = ast.Module(_statements(old.body, new.body), old.type_ignores)
+    return ast.fix_missing_locations(found)
+
+
+def _same(old: ast.AST, new: ast.AST) -> bool:
+    return ast.dump(old) == ast.dump(new)
+
+
+def _statements(old: list[Any], new: list[Any]) -> list[Any]:
+    matcher = difflib.SequenceMatcher(None, [ast.dump(s) for s in old], [ast.dump(s) for s in new], autojunk=False)
+    found: list[Any] = []
+    for tag, start, end, begin, stop in matcher.get_opcodes():
+        before, after = old[start:end], new[begin:stop]
+        if tag == "equal":
+            found += before
+        elif len(before) == len(after):
+            found += [_statement(one, other) for one, other in zip(before, after, strict=True)]
+        else:
+            found += _chosen(before, after)
+    return found
+
+
+def _chosen(before: list[Any], after: list[Any]) -> list[Any]:
+    always = [statement for statement in after if isinstance(statement, _ALWAYS)]
+    after = [statement for statement in after if not isinstance(statement, _ALWAYS)]
+    if not before and not after:
+        return always
+    if any(isinstance(statement, _ALWAYS) for statement in before):
+        raise Unswitchable("the fix takes a definition or an import away")
+    return [*always, ast.If(_choice(), after or [ast.Pass()], before)]
+
+
+def _statement(old: Any, new: Any) -> Any:
+    if _same(old, new):
+        return old
+    if type(old) is type(new):
+        try:
+            return _fields(old, new)
+        except Unswitchable:
+            pass
+    if isinstance(old, _ALWAYS) or isinstance(new, _ALWAYS):
+        raise Unswitchable("the fix changes a definition or an import")
+    return ast.If(_choice(), [new], [old])
+
+
+def _expression(old: Any, new: Any) -> Any:
+    """The smallest expression that differs becomes a choice."""
+    if _same(old, new):
+        return old
+    if type(old) is type(new):
+        try:
+            return _fields(old, new)
+        except Unswitchable:
+            pass
+    loads = isinstance(getattr(old, "ctx", ast.Load()), ast.Load)
+    if not loads or isinstance(old, (ast.Starred, ast.JoinedStr, ast.FormattedValue)):
+        raise Unswitchable("the fix changes what is assigned to")
+    return ast.IfExp(_choice(), new, old)
+
+
+def _fields(old: Any, new: Any) -> Any:
+    """Merge the parts of two nodes of one kind, where these are statements or expressions."""
+    values = {name: _field(getattr(old, name, None), getattr(new, name, None)) for name in old._fields}
+    return ast.copy_location(type(old)(**values), old)
+
+
+def _field(old: Any, new: Any) -> Any:
+    if isinstance(old, list) and isinstance(new, list):
+        return _list(old, new)
+    if isinstance(old, ast.AST) and isinstance(new, ast.AST):
+        return _node(old, new)
+    if old != new:
+        raise Unswitchable("a name or a constant differs")
+    return old
+
+
+def _list(old: list[Any], new: list[Any]) -> list[Any]:
+    if any(isinstance(node, ast.stmt) for node in (*old, *new)):
+        return _statements(old, new)
+    if len(old) != len(new):
+        raise Unswitchable("the number of arguments differs")
+    return [_field(one, other) for one, other in zip(old, new, strict=True)]
+
+
+def _node(old: ast.AST, new: ast.AST) -> Any:
+    if isinstance(old, ast.expr) and isinstance(new, ast.expr):
+        return _expression(old, new)
+    if isinstance(old, ast.stmt) and isinstance(new, ast.stmt):
+        return _statement(old, new)
+    if _same(old, new):
+        return old
+    if type(old) is type(new) and isinstance(old, (ast.keyword, ast.withitem, ast.ExceptHandler, ast.match_case)):
+        return _fields(old, new)
+    raise Unswitchable("the two forms differ in something that cannot be chosen")
+
+
+def _choice() -> ast.expr:
+    return ast.Call(ast.Name(_CHOICE, ast.Load()), [], [])
+
+
+class Switch:
+    """Chooses a form, for the whole run or block by block in random order, and notes how long the steps took."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        wanted = order["switch"]
+        self._path = os.path.realpath(wanted["path"])
+        self._fixed: str = wanted["fixed"]
+        self._form: int | None = {"old": OLD, "new": NEW, "blocks": None}[wanted["form"]]
+        self._blocks: int = wanted["blocks"]
+        self._random = random.Random(wanted.get("seed", 0))
+        self._now = OLD if self._form is None else self._form
+        self._order: list[int] = []
+        self._durations: list[int] = []
+        self._medians: dict[int, float] = {}
+        self._last: int | None = None
+        self._warm = 0
+        self.evaluated = [0, 0]
+        self.pairs: list[list[float]] = []
+        self.losses: list[Any] = []
+
+    def compile(self, source: bytes, path: str) -> CodeType | None:
+        """The program's code in the chosen form, or in both; None for files that are the same in both."""
+        if os.path.realpath(path) != self._path:
+            return None
+        if self._form is not None:
+            text: Any = source if self._form == OLD else self._fixed
+            return compile(text, path, "exec", dont_inherit=True)
+        tree = merged(ast.parse(source, path), ast.parse(self._fixed, path))
+        return compile(tree, path, "exec", dont_inherit=True)
+
+    def install(self, patches: Patches) -> None:
+        """Make the choice known to the program, and note the losses."""
+
+        def choice() -> bool:
+            if not torch.compiler.is_compiling():
+                self.evaluated[self._now] += 1
+            return self._now == NEW
+
+        setattr(builtins, _CHOICE, choice)
+        patches.set(torch.Tensor, "backward", self._noting(torch.Tensor.backward))
+
+    def _noting(self, real: Any) -> Any:
+        def backward(loss: Any, *args: Any, **kwargs: Any) -> Any:
+            if loss.numel() == 1 and len(self.losses) < 1000:
+                self.losses.append(loss.detach().clone())
+            return real(loss, *args, **kwargs)
+
+        return backward
+
+    def stepped(self, _count: int) -> None:
+        """A step is done: perhaps it is the other form's turn."""
+        now = perf_counter_ns()
+        if self._form is not None:
+            return
+        if self._last is not None:
+            self._durations.append(now - self._last)
+        self._last = now
+        if self._warm < _WARM:
+            self._warm += 1
+            self._durations = []
+        elif len(self._durations) >= _BLOCK:
+            self._turn()
+
+    def _turn(self) -> None:
+        """A block is over. Its first step still has some of the other form in it, and does not count."""
+        if self._order:
+            self._medians[self._now] = statistics.median(self._durations[1:])
+        self._durations = []
+        if len(self._medians) == 2:
+            self.pairs.append([self._medians[OLD], self._medians[NEW]])
+            self._medians = {}
+            if len(self.pairs) >= self._blocks:
+                raise Enough
+        if not self._order or (len(self._order) == 2 and not self._medians):
+            self._order = self._random.sample((OLD, NEW), 2)
+            self._now = self._order[0]
+        else:
+            self._now = self._order[1]
+
+    def written(self) -> dict[str, Any]:
+        """What was measured, as plain data."""
+        return {
+            "pairs": self.pairs,
+            "evaluated": self.evaluated,
+            "losses": [float(loss).hex() for loss in self.losses],
+        }

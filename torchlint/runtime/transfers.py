@@ -1,0 +1,164 @@
+"""Copies between host and a real device, seen where the program asks for them; synchronisations, seen by torch itself.
+
+Nothing here waits for the device. What an instrument must not change, it does not: a wrapped method calls the real one
+with what it was given and returns what that returned.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from time import perf_counter_ns
+from typing import Any, TypeAlias
+
+import torch
+
+from torchlint.runtime.labels import label_of, labelled, size_of
+from torchlint.runtime.names import FACTORIES, OF_DATA
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import Sites
+
+T: TypeAlias = Any  # a tensor
+_TENSOR = torch.Tensor
+_is_compiling = torch.compiler.is_compiling
+
+
+class Transfers:
+    """Watches the methods and factories that copy between host and device."""
+
+    def __init__(self, recorder: Recorder, sites: Sites) -> None:
+        self._recorder = recorder
+        self._sites = sites
+        self._own = threading.local()
+        self.unexplained = 0
+        self.explained = 0
+
+    def install(self, patches: Patches) -> None:
+        """Wrap methods and factories."""
+        for name in ("to", "cuda", "cpu"):
+            patches.set(_TENSOR, name, self._moving(name, getattr(_TENSOR, name)))
+        patches.set(_TENSOR, "copy_", self._copying(_TENSOR.copy_))
+        patches.set(_TENSOR, "pin_memory", self._pinning(_TENSOR.pin_memory))
+        for name in FACTORIES:
+            if hasattr(torch, name):
+                patches.set(torch, name, self._making(name, getattr(torch, name)))
+
+    def _moving(self, name: str, real: Any) -> Any:
+        @functools.wraps(real)
+        def move(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            if _is_compiling():
+                return real(tensor, *args, **kwargs)
+            was, start = tensor.is_cuda, perf_counter_ns()
+            self._own.inside = True
+            try:
+                made = real(tensor, *args, **kwargs)
+            finally:
+                self._own.inside = False
+            if made.is_cuda != was:
+                spent = perf_counter_ns() - start
+                self._moved(tensor, made, name, spent, non_blocking=_asynchronous(name, args, kwargs))
+            return made
+
+        return move
+
+    def _moved(self, source: T, made: T, how: str, spent: int, *, non_blocking: bool) -> None:
+        site = self._sites.here(3)
+        if made.is_cuda:
+            label = label_of(source)
+            known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
+            facts: dict[str, Any] = {"how": how, "pinned": source.is_pinned(), "non_blocking": non_blocking, **known}
+            self._recorder.add("upload", site, size_of(source), spent, **facts)
+        else:
+            self._recorder.add("download", site, size_of(source), spent, how=how, non_blocking=non_blocking)
+            labelled(made).left = site
+
+    def _copying(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def copy_(tensor: T, source: Any, non_blocking: bool = False) -> Any:
+            if _is_compiling() or not isinstance(source, _TENSOR) or source.is_cuda == tensor.is_cuda:
+                return real(tensor, source, non_blocking)
+            start = perf_counter_ns()
+            self._own.inside = True
+            try:
+                made = real(tensor, source, non_blocking)
+            finally:
+                self._own.inside = False
+            self._moved(source, tensor, "copy_", perf_counter_ns() - start, non_blocking=bool(non_blocking))
+            return made
+
+        return copy_
+
+    def _pinning(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def pin_memory(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            start = perf_counter_ns()
+            made = real(tensor, *args, **kwargs)
+            if made is not tensor:
+                self._recorder.add("pin", self._sites.here(2), size_of(tensor), perf_counter_ns() - start)
+                old = label_of(tensor)
+                if old is not None:
+                    new = labelled(made)
+                    new.born, new.loader, new.left = old.born, old.loader, old.left
+            return made
+
+        return pin_memory
+
+    def _making(self, name: str, real: Any) -> Any:
+        @functools.wraps(real)
+        def factory(*args: Any, **kwargs: Any) -> Any:
+            if _is_compiling():
+                return real(*args, **kwargs)
+            start = perf_counter_ns()
+            self._own.inside = True
+            try:
+                made = real(*args, **kwargs)
+            finally:
+                self._own.inside = False
+            if type(made) is _TENSOR:
+                self._made(name, args, made, perf_counter_ns() - start)
+            return made
+
+        return factory
+
+    def _made(self, name: str, args: Any, made: T, spent: int) -> None:
+        data = args[0] if args and name in OF_DATA else None
+        if not made.is_cuda:
+            if not isinstance(data, _TENSOR):
+                label = labelled(made)
+                label.born = label.born or self._sites.here(3)
+        elif data is not None and not (isinstance(data, _TENSOR) and data.is_cuda):
+            facts: dict[str, Any] = {"how": name, "pinned": False, "non_blocking": False}
+            self._recorder.add("upload", self._sites.here(3), size_of(made), spent, **facts)
+
+    # -- torch's own account -----------------------------------------------------------------------
+
+    def trace(self, patches: Patches) -> None:
+        """Have torch report every synchronisation. Raises ``ImportError`` or ``AttributeError`` where it cannot."""
+        from torch.cuda import _gpu_trace as trace
+
+        torch._C._activate_gpu_trace()
+        for registry, why in (
+            (trace.StreamSynchronizationCallbacks, "stream"),
+            (trace.DeviceSynchronizationCallbacks, "synchronize"),
+            (trace.EventSynchronizationCallbacks, "event"),
+        ):
+            patches.set(registry, "callback_list", [*registry.callback_list, self._synchronised(why)])
+
+    def _synchronised(self, why: str) -> Any:
+        def synchronised(*_: Any) -> None:
+            if getattr(self._own, "inside", False):
+                self.explained += 1
+                return
+            self.unexplained += 1
+            self._recorder.add("sync", self._sites.here(2), why=why)
+
+        return synchronised
+
+
+def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
+    if "non_blocking" in kwargs:
+        return bool(kwargs["non_blocking"])
+    if name == "cuda":
+        return bool(args[1]) if len(args) > 1 else False
+    return any(argument is True for argument in args[1:2] + args[2:3]) if name == "to" else False
