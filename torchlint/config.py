@@ -126,7 +126,7 @@ def read_value(key: str, value: object, where: str) -> Any:
 def read_budget(path: str) -> Mapping[str, float]:
     """The budget of a file: its keys at the top, or the table of a configuration file."""
     shown = _shown(path)
-    table = _parse(_bytes(path, shown), shown)
+    table = _parse(_bytes(path, shown, "--budget"), shown)
     if "tool" in table:
         table = _own_table(table, shown) or {}
     table = table.get("budget", {} if path.endswith("pyproject.toml") else table)
@@ -213,13 +213,13 @@ def _shown(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def _bytes(path: str, shown: str) -> bytes:
+def _bytes(path: str, shown: str, option: str = "--config") -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
         raise ConfigError(
-            f"{shown}: cannot be read ({error.strerror}); mend that or name another file with --config"
+            f"{shown}: cannot be read ({error.strerror}); mend that or name another file with {option}"
         ) from None
 
 

@@ -33,15 +33,18 @@ class Ended:
 def launch(order_path: str, directory: str, run: str, seconds: float | None, told: Told | None) -> Ended:
     """Run the program of an order to its end. Interrupts reach it directly; this process waits for it."""
     command = [*python(), "-m", "torchlint.runtime", order_path]
-    started = time.monotonic()
+    started: float | None = None
     child = subprocess.Popen(command)
     with _forwarding(child):
         while child.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK)
-            _end_if_late(child, started, seconds)
-            if told is not None:
-                _tell(directory, run, started, told)
+            if started is None and _has_begun(directory):
+                started = time.monotonic()
+            if started is not None:
+                _end_if_late(child, started, seconds)
+                if told is not None:
+                    _tell(directory, run, started, told)
     status = child.returncode
     return Ended(128 - status if status < 0 else status, _refusal(directory, run))
 
@@ -63,6 +66,11 @@ def _forwarding(child: subprocess.Popen[bytes]) -> Any:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _has_begun(directory: str) -> bool:
+    """The program itself is running: importing torch and testing the simulation is over."""
+    return bool(glob.glob(os.path.join(directory, "evidence-*.json")))
 
 
 def _end_if_late(child: subprocess.Popen[bytes], started: float, seconds: float | None) -> None:

@@ -17,7 +17,6 @@ from torchlint.confirm.order import Order, OrderProblem
 from torchlint.model import SYNTAX_ERROR, Finding, Recipe
 
 _WAIT = 60.0
-_CACHE = ".torchlint_cache"
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,14 @@ def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan:
         findings=named,
         recipes={name: recipes[finding.rule] for name, finding in named.items()},
         files=hashed([*paths, *(os.path.realpath(finding.path) for finding in named.values())]),
-        cache=os.path.abspath(os.path.join(plan.config.root, _CACHE)),
+        cache=user_cache(),
     )
+
+
+def user_cache() -> str:
+    """Where what is known of this user's installation of torch is remembered."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "torchlint")
 
 
 def hashed(paths: Iterable[str]) -> dict[str, str]:

@@ -57,7 +57,9 @@ def _order(on: str, directory: str) -> dict[str, Any]:
         "steps": None,
         "seconds": None,
         "devices": 1,
-        "cache": os.path.join(here, ".torchlint_cache"),
+        "cache": os.path.join(
+            os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "torchlint"
+        ),
         "roots": sorted({here, os.path.dirname(_caller() or here)}),
         "marks": {},
         "switch": None,

@@ -71,7 +71,7 @@ def _selftest(order: dict[str, Any]) -> list[str]:
     failed = _run_selftest()
     if known:
         try:
-            os.makedirs(os.path.dirname(known), exist_ok=True)
+            os.makedirs(os.path.dirname(known), mode=0o700, exist_ok=True)
             with open(f"{known}.{os.getpid()}", "w", encoding="utf-8") as stream:
                 json.dump(failed, stream)
             os.replace(f"{known}.{os.getpid()}", known)

@@ -66,6 +66,7 @@ class Observation:
                 self.steps.listeners.append(self.switch.stepped)
                 self.steps.install()
                 return
+            _introduce()
             self.arguments.remember()
             if self.mode == "sim":
                 self._simulate()
@@ -204,3 +205,14 @@ class Observation:
         if self.transfers is None:
             return None
         return {"explained": self.transfers.explained, "unexplained": self.transfers.unexplained}
+
+
+def _introduce() -> None:
+    """Have Dynamo learn torch's functions as they are, which it does once: what is wrapped it would not know again.
+
+    It is loaded by the first optimizer anyway.
+    """
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._dynamo.trace_rules import get_torch_obj_rule_map
+
+        get_torch_obj_rule_map()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -132,7 +133,7 @@ def _functions() -> dict[str, Callable[[T], Any]]:
         "unbind": lambda x: tuple(x.unbind(0)),
         "clamp": lambda x: x.clamp(0, 1),
     }
-    return {name: table.get(name) or (lambda x, name=name: getattr(x, name)()) for name in plain.split()}
+    return {name: table.get(name) or operator.methodcaller(name) for name in plain.split()}
 
 
 PROBES: dict[str, Callable[[str], Any]] = {

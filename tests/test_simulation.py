@@ -1,0 +1,216 @@
+"""The simulated GPU: faithful by its self-test, gone when it ends, and told apart from what it cannot do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from torchlint.runtime import modes
+from torchlint.runtime.labels import device_of
+from torchlint.runtime.observation import Observation
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.selftest import all_probes
+from torchlint.runtime.selftest import run as run_probes
+from torchlint.runtime.sim import Simulation
+from torchlint.runtime.sites import Sites
+
+HERE = str(Path(__file__).parent)
+
+
+def order(tmp_path: Path, **more: Any) -> dict[str, Any]:
+    return {"torchlint": "test", "run": "test", "directory": str(tmp_path), "roots": [HERE], **more}
+
+
+def counts(observation: Observation, *kinds: str) -> dict[tuple[str, int], int]:
+    """How many events there were, by kind and line."""
+    found: dict[tuple[str, int], int] = {}
+    for event in observation.recorder.written():
+        if event["kind"] in kinds:
+            key = (event["kind"], event["site"][1])
+            found[key] = found.get(key, 0) + event["count"]
+    return found
+
+
+@pytest.mark.slow
+def test_every_probe_of_the_self_test_gives_what_the_cpu_gives() -> None:
+    assert len(all_probes()) >= 120
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlint.runtime.selftest"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def test_a_torch_that_is_not_simulated_faithfully_is_observed_on_the_cpu(tmp_path: Path) -> None:
+    mode, notes = modes.resolve(order(tmp_path, mode="sim", selftest=["training.adam", "operations.add"]))
+    assert mode == "cpu"
+    assert "2 probes of its self-test failed (training.adam, operations.add)" in notes[0]
+
+
+def test_a_probe_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchlint.runtime.selftest import operations
+
+    monkeypatch.setitem(operations.PROBES, "wrong", lambda device: float(device == "cpu"))
+    failed = run_probes(["operations.wrong"])
+    assert [failure.name for failure in failed] == ["operations.wrong"]
+
+
+@pytest.mark.parametrize("mode", ["sim", "cpu", "gpu"])
+def test_nothing_stays_behind(tmp_path: Path, mode: str) -> None:
+    owners = [
+        torch,
+        torch.Tensor,
+        torch._C,
+        torch._VF,
+        torch.cuda,
+        torch.nn.functional,
+        torch.random,
+        torch.utils.data.DataLoader,
+        torch.utils.data.dataloader._BaseDataLoaderIter,
+        type(torch.backends.cudnn),
+        torch.amp.autocast_mode.autocast,
+        torch.serialization,
+        torch.distributed,
+        torch.accelerator,
+    ]
+    before = [dict(vars(owner)) for owner in owners]
+    observation = Observation(order(tmp_path, untraced=True), mode)
+    observation.start()
+    assert [dict(vars(owner)) for owner in owners] != before
+    observation.stop()
+    for owner, names in zip(owners, before, strict=True):
+        now = dict(vars(owner))
+        changed = {name for name in {*now, *names} if now.get(name) is not names.get(name)}
+        assert not changed, f"{owner}: {sorted(changed)}"
+    assert not torch.cuda.is_available()
+
+
+def test_an_instrument_that_cannot_be_installed_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.Tensor.to
+    observation = Observation(order(tmp_path), "sim")
+
+    def fail(_patches: object) -> None:
+        raise AttributeError("torch has changed")
+
+    monkeypatch.setattr(observation.backends, "install", fail)
+    with pytest.raises(AttributeError, match="torch has changed"):
+        observation.start()
+    assert torch.Tensor.to is before
+    assert torch.ones(1).add(1).item() == 2
+
+
+def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_path: Path) -> None:
+    """The instruments of ``gpu`` mode, on top of the simulated device: both accounts must agree."""
+    simulated = Observation(order(tmp_path), "sim")
+    simulated.start()
+    watching = Observation(order(tmp_path, untraced=True), "gpu")
+    watching.start()
+    try:
+        x = torch.ones(4, 4)
+        y = x.to("cuda")
+        for _ in range(3):
+            y = torch.zeros(4).to("cuda", non_blocking=True)
+        y.cpu()
+        y.to("cpu")
+        y.cuda()
+        x.copy_(torch.ones(4, 4, device="cuda"))
+        x.pin_memory().cuda(non_blocking=True)
+        torch.tensor([1.0, 2.0], device="cuda")
+        torch.nn.Linear(4, 4).to("cuda")
+    finally:
+        watching.stop()
+        simulated.stop()
+    assert counts(watching, "upload", "download", "pin") == counts(simulated, "upload", "download", "pin")
+    facts = ("pinned", "non_blocking", "how")
+    seen = [
+        sorted(
+            (e["kind"], e["site"][1], e["bytes"], *(str(e["facts"].get(fact)) for fact in facts))
+            for e in one.recorder.written()
+            if e["kind"] in ("upload", "download")
+        )
+        for one in (watching, simulated)
+    ]
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("mode", ["cpu", "gpu"])
+def test_observing_breaks_no_graph(tmp_path: Path, mode: str) -> None:
+    from torch._dynamo.testing import CompileCounter
+
+    def step(x: Any, weight: Any) -> Any:
+        y = torch.nn.functional.conv2d(x, weight)
+        z = torch.zeros(3).to("cpu")
+        return y.sum() + z.sum() + torch.tensor(1.0)
+
+    graphs = []
+    for observed in (False, True):
+        torch._dynamo.reset()
+        counter = CompileCounter()
+        observation = Observation(order(tmp_path, untraced=True), mode)
+        if observed:
+            observation.start()
+        try:
+            compiled = torch.compile(step, backend=counter, fullgraph=True)
+            compiled(torch.ones(1, 2, 4, 4), torch.ones(2, 2, 3, 3))
+        finally:
+            if observed:
+                observation.stop()
+        graphs.append(counter.frame_count)
+    assert graphs == [1, 1]
+
+
+def test_events_stand_at_the_expression_that_caused_them(tmp_path: Path) -> None:
+    observation = Observation(order(tmp_path), "sim")
+    observation.start()
+    try:
+        x = torch.ones(3, device="cuda")
+        total = float(x.sum()) + x.max().item()
+    finally:
+        observation.stop()
+    assert total == 4.0
+    places = [e["site"][1:] for e in observation.recorder.written() if e["kind"] == "sync"]
+    assert len({place[0] for place in places}) == 1
+    if sys.version_info >= (3, 11):
+        columns = sorted((place[1], place[3]) for place in places)
+        assert columns[0][1] <= columns[1][0]
+
+
+def test_memory_of_the_simulated_device_is_not_the_hosts() -> None:
+    with Simulation(Recorder(), Sites([])):
+        x = torch.ones(3)
+        y = x.to("cuda")
+        x.add_(1)
+        assert (y.device.type, y.is_cuda, device_of(y), device_of(x)) == ("cuda", True, 0, None)
+        assert y.tolist() == [1, 1, 1]
+        with pytest.raises(RuntimeError, match="same device"):
+            x + y
+    assert y.device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        ("torch.cuda.CUDAGraph()", "CUDA graphs"),
+        ("torch.cuda.make_graphed_callables(print, ())", "CUDA graphs"),
+        ("import torch.utils.cpp_extension as e; e.load_inline('x', '')", "compiled kernels"),
+    ],
+)
+def test_what_is_not_simulated_is_said(tmp_path: Path, program: str, what: str) -> None:
+    observation = Observation(order(tmp_path), "sim")
+    observation.start()
+    try:
+        with pytest.raises(RuntimeError, match="is not simulated"):
+            exec(compile(program, os.path.join(HERE, "somewhere.py"), "exec"), {"torch": torch})
+    finally:
+        observation.stop()
+    assert observation.left is not None
+    assert what in observation.left[1]
+    assert observation.left[0].line == 1
