@@ -155,9 +155,10 @@ def test_a_missing_not_reached_is_said_when_a_worker_was_killed(tmp_path: Path) 
         """
     write(tmp_path, source)
     found = verdict(confirmed(tmp_path, "--", "program.py"), "TL101")
-    assert (found["status"], found["reason"][-51:]) == ("unknown", "evidence of 1 of 1 child processes is missing"[-51:]) or (
-        "evidence of 1 of 1 child process" in found["reason"]
-    )
+    assert (found["status"], found["reason"][-51:]) == (
+        "unknown",
+        "evidence of 1 of 1 child processes is missing"[-51:],
+    ) or ("evidence of 1 of 1 child process" in found["reason"])
 
 
 def test_spawned_workers_are_observed(tmp_path: Path) -> None:
@@ -258,7 +259,9 @@ def test_the_report_says_what_a_step_costs(tmp_path: Path) -> None:
 
 def test_findings_of_a_report_are_confirmed(tmp_path: Path) -> None:
     write(tmp_path, TRAINING)
-    linted = run(tmp_path, "-m", "torchlint", "--isolated", "--select", "TL301", "--output-format", "json", "program.py")
+    linted = run(
+        tmp_path, "-m", "torchlint", "--isolated", "--select", "TL301", "--output-format", "json", "program.py"
+    )
     (tmp_path / "findings.json").write_text(linted.stdout, encoding="utf-8")
     document = confirmed(tmp_path, "--findings", "findings.json", "--", "program.py")
     assert [finding["rule"] for finding in document["findings"]] == ["TL301"]
@@ -300,7 +303,10 @@ def test_stale_truncated_and_foreign_evidence_is_refused(tmp_path: Path) -> None
     program.write_text(TRAINING.lstrip("\n"), encoding="utf-8")
     evidence = next((tmp_path / "kept").glob("evidence-*.json"))
     whole = evidence.read_text(encoding="utf-8")
-    for broken, words in ((whole[:-20], "was cut off"), (whole.replace('"schema": 1', '"schema": 99'), "another version")):
+    for broken, words in (
+        (whole[:-20], "was cut off"),
+        (whole.replace('"schema": 1', '"schema": 99'), "another version"),
+    ):
         evidence.write_text(broken, encoding="utf-8")
         done = run(tmp_path, *judge)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
@@ -353,7 +359,7 @@ def test_without_torch_the_command_to_install_it_is_named(
 
     program = write(tmp_path, TRAINING)
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["confirm", "--", str(program)]) == 2
     assert "pip install 'torchlint[runtime]'" in capsys.readouterr().err
 
@@ -363,7 +369,9 @@ def test_without_torch_the_command_to_install_it_is_named(
 
 def test_a_block_of_code_is_observed(tmp_path: Path) -> None:
     inside = "\n".join(f"    {line}" for line in TRAINING.splitlines())
-    source = f"from torchlint.runtime import observe\nimport torch\nbefore = torch.Tensor.to\nwith observe():\n{inside}\n"
+    source = (
+        f"from torchlint.runtime import observe\nimport torch\nbefore = torch.Tensor.to\nwith observe():\n{inside}\n"
+    )
     write(tmp_path, source + "print(torch.cuda.is_available(), torch.Tensor.to is before)\n")
     done = run(tmp_path, "program.py")
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,7 +209,7 @@ def test_what_is_not_simulated_is_said(tmp_path: Path, program: str, what: str) 
     observation.start()
     try:
         with pytest.raises(RuntimeError, match="is not simulated"):
-            exec(compile(program, os.path.join(HERE, "somewhere.py"), "exec"), {"torch": torch})
+            exec(compile(program, f"{HERE}/somewhere.py", "exec"), {"torch": torch})
     finally:
         observation.stop()
     assert observation.left is not None

@@ -6,6 +6,7 @@ import functools
 import sys
 import weakref
 import zlib
+from collections import Counter
 from time import perf_counter_ns
 from typing import Any
 
@@ -32,7 +33,7 @@ class Arguments:
         self._sampled = sampled
         self._raw: dict[str, Any] = {}
         self._samples: dict[Site, list[int]] = {}
-        self._shared: dict[Site, list[_Pair]] = {}
+        self._shared: dict[Site, _Watched] = {}
         self._bytes = 0
 
     def remember(self) -> None:
@@ -101,26 +102,53 @@ class Arguments:
     # -- later writes ------------------------------------------------------------------------------
 
     def _watch(self, site: Site, data: Any, made: Any) -> None:
-        pairs = self._shared.setdefault(site, [])
-        for pair in pairs:
-            pair.look()
-        if len(pairs) < _WATCHED and self._bytes + data.nbytes <= _WATCHED_BYTES:
+        watched = self._shared.setdefault(site, _Watched())
+        watched.look()
+        if watched.count < _WATCHED and self._bytes + data.nbytes <= _WATCHED_BYTES:
             self._bytes += data.nbytes
-            pairs.append(_Pair(data, made))
+            watched.add(_Pair(data, made))
 
     def stepped(self, _count: int) -> None:
         """A step is done: a tensor that was written to may be gone after the next."""
-        for pairs in self._shared.values():
-            for pair in pairs:
+        for watched in self._shared.values():
+            for pair in watched.open:
                 pair.look_at_tensor()
 
     def finish(self) -> None:
         """Look at everything that is watched for the last time, and record what was seen."""
-        for site, pairs in self._shared.items():
-            for pair in pairs:
-                pair.look()
-                self._recorder.add("shared", site, outcome=pair.outcome)
+        for site, watched in self._shared.items():
+            watched.look()
+            for outcome, count in watched.outcomes().items():
+                for _ in range(count):
+                    self._recorder.add("shared", site, outcome=outcome)
         self._shared = {}
+
+
+class _Watched:
+    """The pairs of one call: those that may still change, and what became of the others."""
+
+    def __init__(self) -> None:
+        self.open: list[_Pair] = []
+        self.count = 0
+        self._closed: Counter[str] = Counter()
+
+    def add(self, pair: _Pair) -> None:
+        """Watch one more."""
+        self.open.append(pair)
+        self.count += 1
+
+    def look(self) -> None:
+        """Look at those that may have changed."""
+        for pair in self.open:
+            pair.look()
+        done = [pair for pair in self.open if pair.settled]
+        if done:
+            self._closed.update(pair.outcome for pair in done)
+            self.open = [pair for pair in self.open if not pair.settled]
+
+    def outcomes(self) -> Counter[str]:
+        """How many came out how."""
+        return self._closed + Counter(pair.outcome for pair in self.open)
 
 
 class _Pair:
@@ -149,6 +177,11 @@ class _Pair:
         made = self._made()
         if made is not None and self.outcome == "safe" and _version(made) != self._version:
             self.outcome = "tensor written"
+
+    @property
+    def settled(self) -> bool:
+        """Nothing that happens from now on matters."""
+        return self._memory is None or self.outcome != "safe"
 
     def _gone(self) -> None:
         """The tensor's memory is no more: later writes to the array concern nobody."""

@@ -12,7 +12,7 @@ import torch
 
 from torchlint.runtime.sites import Site
 
-_NAME = "_torchlint_label"
+LABEL = "_torchlint_label"
 _untyped_storage = torch._C.TensorBase.untyped_storage
 _is_sparse = torch._C.TensorBase.is_sparse.__get__
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -26,15 +26,13 @@ class Label:
     copy to the host it came from, ``loader`` the loader that yielded it.
     """
 
-    __slots__ = ("__weakref__", "born", "device", "host", "left", "loader", "pinned")
-
-    def __init__(self) -> None:
-        self.device: int | None = None
-        self.host = False
-        self.pinned = False
-        self.born: Site | None = None
-        self.left: Site | None = None
-        self.loader: Site | None = None
+    # Of the class, so that a label costs no more than an empty object until something is known.
+    device: int | None = None
+    host = False
+    pinned = False
+    born: Site | None = None
+    left: Site | None = None
+    loader: Site | None = None
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
@@ -66,23 +64,23 @@ def _inner_storage(tensor: torch.Tensor) -> Any:
 
 def label_of(tensor: torch.Tensor) -> Label | None:
     """The label of a tensor's memory, if it has one."""
-    return getattr(storage_of(tensor), _NAME, None)
+    return getattr(storage_of(tensor), LABEL, None)
 
 
 def labelled(tensor: torch.Tensor) -> Label:
     """The label of a tensor's memory; it gets one if it has none."""
     storage = storage_of(tensor)
-    found = getattr(storage, _NAME, None)
+    found = getattr(storage, LABEL, None)
     if found is None:
         found = Label()
         if storage is not None:
-            setattr(storage, _NAME, found)
+            setattr(storage, LABEL, found)
     return found
 
 
 def device_of(tensor: torch.Tensor) -> int | None:
     """The index of the simulated device that a tensor is on; None on the host."""
-    found = getattr(storage_of(tensor), _NAME, None)
+    found = getattr(storage_of(tensor), LABEL, None)
     return found.device if found is not None else None
 
 

@@ -40,8 +40,11 @@ class Count:
 
     def _settle(self, step: int) -> None:
         if step != self._step:
-            self._steady = [one + other for one, other in zip(self._steady, self._pending, strict=True)]
-            self._pending, self._step = [0, 0, 0], step
+            steady, pending = self._steady, self._pending
+            for figure in (0, 1, 2):
+                steady[figure] += pending[figure]
+                pending[figure] = 0
+            self._step = step
 
     def steady(self, step: int) -> list[int]:
         """The same three figures, of all whole steps but the first."""
@@ -77,10 +80,10 @@ class Recorder:
         return getattr(self._own, "silenced", 0) == 0
 
     def add(self, kind: str, site: Site, size: int = 0, nanoseconds: int = 0, **facts: object) -> None:
-        """Count one event. ``size`` is in bytes; ``facts`` must be hashable."""
+        """Count one event. ``size`` is in bytes; ``facts`` must be hashable; None says nothing."""
         if not self.listening:
             return
-        key = (kind, site, tuple(sorted((name, value) for name, value in facts.items() if value is not None)))
+        key = (kind, site, tuple(facts.items()))
         with self._lock:
             count = self.counts.get(key)
             if count is None:
@@ -117,7 +120,11 @@ class Recorder:
                 "bytes": count.bytes,
                 "ns": count.nanoseconds,
                 "steady": count.steady(self.step),
-                "facts": {name: list(value) if isinstance(value, tuple) else value for name, value in facts},
+                "facts": {
+                    name: list(value) if isinstance(value, tuple) else value
+                    for name, value in facts
+                    if value is not None
+                },
             }
             for (kind, site, facts), count in counts
         ]

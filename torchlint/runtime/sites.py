@@ -39,19 +39,24 @@ class Sites:
 
     def __init__(self, roots: Iterable[str]) -> None:
         self._roots = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
-        self._mine: dict[CodeType, bool] = {}
-        self._known: dict[tuple[CodeType, int], Site] = {}
+        # By identity, since hashing code takes microseconds; the code is kept, so that no other gets its number.
+        self._mine: dict[int, tuple[bool, CodeType]] = {}
+        self._known: dict[tuple[int, int], Site] = {}
 
     def here(self, depth: int = 1) -> Site:
         """The site that called, seen from ``depth`` frames above this one."""
         frame: FrameType | None = sys._getframe(depth)
         while frame is not None:
             code = frame.f_code
-            mine = self._mine.get(code)
+            mine = self._mine.get(id(code))
             if mine is None:
-                mine = self._mine[code] = self._is_mine(code.co_filename)
-            if mine:
-                return self._of(frame)
+                mine = self._mine[id(code)] = (self._is_mine(code.co_filename), code)
+            if mine[0]:
+                key = (id(code), frame.f_lasti)
+                found = self._known.get(key)
+                if found is None:
+                    found = self._known[key] = _position(frame)
+                return found
             frame = frame.f_back
         return NOWHERE
 
@@ -66,13 +71,6 @@ class Sites:
             return False
         rest = path[len(root) :]
         return "site-packages" + os.sep not in rest and "dist-packages" + os.sep not in rest
-
-    def _of(self, frame: FrameType) -> Site:
-        key = (frame.f_code, frame.f_lasti)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = _position(frame)
-        return found
 
 
 def _position(frame: FrameType) -> Site:

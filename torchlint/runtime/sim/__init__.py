@@ -8,8 +8,8 @@ GPU in earnest (Triton, CUDA graphs, kernels of extensions) is not simulated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -34,7 +34,6 @@ class Simulation:
         self.patches = Patches()
         self.current = 0
         self._mode: Any = None
-        self._making = threading.local()
         self.on_leaving: Callable[[str], None] = lambda what: None
 
     def __enter__(self) -> Simulation:
@@ -84,19 +83,9 @@ class Simulation:
             raise torch.AcceleratorError("CUDA error: invalid device ordinal")
         return index
 
-    @property
-    def making(self) -> bool:
-        """This thread is inside of a factory that the program has called."""
-        return getattr(self._making, "depth", 0) > 0
-
-    @contextmanager
-    def factory(self) -> Iterator[None]:
-        """What is made inside is made by the program, not by an operation for itself."""
-        self._making.depth = getattr(self._making, "depth", 0) + 1
-        try:
-            yield
-        finally:
-            self._making.depth -= 1
+    def direct(self) -> Any:
+        """Call torch past the dispatch mode, where no other mode wants to see it."""
+        return torch._C._DisableTorchDispatch() if torch._C._len_torch_dispatch_stack() == 1 else nullcontext()
 
     def default(self) -> torch.device | None:
         """The device of ``with torch.device(..)`` and ``torch.set_default_device(..)``."""

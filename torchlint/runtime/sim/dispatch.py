@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torchlint.runtime.labels import label_of, labelled, place, storage_of
+from torchlint.runtime.labels import LABEL, Label, device_of, label_of, labelled, place, storage_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
 
-aten = torch.ops.aten
+_TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
+_untyped_storage = torch._C.TensorBase.untyped_storage
 _CPU = torch.device("cpu")
+_PLAIN = frozenset((int, float, bool, str, type(None), torch.dtype))
+_SPECIAL: dict[Any, bool] = {}
+_ITEM = torch.ops.aten._local_scalar_dense.default
 # Operations after which the host knows something that the device has computed. Sources: ATen's CUDA kernels.
 WAITS = {
     "aten::_local_scalar_dense": "read",
@@ -34,6 +38,7 @@ WAITS = {
     "aten::_linalg_eigh": "linalg",
     "aten::linalg_lstsq": "linalg",
 }
+_INDEXED = ("aten::index", "aten::index_put_", "aten::_index_put_impl_")
 _RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
 # Operations that take operands of several devices.
 _ACROSS = frozenset(
@@ -51,9 +56,56 @@ class Labels(TorchDispatchMode):
         super().__init__()
         self._sim = simulation
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation on the CPU, and have its results be where they would be."""
-        kwargs = kwargs or {}
+    def __torch_dispatch__(  # noqa: C901 - calls would take a good part of the time
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Run an operation on the CPU, and have its results be where they would be.
+
+        Most operations take the short way; it is walked for every operation of a program, and counts its steps.
+        """
+        special = _SPECIAL.get(func)
+        if special is None:
+            special = _SPECIAL[func] = _is_special(func._schema.name)
+        if func is _ITEM:
+            if device_of(args[0]) is not None:
+                self._sim.sync("read")
+            return func(*args)
+        if special or (kwargs and kwargs.get("device") is not None):
+            return self._general(func, args, kwargs or {})
+        index: int | None = None
+        host = False
+        operands = [*args, *kwargs.values()] if kwargs else [*args]
+        for value in operands:
+            kind = type(value)
+            if kind is _TENSOR or kind is _PARAMETER:
+                try:
+                    label = getattr(_untyped_storage(value), LABEL, None)
+                except (RuntimeError, NotImplementedError):  # sparse, or a wrapper
+                    label = label_of(value)
+                if label is None:
+                    continue
+                if label.device is None:
+                    host = host or label.host
+                elif index is None:
+                    index = label.device
+                elif label.device != index:
+                    raise _mixed(f"cuda:{index}", f"cuda:{label.device}")
+            elif kind is list or kind is tuple:
+                if value and type(value[0]) is not int:
+                    operands += value  # looked at in this loop, too
+            elif kind not in _PLAIN:
+                return self._general(func, args, kwargs or {})
+        if host and index is not None:
+            self._operands("", args, kwargs or {})  # raises where CUDA would
+        out = func(*args, **kwargs) if kwargs else func(*args)
+        if index is not None:
+            _place_all(out, index)
+        elif host:
+            _keep_on_host(out)
+        return out
+
+    def _general(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """The long way: operations that name a device, make the host wait, or take operands of several devices."""
         asked = kwargs.get("device")
         target = self._sim.index(asked) if asked is not None else None
         if target is not None:
@@ -69,8 +121,6 @@ class Labels(TorchDispatchMode):
                 self._spread(name, out, index)
         elif host:
             _keep_on_host(out)
-        elif self._sim.making:
-            self._note_birth(out)
         return out
 
     def _operands(self, name: str, args: Any, kwargs: Any) -> tuple[int | None, bool]:
@@ -103,7 +153,7 @@ class Labels(TorchDispatchMode):
         why = WAITS.get(name)
         if name == "aten::repeat_interleave" and func._overloadname != "Tensor":
             why = None
-        if why is None and name in ("aten::index", "aten::index_put_", "aten::_index_put_impl_"):
+        if why is None and name in _INDEXED:
             why = _masks(name, args)
         if why is not None:
             self._sim.sync(why)
@@ -117,12 +167,10 @@ class Labels(TorchDispatchMode):
             return
         _place_all(out, index)
 
-    def _note_birth(self, out: Any) -> None:
-        """The program has made this tensor, on the host."""
-        if isinstance(out, torch.Tensor) and self._sim.recorder.listening:
-            label = labelled(out)
-            label.host = True
-            label.born = label.born or self._sim.sites.here(3)
+
+def _is_special(name: str) -> bool:
+    """The operation needs the long way."""
+    return name in WAITS or name in _ACROSS or name in _RESULTS_ON_HOST or name in _INDEXED
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -152,9 +200,26 @@ def _keep_on_host(value: Any) -> None:
 
 
 def _place_all(value: Any, index: int) -> None:
-    for tensor in _tensors(value):
-        if storage_of(tensor) is not None:
-            place(tensor, index)
+    kind = type(value)
+    if kind is _TENSOR or kind is _PARAMETER:
+        try:
+            storage = _untyped_storage(value)
+        except (RuntimeError, NotImplementedError):  # sparse, or a wrapper
+            storage = storage_of(value)
+        if storage is None:
+            return
+        label = getattr(storage, LABEL, None)
+        if label is None:
+            label = Label()
+            setattr(storage, LABEL, label)
+        if label.device != index:
+            label.device, label.host = index, False
+        return
+    if kind is list or kind is tuple:
+        for member in value:
+            _place_all(member, index)
+    elif isinstance(value, torch.Tensor) and storage_of(value) is not None:
+        place(value, index)
 
 
 def _masks(name: str, args: Any) -> str | None:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.profiler
 
-from torchlint.runtime.labels import Label, device_of, place
+from torchlint.runtime.labels import LABEL, Label, device_of, place
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
-
-_LABEL = "_torchlint_label"
 
 
 def install(simulation: Simulation) -> None:
@@ -64,7 +62,7 @@ def _files(simulation: Simulation) -> None:
     from torch import serialization
 
     def tag(storage: Any) -> str | None:
-        label = getattr(getattr(storage, "_untyped_storage", storage), _LABEL, None)
+        label = getattr(getattr(storage, "_untyped_storage", storage), LABEL, None)
         return None if label is None or label.device is None else f"cuda:{label.device}"
 
     def restore(storage: Any, location: str) -> Any:
@@ -73,7 +71,7 @@ def _files(simulation: Simulation) -> None:
         untyped = getattr(storage, "_untyped_storage", storage)
         label = Label()
         label.device = simulation.index(location)
-        setattr(untyped, _LABEL, label)
+        setattr(untyped, LABEL, label)
         return storage
 
     simulation.patches.set(serialization, "_package_registry", [(1, tag, restore), *serialization._package_registry])

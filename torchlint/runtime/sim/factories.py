@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +14,7 @@ from torchlint.runtime.names import FACTORIES, OF_DATA
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
 
+_HOST = torch.device("cpu")
 _LIKE = frozenset(name for name in FACTORIES if name.endswith("_like"))
 _METHODS = ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
 _LEGACY = {
@@ -70,7 +72,8 @@ class _Factories:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in ("as_tensor", "asarray"):
             return data.to(torch.device("cuda", index), kwargs.get("dtype") or data.dtype)
         with self._sim.recorder.quiet():
-            made = real(*args, **kwargs)
+            with nullcontext() if isinstance(data, torch.Tensor) else self._sim.direct():
+                made = real(*args, **kwargs)
             if _shares(made, data):
                 made = made.clone()
         if name in OF_DATA and not (isinstance(data, torch.Tensor) and device_of(data) is not None):
@@ -82,11 +85,16 @@ class _Factories:
     def _elsewhere(self, name: str, real: Any, data: Any, asked: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in OF_DATA and asked is not None:
             return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))  # type: ignore[attr-defined]
-        with self._sim.factory():
+        fresh = name not in _LIKE and not isinstance(data, torch.Tensor) and kwargs.get("out") is None
+        with self._sim.direct() if fresh else nullcontext():
             made = real(*args, **kwargs)
-        if name in OF_DATA and not (isinstance(data, torch.Tensor) and _shares(made, data)):
+        if (
+            type(made) is torch.Tensor
+            and made.device == _HOST
+            and not (isinstance(data, torch.Tensor) and _shares(made, data))
+        ):
             label = labelled(made)
-            label.host = label.device is None
+            label.host = True
             label.born = label.born or self._sim.sites.here(3)
         return made
 

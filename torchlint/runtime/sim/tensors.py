@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -103,7 +104,8 @@ class Moves:
 
     def _copied(self, tensor: T, dtype: torch.dtype | None = None, memory_format: Any = None) -> T:
         more = {} if memory_format is None else {"memory_format": memory_format}
-        with self._sim.recorder.quiet():
+        plain = type(tensor) in (_TENSOR, torch.nn.Parameter)
+        with self._sim.recorder.quiet(), self._sim.direct() if plain else nullcontext():
             made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=True, **more)
         return made
 
