@@ -70,7 +70,7 @@ def _model(name: str, nn: Any) -> tuple[Any, tuple[int, ...]]:
 def _resnet18(nn: Any) -> Any:
     import torch
 
-    class Block(nn.Module):  # type: ignore[name-defined, misc]
+    class Block(nn.Module):  # type: ignore[misc]
         def __init__(self, before: int, after: int, stride: int) -> None:
             super().__init__()
             self.body = nn.Sequential(

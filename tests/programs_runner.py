@@ -1,7 +1,7 @@
 """Runs scripted programs under observation, all in one process, and prints their verdicts as JSON.
 
-``python -m tests.programs_runner FILE...``. A line ``# on: cpu``, ``# steps: 3`` or ``# rules: TL506`` at the top of a
-program says how it is to be observed.
+``python -m tests.programs_runner [--mode gpu] FILE...``. A line ``# on: cpu``, ``# steps: 3`` or ``# rules: TL506`` at
+the top of a program says how it is to be observed.
 """
 
 from __future__ import annotations
@@ -80,8 +80,11 @@ def _fresh() -> None:
 def main() -> None:
     """Print, for each program, its verdicts by rule and line."""
     found = {}
-    for path in sys.argv[1:]:
-        judged = observed(path)
+    paths, mode = sys.argv[1:], None
+    if paths[0] == "--mode":
+        mode, paths = paths[1], paths[2:]
+    for path in paths:
+        judged = observed(path, mode)
         found[path] = [
             {"rule": finding.rule, "line": finding.span.line, **verdict_document(verdict)}
             for finding, verdict in zip(judged.findings, judged.verdicts, strict=True)

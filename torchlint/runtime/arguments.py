@@ -102,8 +102,11 @@ class Arguments:
     # -- later writes ------------------------------------------------------------------------------
 
     def _watch(self, site: Site, data: Any, made: Any) -> None:
-        watched = self._shared.setdefault(site, _Watched())
-        watched.look()
+        watched = self._shared.get(site)
+        if watched is None:
+            watched = self._shared[site] = _Watched()
+        if watched.open:
+            watched.look()
         if watched.count < _WATCHED and self._bytes + data.nbytes <= _WATCHED_BYTES:
             self._bytes += data.nbytes
             watched.add(_Pair(data, made))
