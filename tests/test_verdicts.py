@@ -1,0 +1,353 @@
+"""Verdicts from recorded evidence: no torch, no program, only what was written down."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from torchlint.confirm import budget, compare, evidence, order, prices
+from torchlint.confirm.order import Order
+from torchlint.confirm.places import Place
+from torchlint.confirm.result import Result, result
+from torchlint.confirm.text import render
+from torchlint.model import Basis, Evidence, Finding, Recipe, Severity, Span, Status, Verdict
+
+SOURCE = "for x in loader:\n    x = x.to(device)\n    total += loss.item()\n    y = x.cpu().to(device)\n"
+ITEM = Span(3, 14, 3, 25)
+MOVE = Span(2, 9, 2, 21)
+
+
+class Recorded:
+    """Evidence written by hand: one program, one finding, some processes."""
+
+    def __init__(self, folder: Path, span: Span, recipe: Recipe, rule: str = "TL301", **more: Any) -> None:
+        self.folder = folder
+        self.path = folder / "program.py"
+        self.path.write_text(SOURCE, encoding="utf-8")
+        finding = Finding(rule, "a-rule", "topic", Severity.WARNING, "program.py", span, "message", **more)
+        self.order = Order(
+            directory=str(folder),
+            base=str(folder),
+            script="program.py",
+            module=None,
+            arguments=(),
+            findings={"0": finding},
+            recipes={"0": recipe},
+            files={str(self.path.resolve()): order.digest(str(self.path)) or ""},
+        )
+        order.write(self.order)
+        self._processes = 0
+
+    def event(self, kind: str, span: Span, count: int, **facts: Any) -> dict[str, Any]:
+        """An event at a span of characters."""
+        return self.at([span.line, span.column - 1, span.end_line, span.end_column - 1], kind, count, **facts)
+
+    def at(self, place: list[int], kind: str, count: int, **facts: Any) -> dict[str, Any]:
+        """An event at a place as Python gives it; nine tenths of it happen after the first step."""
+        size, ns = facts.pop("bytes", 0), facts.pop("ns", 0)
+        steady = facts.pop("steady", [count - count // 10, size - size // 10, ns - ns // 10])
+        site = [str(self.path.resolve()), *place]
+        return {
+            "kind": kind,
+            "site": site,
+            "count": count,
+            "bytes": size,
+            "ns": ns,
+            "steady": steady,
+            "facts": facts,
+        }
+
+    def process(self, *events: dict[str, Any], **more: Any) -> None:
+        """Write the evidence of one process: ten steps of a millisecond."""
+        self._processes += 1
+        role, rank = more.pop("role", "main"), more.pop("rank", None)
+        mark = {"placed": True, "begun": 10, "ended": 10, "ns": 0, "changed": 0, **more.pop("mark", {})}
+        document = {
+            "schema": 1,
+            "torchlint": "test",
+            "run": self.order.run,
+            "process": {
+                "pid": self._processes,
+                "parent": 0,
+                "role": role,
+                "rank": rank,
+                "children": more.pop("children", []),
+            },
+            "world": None,
+            "mode": "sim",
+            "device": None,
+            "torch": "2.13.0",
+            "python": "3.11.0",
+            "notes": [],
+            "started": 0,
+            "wall_ns": 10_000_000,
+            "ended": {"how": "finished"},
+            "left": None,
+            "compiled": False,
+            "steps": {"count": 10, "unit": "optimizer step", "median_ns": 1_000_000, "total_ns": 10_000_000},
+            "marks": {"0": mark},
+            "events": list(events),
+            "flags": [],
+            "synchronisations": None,
+            "switch": None,
+            **more,
+        }
+        target = self.folder / f"evidence-{rank or 'x'}-{self._processes}.json"
+        target.write_text(json.dumps(document), encoding="utf-8")
+
+    def judged(self, **limits: float) -> Result:
+        """Everything that the evidence says, held against a budget."""
+        made = order.read(str(self.folder))
+        return result(made, evidence.read(str(self.folder), made.run), prices.load(prices.DEFAULT), limits)
+
+    def verdict(self) -> Verdict:
+        """The verdict on the finding."""
+        return self.judged().verdicts[0]
+
+
+READS = Recipe("synchronisations", "evidence", "waits", least=2)
+
+
+def test_counts_a_step_leave_the_first_step_out(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, 20, why="read"))
+    found = recorded.verdict()
+    assert (found.status, found.count, found.per_step, found.basis) == (Status.CONFIRMED, 20, 2.0, Basis.COUNTED)
+    assert found.cost_basis is Basis.MODELLED
+    assert found.cost == pytest.approx(2 * prices.load("nominal").synchronise)
+    assert found.share is None
+
+
+def test_places_that_a_finding_names_count_as_well(tmp_path: Path) -> None:
+    named = (Evidence(4, 9, "`.cpu()`"),)
+    recorded = Recorded(tmp_path, ITEM, READS, evidence=named)
+    recorded.process(recorded.at([4, 8, 4, 15], "download", 10, non_blocking=False))
+    assert recorded.verdict().count == 10
+
+
+def test_columns_of_characters_are_not_columns_of_bytes(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, Span(2, 16, 2, 27), READS)
+    recorded.path.write_text("x = 1\ntotal = 'ä' , loss.item()\n", encoding="utf-8")
+    recorded.process(recorded.at([2, 8, 2, 12], "sync", 10), mark={"begun": 10})
+    assert recorded.verdict().status is Status.REFUTED
+    recorded.process(recorded.at([2, 16, 2, 27], "sync", 10), mark={"begun": 10})
+    assert recorded.verdict().status is Status.CONFIRMED
+
+
+def test_python_without_columns_is_matched_by_lines(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.at([3, -1, 3, -1], "sync", 10))
+    assert recorded.verdict().status is Status.CONFIRMED
+
+
+def test_measured_time_of_a_gpu_has_a_share_and_can_refute(tmp_path: Path) -> None:
+    moves = Recipe("blocking-uploads", "finding", "waits", least=2, share=0.01)
+    recorded = Recorded(tmp_path, MOVE, moves, "TL202")
+    facts = {"pinned": True, "non_blocking": False, "bytes": 1000}
+    recorded.process(recorded.event("upload", MOVE, 10, ns=1_000_000, **facts), mode="gpu", device="A GPU")
+    found = recorded.verdict()
+    assert (found.status, found.basis) == (Status.CONFIRMED, Basis.MEASURED)
+    assert found.share == pytest.approx(0.1)
+    cheap = Recorded(tmp_path, MOVE, moves, "TL202")
+    cheap.process(cheap.event("upload", MOVE, 10, ns=10_000, **facts), mode="gpu", device="A GPU")
+    found = cheap.verdict()
+    assert found.status is Status.REFUTED
+    assert "that is 0.10% of a step, below 1.0%" in found.reason
+
+
+def test_time_in_workers_is_no_share_of_a_step(tmp_path: Path) -> None:
+    copies = Recipe("array-copies", "finding", "copies", share=0.001)
+    recorded = Recorded(tmp_path, ITEM, copies, "TL101")
+    facts = {"same_dtype": True, "writable": True, "on_host": True}
+    recorded.process(mode="cpu", mark={"begun": 0})
+    recorded.process(recorded.event("array", ITEM, 80, ns=800_000, bytes=80, **facts), role="forked", mode="cpu")
+    found = recorded.verdict()
+    assert (found.status, found.per_step, found.share, found.basis) == (Status.CONFIRMED, 8.0, None, Basis.MEASURED)
+
+
+def test_ranks_are_merged_and_one_that_is_alone_is_named(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(rank="0")
+    recorded.process(recorded.event("sync", ITEM, 20), rank="1")
+    found = recorded.verdict()
+    assert found.reason.endswith("(only on rank 1)")
+    assert found.per_step == 1.0
+
+
+def test_a_rank_that_is_missing_is_a_gap(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(rank="0", world="2", mark={"begun": 0})
+    found = recorded.verdict()
+    assert (found.status, "evidence of 1 of 2 ranks is missing" in found.reason) == (Status.UNKNOWN, True)
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "words"),
+    [
+        ({}, Status.NOT_REACHED, "never evaluated"),
+        ({"children": [99]}, Status.UNKNOWN, "evidence of 1 of 1 child processes is missing"),
+        ({"ended": {"how": "running"}}, Status.UNKNOWN, "was killed"),
+        ({"ended": {"how": "steps", "steps": 10}}, Status.UNKNOWN, "ended after 10 steps"),
+        ({"compiled": True, "mode": "gpu"}, Status.UNKNOWN, "compiled regions"),
+        ({"mark": {"begun": 0, "placed": False}}, Status.UNKNOWN, "cannot be counted"),
+        ({"mode": "cpu"}, Status.UNKNOWN, "no accelerator"),
+    ],
+)
+def test_not_reached_is_said_only_when_nothing_can_have_been_missed(
+    tmp_path: Path, more: dict[str, Any], status: Status, words: str
+) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(**{"mark": {"begun": 0}, **more})
+    found = recorded.verdict()
+    assert (found.status, words in found.reason) == (status, True), found
+
+
+def test_what_left_the_simulated_subset_gets_no_verdict(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    left = {"site": [str(recorded.path), 1, 0, 1, 3], "what": "CUDA graphs"}
+    recorded.process(recorded.event("sync", ITEM, 20), left=left)
+    judged = recorded.judged()
+    assert judged.verdicts[0].reason == "left the simulated subset at program.py:1: CUDA graphs"
+    assert judged.hot == ()
+
+
+def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(
+        recorded.event("sync", ITEM, 20),
+        recorded.at([1, 0, 1, 3], "sync", 10),
+        recorded.at([2, 4, 2, 21], "upload", 10, bytes=10**9, pinned=False, non_blocking=False),
+        recorded.at([4, 4, 4, 6], "sync", 1, steady=[0, 0, 0]),
+    )
+    judged = recorded.judged()
+    assert [(spot.kind, spot.line, spot.per_step) for spot in judged.hot] == [
+        ("upload", 2, 1.0),
+        ("synchronisation", 1, 1.0),
+    ]
+    assert "program.py:2:5: 10 copies to the device, 1 a step, 1.0 GB in all" in render(judged)
+
+
+def test_a_budget_names_the_worst_lines_first(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(
+        recorded.event("sync", ITEM, 10),
+        recorded.at([2, 4, 2, 21], "upload", 20, bytes=2000, pinned=True, non_blocking=False),
+    )
+    found = recorded.judged(synchronisations=2, uploads=2, **{"pageable-uploads": 0, "upload-bytes": 199}).excesses
+    assert [(excess.key, excess.figure) for excess in found] == [("synchronisations", 3.0), ("upload-bytes", 200.0)]
+    assert [figure for _, figure in found[0].lines] == [2.0, 1.0]
+
+
+def test_a_run_without_steps_or_accelerator_cannot_be_held_against_a_budget(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(mode="cpu")
+    with pytest.raises(budget.BudgetProblem, match="on the CPU"):
+        recorded.judged(synchronisations=1)
+    nothing = {"count": 0, "unit": "batch", "median_ns": None, "total_ns": 0}
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(steps=nothing)
+    with pytest.raises(budget.BudgetProblem, match="had no steps"):
+        recorded.judged(synchronisations=1)
+
+
+def test_a_finding_survives_the_way_through_the_order(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS, evidence=(Evidence(1, 2, "why"),), fingerprint="abc")
+    assert order.read(str(tmp_path)).findings == recorded.order.findings
+    assert order.read(str(tmp_path)).recipes == recorded.order.recipes
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "was cut off"),
+        ("[]", "another version"),
+        ('{"schema": 9}', "another version"),
+        ('{"schema": 1}', "is damaged"),
+    ],
+)
+def test_an_order_that_cannot_be_read_is_said(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "order.json").write_text(text, encoding="utf-8")
+    with pytest.raises(order.OrderProblem, match=words) as problem:
+        order.read(str(tmp_path))
+    assert "\n" not in str(problem.value)
+
+
+def test_profiles_are_checked(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    text = Path(prices.__file__).with_name("profiles").joinpath("nominal.json").read_text(encoding="utf-8")
+    own.write_text(text.replace('"nominal"', '"own"').replace("10.0", "20.0"), encoding="utf-8")
+    assert (prices.load(str(own)).name, prices.load(str(own)).synchronise) == ("own", 20.0)
+    for broken in (text[:-30], "{}", text.replace("31500.0", "0.0")):
+        own.write_text(broken, encoding="utf-8")
+        with pytest.raises(prices.ProfileProblem):
+            prices.load(str(own))
+
+
+def test_the_static_half_never_loads_torch() -> None:
+    import torchlint.companion
+    import torchlint.confirm.probes
+
+    assert torchlint.confirm.probes.PROBES
+    modules = [name for name in sys.modules if name.startswith("torchlint.confirm") or name == "torchlint.companion"]
+    assert modules
+    for name in modules:
+        assert "torch" not in vars(sys.modules[name])
+
+
+# -- comparisons ---------------------------------------------------------------------------------
+
+
+def _compared(low: float, ratio: float, high: float) -> compare.Comparison:
+    finding = Finding("TL101", "a-rule", "topic", Severity.WARNING, "a.py", ITEM, "message")
+    made = compare.Comparison(finding, "switch", "gpu", "A GPU", 60, ratio, low, high, 2.0, 1.0, True, True, 20)
+    return replace(made)
+
+
+@pytest.mark.parametrize(
+    ("low", "ratio", "high", "decided"),
+    [
+        (1.09, 1.13, 1.15, "faster"),
+        (1.005, 1.01, 1.02, "no difference"),
+        (0.96, 1.08, 1.2, "no difference"),
+        (0.8, 0.9, 0.95, "slower"),
+        (0.985, 0.99, 0.995, "no difference"),
+    ],
+)
+def test_a_difference_must_be_certain_and_two_percent(low: float, ratio: float, high: float, decided: str) -> None:
+    assert _compared(low, ratio, high).decided == decided
+
+
+def test_an_interval_of_equal_forms_holds_one() -> None:
+    import random
+
+    source = random.Random(3)
+    missed = 0
+    for _ in range(20):
+        low, high = compare.interval([source.gauss(0, 0.05) for _ in range(60)])
+        missed += not low <= 0 <= high
+    assert missed <= 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"), [("TL101", 2), ("a.py:3", 1), ("TL101:a.py:3", 1), ("abc", 1), ("TL999", 0)]
+)
+def test_a_finding_is_named_without_doubt(wanted: str, count: int) -> None:
+    first = Finding("TL101", "a-rule", "topic", Severity.WARNING, "a.py", ITEM, "message", fingerprint="abc")
+    second = replace(first, path="b.py", fingerprint="def")
+    if count == 1:
+        assert compare.chosen([first, second], wanted) is first
+        return
+    with pytest.raises(compare.ComparisonProblem, match="several fit" if count else "none fits"):
+        compare.chosen([first, second], wanted)
+
+
+def test_places_overlap_by_characters() -> None:
+    one = Place("a", 2, 4, 2, 10)
+    assert one.overlaps(Place("a", 2, 9, 3, 0))
+    assert not one.overlaps(Place("a", 2, 10, 2, 12))
+    assert not one.overlaps(Place("b", 2, 4, 2, 10))
