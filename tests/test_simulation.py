@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.companion_help import confirm, write
 from torchlint.runtime import modes
 from torchlint.runtime.labels import device_of
 from torchlint.runtime.observation import Observation
@@ -215,3 +216,51 @@ def test_what_is_not_simulated_is_said(tmp_path: Path, program: str, what: str) 
     assert observation.left is not None
     assert what in observation.left[1]
     assert observation.left[0].line == 1
+
+
+def test_batch_norm_of_several_ranks_is_that_of_the_whole_batch() -> None:
+    from torchlint.runtime.sim import batch_norm
+
+    torch.manual_seed(0)
+    x, weight, bias = (
+        torch.randn(*shape, dtype=torch.double, requires_grad=True) for shape in ((8, 3, 4, 4), (3,), (3,))
+    )
+    mean, variance = torch.zeros(3).double(), torch.ones(3).double()
+    own_mean, own_variance = mean.clone(), variance.clone()
+    y = torch.nn.functional.batch_norm(x, mean, variance, weight, bias, True, 0.1, 1e-5)
+    gradient = torch.randn_like(y)
+    y.backward(gradient)
+    sizes, counts = [3, 5], torch.tensor([48.0, 80.0]).double()
+    with torch.no_grad():
+        parts, stats = x.split(sizes), [batch_norm._stats(part, 1e-5) for part in x.split(sizes)]
+        means, invstds = (torch.stack([stat[i] for stat in stats]) for i in (0, 1))
+        m, s = batch_norm._gather(x, means, invstds, own_mean, own_variance, 0.1, 1e-5, counts)
+        out = torch.cat([batch_norm._elements(part, weight, bias, m, s, 1e-5) for part in parts])
+        pairs = list(zip(gradient.split(sizes), parts, strict=True))
+        sums = [batch_norm._backward_sums(g, part, m, s, weight, True, True, True) for g, part in pairs]
+        whole, scaled, of_weight, of_bias = (sum(each[i] for each in sums) for i in range(4))
+        inner = torch.cat([batch_norm._backward_elements(g, p, m, s, weight, whole, scaled, counts) for g, p in pairs])
+    found = (out, inner, of_weight, of_bias, own_mean, own_variance)
+    for mine, wanted in zip(found, (y, x.grad, weight.grad, bias.grad, mean, variance), strict=True):
+        assert torch.allclose(mine, wanted, atol=1e-12)
+
+
+def test_a_tensor_keeps_its_device_on_the_way_to_another_process(tmp_path: Path) -> None:
+    source = """
+        import torch
+        import torch.multiprocessing as mp
+
+        def work(model, queue):
+            queue.put(str(next(model.parameters()).device))
+
+        if __name__ == "__main__":
+            model = torch.nn.Linear(2, 2).to("cuda" if torch.cuda.is_available() else "cpu")
+            context = mp.get_context("spawn")
+            queue = context.Queue()
+            child = context.Process(target=work, args=(model, queue))
+            child.start()
+            print(queue.get())
+            child.join()
+        """
+    write(tmp_path, source)
+    assert confirm(tmp_path, "--", "program.py").stdout == "cuda:0\n"

@@ -86,7 +86,9 @@ class Observation:
     def _simulate(self) -> None:
         from torchlint.runtime.sim import Simulation
 
-        simulation = Simulation(self.recorder, self.sites, self.order.get("devices", 1))
+        # Ranks of one machine have a device each, as they would expect.
+        devices = max(self.order.get("devices", 1), int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1))
+        simulation = Simulation(self.recorder, self.sites, devices)
         simulation.on_leaving = self.leave
         self._stack.enter_context(simulation)
 
@@ -159,9 +161,9 @@ class Observation:
         try:
             os.makedirs(directory, exist_ok=True)
             with open(f"{target}.partial", "w", encoding="utf-8") as stream:
-                json.dump(self.evidence(), stream)
+                json.dump(self.evidence(), stream, default=str)
             os.replace(f"{target}.partial", target)
-        except OSError:  # the static half says that evidence is missing
+        except (OSError, ValueError, TypeError):  # the static half says that evidence is missing
             pass
 
     def evidence(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ class Patches:
 
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any]] = []
+        self._entries: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module, class or object. An inherited one is hidden, not changed."""
@@ -24,6 +25,11 @@ class Patches:
         for name, value in values.items():
             self.set(owner, name, value)
 
+    def set_item(self, owner: dict[Any, Any], key: Any, value: Any) -> None:
+        """Replace an entry of a dictionary."""
+        self._entries.append((owner, key, owner.get(key, _MISSING)))
+        owner[key] = value
+
     def restore(self) -> None:
         """Put everything back."""
         while self._before:
@@ -32,3 +38,9 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
+        while self._entries:
+            owner, key, value = self._entries.pop()
+            if value is _MISSING:
+                owner.pop(key, None)
+            else:
+                owner[key] = value

@@ -14,9 +14,12 @@ import sys
 import threading
 from typing import Any
 
+from torch.utils.data._utils import signal_handling
+
 from torchlint.runtime.marks import Finder, Marks
 from torchlint.runtime.observation import Observation
 
+_OWN_HANDLER = "_torchlint"
 _current: Observation | None = None
 
 
@@ -32,6 +35,7 @@ def follow(observation: Observation, order_path: str) -> None:
     patches.set(multiprocessing.process.BaseProcess, "start", _starting(observation))
     line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation.mode)
     patches.set(multiprocessing.spawn, "get_command_line", line)
+    patches.set(signal_handling, "_set_worker_signal_handlers", _handling(observation))
     pid = os.getpid()
     atexit.register(lambda: observation.finish() if os.getpid() == pid else None)
     _on_termination(observation)
@@ -55,11 +59,28 @@ def _in_worker(observation: Observation) -> None:
         _on_termination(observation)
 
 
+def _handling(observation: Observation) -> Any:
+    """Workers of loaders have torch end them on SIGTERM with status 0; they leave their evidence first."""
+    real = signal_handling._set_worker_signal_handlers
+
+    def set_worker_signal_handlers() -> None:
+        real()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, terminated)
+
+    def terminated(number: int, _frame: Any) -> None:
+        observation.finish(how="signal", signal=number)
+        os._exit(0)
+
+    return set_worker_signal_handlers
+
+
 def _on_termination(observation: Observation) -> None:
     """Write the evidence before a default SIGTERM ends the process."""
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_DFL and not hasattr(before, _OWN_HANDLER):  # a forked child has its parent's
         return
     pid = os.getpid()
 
@@ -69,6 +90,7 @@ def _on_termination(observation: Observation) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTERM)
 
+    setattr(terminated, _OWN_HANDLER, True)
     signal.signal(signal.SIGTERM, terminated)
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from torchlint.runtime.sites import Site
 
 Facts = tuple[tuple[str, object], ...]
@@ -68,8 +70,11 @@ class Recorder:
         self._own = threading.local()
 
     def forked(self) -> None:
-        """Begin anew in a child process, whose lock somebody else may hold."""
-        self._lock = threading.Lock()
+        """Begin anew in a child process, whose lock somebody else may hold.
+
+        Handlers of signals write the evidence whatever this thread is doing: the lock lets the same thread in again.
+        """
+        self._lock = threading.RLock()
         self._events = 0
         self.counts = {}
         self.step = 0
@@ -81,7 +86,7 @@ class Recorder:
 
     def add(self, kind: str, site: Site, size: int = 0, nanoseconds: int = 0, **facts: object) -> None:
         """Count one event. ``size`` is in bytes; ``facts`` must be hashable; None says nothing."""
-        if not self.listening:
+        if not self.listening or torch._C._get_tracing_state() is not None:
             return
         key = (kind, site, tuple(facts.items()))
         with self._lock:

@@ -215,7 +215,19 @@ def _parallel(device: str) -> float:
     return float(model(torch.ones(2, 3).to(device)).sum())
 
 
+def _default_type(device: str) -> tuple[bool, str]:
+    if device == "cpu":
+        return True, "torch.float32"
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    try:
+        made = torch.ones(2)
+        return made.device.type == "cuda", str(made.dtype)
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+
+
 PROBES: dict[str, Callable[[str], Any]] = {
+    "default_type": _default_type,
     "factories": _made(
         lambda d: torch.tensor([1.0, 2.0], device=d),
         lambda d: torch.zeros(2, device=d),

@@ -76,6 +76,39 @@ def _lbfgs(device: str) -> float:
     return float(optimizer.step(closure))
 
 
+def _mapped_by_function(device: str) -> float:
+    stream = io.BytesIO()
+    torch.save(torch.ones(3).to(device), stream)
+    stream.seek(0)
+    loaded = torch.load(stream, map_location=lambda storage, _: storage.cuda() if device == "cuda" else storage)
+    if loaded.device.type != device:
+        raise AssertionError(f"loaded to {loaded.device}")
+    return float(loaded.sum())
+
+
+def _script_file(device: str) -> float:
+    stream = io.BytesIO()
+    torch.jit.save(torch.jit.script(nn.Linear(3, 2)), stream)
+    stream.seek(0)
+    loaded = torch.jit.load(stream, map_location=device)
+    out = loaded(torch.ones(1, 3, device=device))
+    if out.device.type != device:
+        raise AssertionError(f"a result is on {out.device}")
+    return float(out.sum())
+
+
+def _traced(device: str) -> float:
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU()).to(device)
+    x = torch.ones(1, 1, 5, 5, device=device)
+    return float(torch.jit.trace(model, x)(x).sum())
+
+
+def _asked(device: str) -> list[bool]:
+    with torch.autocast(device, torch.bfloat16):
+        inside = torch.is_autocast_enabled(device)
+    return [inside, torch.is_autocast_enabled(device)]
+
+
 def _lazy(device: str) -> float:
     model = nn.Sequential(nn.LazyLinear(3), nn.ReLU()).to(device)
     out = model(torch.ones(2, 4).to(device))
@@ -289,6 +322,10 @@ PROBES: dict[str, Callable[[str], Any]] = {
     "script": _scripted,
     "state_dict": _state,
     "save_load": _saved,
+    "map_location_function": _mapped_by_function,
+    "script_file": _script_file,
+    "trace": _traced,
+    "autocast_asked": _asked,
     "map_location": _mapped,
     "deepcopy": _copied,
     "functional_call": _functional_call,

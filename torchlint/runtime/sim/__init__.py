@@ -23,6 +23,8 @@ from torchlint.runtime.sites import Sites
 
 __all__ = ["Simulation"]
 
+_ERROR: Any = getattr(torch, "AcceleratorError", RuntimeError)
+
 
 class Simulation:
     """Makes ``devices`` simulated GPUs there while it is entered. Not reentrant; leaves nothing behind."""
@@ -37,11 +39,20 @@ class Simulation:
         self.on_leaving: Callable[[str], None] = lambda what: None
 
     def __enter__(self) -> Simulation:
-        from torchlint.runtime.sim import devices, dispatch, environment, factories, subset, tensors
+        from torchlint.runtime.sim import (
+            batch_norm,
+            devices,
+            dispatch,
+            environment,
+            factories,
+            sharing,
+            subset,
+            tensors,
+        )
 
         _device_constructors()  # remembers the real ones before they are replaced
         try:
-            for part in (tensors, factories, devices, environment, subset):
+            for part in (tensors, factories, devices, environment, batch_norm, sharing, subset):
                 part.install(self)
             self.patches.set(threading.Thread, "run", self._in_thread(threading.Thread.run, dispatch.Labels))
         except BaseException:
@@ -80,7 +91,7 @@ class Simulation:
 
     def _checked(self, index: int) -> int:
         if not 0 <= index < self.devices:
-            raise torch.AcceleratorError("CUDA error: invalid device ordinal")
+            raise _ERROR("CUDA error: invalid device ordinal")
         return index
 
     def direct(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,6 +12,9 @@ from torchlint.runtime.labels import LABEL, Label, device_of, place
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
+
+# Seconds.
+_LETTING_GO = 0.02
 
 
 def install(simulation: Simulation) -> None:
@@ -55,6 +59,18 @@ def _autocast(simulation: Simulation) -> None:
         real(self, device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
     simulation.patches.set(owner, "__init__", init)
+    enabled, dtype_of = torch.is_autocast_enabled, torch.get_autocast_dtype
+
+    def is_autocast_enabled(device_type: str = "cuda") -> bool:
+        return bool(enabled("cpu" if device_type == "cuda" else device_type))
+
+    def get_autocast_dtype(device_type: str) -> Any:
+        return dtype_of("cpu" if device_type == "cuda" else device_type)
+
+    for owner in (torch, torch._C):
+        simulation.patches.set(owner, "is_autocast_enabled", is_autocast_enabled)
+    simulation.patches.set(torch, "get_autocast_dtype", get_autocast_dtype)
+    simulation.patches.set(torch, "get_autocast_gpu_dtype", lambda: get_autocast_dtype("cuda"))
 
 
 def _files(simulation: Simulation) -> None:
@@ -75,6 +91,35 @@ def _files(simulation: Simulation) -> None:
         return storage
 
     simulation.patches.set(serialization, "_package_registry", [(1, tag, restore), *serialization._package_registry])
+    real = torch.storage._StorageBase.cuda
+
+    def cuda(storage: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        index = simulation.index(device if device is not None else "cuda")
+        if index is None:
+            return real(storage, device, non_blocking)
+        made = storage.clone()
+        label = Label()
+        label.device = index
+        setattr(made, LABEL, label)
+        return made
+
+    simulation.patches.set(torch.UntypedStorage, "cuda", cuda)
+    _modules(simulation)
+
+
+def _modules(simulation: Simulation) -> None:
+    """Compiled modules from files, which C++ would put on a device."""
+    real = torch.jit.load
+
+    def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        index = simulation.index(map_location)
+        made = real(f, "cpu" if index is not None else map_location, *args, **kwargs)
+        if index is not None:
+            for tensor in (*made.parameters(), *made.buffers()):
+                place(tensor, index)
+        return made
+
+    simulation.patches.set(torch.jit, "load", load)
 
 
 def _distributed(simulation: Simulation) -> None:
@@ -88,8 +133,17 @@ def _distributed(simulation: Simulation) -> None:
         kwargs.pop("device_id", None)
         return real("gloo", *args, **kwargs)
 
+    end = dist.destroy_process_group
+
+    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
+        # The threads of gloo need the interpreter's lock to let go of tensors that Python has seen, which under a
+        # dispatch mode are all; the end of a group waits for these threads without giving the lock away.
+        time.sleep(_LETTING_GO)
+        return end(*args, **kwargs)
+
     for owner in (dist, dist.distributed_c10d):
         simulation.patches.set(owner, "init_process_group", init_process_group)
+        simulation.patches.set(owner, "destroy_process_group", destroy_process_group)
     simulation.patches.set(dist, "is_nccl_available", lambda: True)
 
 

@@ -42,6 +42,7 @@ def install(simulation: Simulation) -> None:
         simulation.patches.set(torch.Tensor, name, maker.method(name, getattr(torch.Tensor, name)))
     for name, dtype in _LEGACY.items():
         simulation.patches.set(torch.cuda, name, maker.legacy(name, dtype))
+    simulation.patches.set(torch, "set_default_tensor_type", maker.default_type(torch.set_default_tensor_type))
 
 
 class _Factories:
@@ -116,6 +117,20 @@ class _Factories:
             return made
 
         return made_by
+
+    def default_type(self, real: Any) -> Any:
+        """``torch.set_default_tensor_type("torch.cuda.FloatTensor")``: a dtype and a device."""
+
+        def set_default_tensor_type(kind: Any) -> None:
+            name = kind if isinstance(kind, str) else getattr(kind, "_torchlint_type", "")
+            if name.startswith("torch.cuda."):
+                torch.set_default_dtype(_LEGACY[name.rpartition(".")[2]])
+                torch.set_default_device("cuda")
+            else:
+                torch.set_default_device(None)
+                real(kind)
+
+        return set_default_tensor_type
 
     def legacy(self, name: str, dtype: torch.dtype) -> Any:
         """``torch.cuda.FloatTensor(..)``."""
