@@ -70,6 +70,12 @@ class Case:
         """The finding costs nothing in this run."""
         return Verdict(Status.REFUTED, reason, Basis.COUNTED, total(events), sum(e.bytes for e in events))
 
+    def too_few(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
+        """It happened too seldom to matter, which more of the run might have changed."""
+        return (
+            self.refuted(reason, events) if self.run.complete else self.unknown(f"{reason} so far, but {self.run.gap}")
+        )
+
     def unknown(self, reason: str) -> Verdict:
         """The run cannot tell."""
         return Verdict(Status.UNKNOWN, reason)

@@ -114,8 +114,14 @@ def _document(path: str, run: str) -> dict[str, Any] | None:
 
 def _merged(documents: list[dict[str, Any]]) -> Run:
     mains = sorted((d for d in documents if d["process"]["role"] == "main"), key=_rank)
-    first = mains[0]
     gap = _gap(documents, mains)
+    # Where a program leaves training to processes that it starts, steps are theirs.
+    stepping = [d for d in documents if d["steps"]["count"]]
+    if not any(d in stepping for d in mains) and stepping:
+        mains = stepping
+    first = mains[0]
+    for document in documents:
+        document["process"]["steps"] = document in mains
     lefts = [d["left"] for d in documents if d["left"]]
     return Run(
         mode=first["mode"],
@@ -161,6 +167,11 @@ def _gap(documents: list[dict[str, Any]], mains: list[dict[str, Any]]) -> str | 
             return f"the run ended early: {ended['type']}{where}"
         if ended["how"] in ("signal", "exit"):
             return f"the run ended early: {ended['how']} {ended.get('signal', ended.get('status'))}"
+    for document in documents:
+        if document["process"]["role"] != "main" and document["ended"]["how"] == "exception":
+            place = Place(*document["ended"]["site"])
+            where = f" at {os.path.basename(place.path)}:{place.line}" if place.known else ""
+            return f"a child process failed: {document['ended']['type']}{where}"
     world = {int(d["world"]) for d in documents if d.get("world")}
     if world and len(mains) < max(world):
         return f"evidence of {max(world) - len(mains)} of {max(world)} ranks is missing"
@@ -176,7 +187,7 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
     merged: dict[str, Event] = {}
     for document in documents:
         process = document["process"]
-        main = process["role"] == "main"
+        main = process["steps"]
         for written in document["events"]:
             key = json.dumps([written["kind"], written["site"], written["facts"], main], sort_keys=True)
             event = merged.get(key)
@@ -195,18 +206,18 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
 
 def _marks(documents: list[dict[str, Any]]) -> dict[str, Mark]:
     names = {name for document in documents for name in document["marks"]}
-    return {
-        name: _mark([(d["marks"][name], d["process"]["role"]) for d in documents if name in d["marks"]])
-        for name in names
+    parts = {
+        name: [(d["marks"][name], d["process"]["steps"]) for d in documents if name in d["marks"]] for name in names
     }
+    return {name: _mark(found) for name, found in parts.items()}
 
 
-def _mark(parts: list[tuple[dict[str, Any], str]]) -> Mark:
+def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
     return Mark(
         placed=any(part["placed"] for part, _ in parts),
         begun=sum(part["begun"] for part, _ in parts),
         ended=sum(part["ended"] for part, _ in parts),
         ns=sum(part["ns"] for part, _ in parts),
         changed=sum(part["changed"] for part, _ in parts),
-        main=all(role == "main" for part, role in parts if part["begun"]),
+        main=all(main for part, main in parts if part["begun"]),
     )

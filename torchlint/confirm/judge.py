@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from torchlint.confirm.case import NO_MARK, Case, where
@@ -90,22 +90,24 @@ def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
     return replace(verdict, reason=f"{verdict.reason} (only on rank {', '.join(sorted(seen))})")
 
 
-def unflagged(order: Order, run: Run) -> list[Event]:
-    """Transfers and synchronisations of steps that no finding speaks of, merged by place."""
-    sources = Sources()
-    spoken: list[Place] = []
-    for finding in order.findings.values():
-        spoken += places_of(finding, real(finding.path, order.base), sources, named=True)
-    merged: dict[tuple[str, Place, bool, bool], Event] = {}
+def unflagged(order: Order, run: Run) -> list[list[Event]]:
+    """Transfers and synchronisations of steps that no finding speaks of, by kind and place."""
+    spoken = _spoken(order)
+    found: dict[tuple[str, Place], list[Event]] = {}
     for event in run.of("sync", "upload", "download"):
-        if event.steady < 2 or any(place.overlaps(event.place) for place in spoken):
-            continue
-        facts: Mapping[str, object] = {name: bool(event.facts.get(name)) for name in ("pinned", "non_blocking")}
-        key = (event.kind, event.place, bool(facts["pinned"]), bool(facts["non_blocking"]))
-        into = merged.setdefault(key, Event(event.kind, event.place, facts))
-        into.count += event.count
-        into.bytes += event.bytes
-        into.ns += event.ns
-        into.steady += event.steady
-        into.steady_bytes += event.steady_bytes
-    return list(merged.values())
+        if not any(place.overlaps(event.place) for place in spoken[event.kind]):
+            found.setdefault((event.kind, event.place), []).append(event)
+    return [events for events in found.values() if sum(event.steady for event in events) > 1]
+
+
+def _spoken(order: Order) -> dict[str, list[Place]]:
+    """The places of findings, by the kinds of events that they speak of."""
+    sources = Sources()
+    spoken: dict[str, list[Place]] = {"sync": [], "upload": [], "download": []}
+    for name, finding in order.findings.items():
+        recipe = order.recipes[name]
+        probe = PROBES.get(recipe.probe)
+        for place in places_of(finding, real(finding.path, order.base), sources, named=recipe.span == "evidence"):
+            for kind in probe.kinds if probe is not None else ():
+                spoken[kind].append(place)
+    return spoken

@@ -35,10 +35,12 @@ def launch(order_path: str, directory: str, run: str, seconds: float | None, tol
     command = [*python(), "-m", "torchlint.runtime", order_path]
     started: float | None = None
     child = subprocess.Popen(command)
-    with _forwarding(child):
+    with _forwarding(child) as asked:
         while child.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_LOOK)
+            if asked and time.monotonic() - asked[0] > _GRACE:
+                child.kill()
             if started is None and _has_begun(directory):
                 started = time.monotonic()
             if started is not None:
@@ -51,9 +53,11 @@ def launch(order_path: str, directory: str, run: str, seconds: float | None, tol
 
 @contextlib.contextmanager
 def _forwarding(child: subprocess.Popen[bytes]) -> Any:
-    """Leave Ctrl-C to the program, and hand a request to end on to it."""
+    """Leave Ctrl-C to the program, and hand a request to end on to it; gives when that was first asked for."""
+    asked: list[float] = []
 
     def forward(number: int, _frame: object) -> None:
+        asked.append(time.monotonic())
         with contextlib.suppress(OSError):
             child.send_signal(number)
 
@@ -62,7 +66,7 @@ def _forwarding(child: subprocess.Popen[bytes]) -> Any:
         signal.SIGTERM: signal.signal(signal.SIGTERM, forward),
     }
     try:
-        yield
+        yield asked
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -43,6 +43,8 @@ class Prices:
         if event.kind not in ("upload", "download"):
             return 0.0
         pinned = bool(event.facts.get("pinned"))
+        if pinned and event.facts.get("non_blocking"):
+            return count * self.launch  # the rest goes on beside the program
         waits = 0.0 if event.facts.get("non_blocking") else self.synchronise
         return count * (self.copy + waits) + size / (self.pinned if pinned else self.pageable)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torchlint.confirm import budget as budgets
@@ -72,19 +72,19 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
 
 def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
     sources = Sources()
-    spots = [_spot(event, run, prices, order, sources) for event in unflagged(order, run)]
+    spots = [_spot(events, run, prices, order, sources) for events in unflagged(order, run)]
     return tuple(sorted(spots, key=lambda spot: (-spot.cost, spot.path, spot.line, spot.column)))
 
 
-def _spot(event: Event, run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
-    place = event.place
+def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
+    place = events[0].place
     return HotSpot(
-        kind={"sync": "synchronisation"}.get(event.kind, event.kind),
+        kind={"sync": "synchronisation"}.get(events[0].kind, events[0].kind),
         path=os.path.relpath(place.path, order.base) if place.known else "",
         line=place.line,
         column=sources.column(place) if place.known else 0,
-        count=event.count,
-        bytes=event.bytes,
-        per_step=per_step(run, [event]) or 0.0,
-        cost=each_step(run, [event], lambda e: prices.of(e, steady=True), prices.of) or 0.0,
+        count=sum(event.count for event in events),
+        bytes=sum(event.bytes for event in events),
+        per_step=per_step(run, events) or 0.0,
+        cost=each_step(run, events, lambda event: prices.of(event, steady=True), prices.of) or 0.0,
     )

@@ -18,6 +18,7 @@ _COLORS = {
 }
 _ORDER = (Status.CONFIRMED, Status.UNKNOWN, Status.NOT_REACHED, Status.REFUTED)
 _SPOTS = 10
+_RARELY = 0.005
 Paint = Callable[[str, str], str]
 
 
@@ -65,6 +66,8 @@ def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
 def _figures(verdict: Verdict) -> list[str]:
     if verdict.status is not Status.CONFIRMED:
         return []
+    if verdict.per_step is not None and verdict.count and verdict.per_step < _RARELY:
+        return [f"{verdict.count:,} in all, next to none between the first and the last step"]
     figures = [f"{verdict.per_step:.3g} a step"] if verdict.per_step is not None else []
     if verdict.cost is not None and verdict.cost_basis is not None:
         about = "about " if verdict.cost_basis is Basis.MODELLED else ""

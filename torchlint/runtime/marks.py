@@ -28,12 +28,12 @@ _Span = tuple[int, int, int, int]
 
 @dataclass
 class Mark:
-    """A flagged place: its span as ``ast`` gives it, what to note there, and what was noted.
+    """A flagged place: its findings, its span as ``ast`` gives it, what to note there, and what was noted.
 
     ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a flag of a backend.
     """
 
-    id: str
+    ids: list[str]
     span: _Span
     flags: bool = False
     placed: bool = False
@@ -60,10 +60,15 @@ class Marks:
         self.by_file: dict[str, list[Mark]] = {}
         self._all: list[Mark] = []
         for path, places in wanted.items():
+            own: dict[tuple[_Span, bool], Mark] = {}
             for place in places:
-                mark = Mark(place["id"], tuple(place["span"]), place.get("flags", False))
-                self._all.append(mark)
-                self.by_file.setdefault(os.path.realpath(path), []).append(mark)
+                key = (tuple(place["span"]), place.get("flags", False))
+                mark = own.get(key)
+                if mark is None:
+                    mark = own[key] = Mark([], *key)
+                    self._all.append(mark)
+                mark.ids.append(place["id"])
+            self.by_file[os.path.realpath(path)] = list(own.values())
         self._numbers = {id(mark): number for number, mark in enumerate(self._all)}
         self._before: dict[int, Any] = {}
         self.other: Callable[[bytes, str], CodeType | None] = lambda source, path: None
@@ -75,7 +80,7 @@ class Marks:
 
     def written(self) -> dict[str, dict[str, Any]]:
         """What was counted, by the id of the finding."""
-        return {mark.id: mark.written() for mark in self._all}
+        return {name: mark.written() for mark in self._all for name in mark.ids}
 
     # -- what marked code calls --------------------------------------------------------------------
 

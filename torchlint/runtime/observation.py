@@ -144,6 +144,17 @@ class Observation:
         if time.perf_counter() - self._flushed > _OFTEN:
             self.write()
 
+    def failed(self, error: BaseException) -> Site:
+        """The process ends by an exception; gives the innermost line of the user's code in its traceback."""
+        site = self.sites.raised(error)
+        self.ended = {
+            "how": "exception",
+            "type": type(error).__name__,
+            "message": str(error).partition("\n")[0][:300],
+            "site": list(site),
+        }
+        return site
+
     def finish(self, **ended: Any) -> None:
         """Write the evidence for the last time."""
         if self.ended["how"] == "running":

@@ -33,6 +33,7 @@ def follow(observation: Observation, order_path: str) -> None:
     multiprocessing.util.register_after_fork(observation, _in_worker)
     patches = observation.patches
     patches.set(multiprocessing.process.BaseProcess, "start", _starting(observation))
+    patches.set(multiprocessing.process.BaseProcess, "run", _running(multiprocessing.process.BaseProcess.run))
     line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation.mode)
     patches.set(multiprocessing.spawn, "get_command_line", line)
     patches.set(signal_handling, "_set_worker_signal_handlers", _handling(observation))
@@ -103,6 +104,20 @@ def _starting(observation: Observation) -> Any:
             observation.children.append(process.pid)
 
     return start
+
+
+def _running(real: Any) -> Any:
+    """A child that fails says so in its evidence; ``multiprocessing`` prints the exception."""
+
+    def run(process: Any) -> None:
+        try:
+            real(process)
+        except Exception as error:
+            if _current is not None:
+                _current.failed(error)
+            raise
+
+    return run
 
 
 # -- spawned children ----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from torchlint.runtime.observation import Observation
-from torchlint.runtime.sites import NOWHERE, Site, is_own
+from torchlint.runtime.sites import is_own
 from torchlint.runtime.steps import Enough
 
 
@@ -79,13 +79,7 @@ def _status(code: object) -> int:
 
 def _failed(observation: Observation, error: BaseException) -> int:
     """Show an exception as Python would, without the frames of the runtime, and remember where it came from."""
-    site = _raised_at(observation, error)
-    observation.ended = {
-        "how": "exception",
-        "type": type(error).__name__,
-        "message": str(error).partition("\n")[0][:300],
-        "site": list(site),
-    }
+    site = observation.failed(error)
     if observation.mode == "sim" and observation.left is None:
         from torchlint.runtime.sim.subset import beyond
 
@@ -95,18 +89,6 @@ def _failed(observation: Observation, error: BaseException) -> int:
     cleaned(error, set())
     sys.excepthook(type(error), error, error.__traceback__)
     return 130 if isinstance(error, KeyboardInterrupt) else 1
-
-
-def _raised_at(observation: Observation, error: BaseException) -> Site:
-    """The innermost line of the user's code in a traceback."""
-    found = NOWHERE
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if observation.sites._is_mine(code.co_filename):
-            found = Site(os.path.realpath(code.co_filename), trace.tb_lineno, -1, trace.tb_lineno, -1)
-        trace = trace.tb_next
-    return found
 
 
 def cleaned(error: BaseException, seen: set[int]) -> None:

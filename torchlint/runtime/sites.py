@@ -60,6 +60,17 @@ class Sites:
             frame = frame.f_back
         return NOWHERE
 
+    def raised(self, error: BaseException) -> Site:
+        """The innermost line of the user's code in a traceback."""
+        found = NOWHERE
+        trace = error.__traceback__
+        while trace is not None:
+            if self._is_mine(trace.tb_frame.f_code.co_filename):
+                path = os.path.realpath(trace.tb_frame.f_code.co_filename)
+                found = Site(path, trace.tb_lineno, -1, trace.tb_lineno, -1)
+            trace = trace.tb_next
+        return found
+
     def _is_mine(self, name: str) -> bool:
         if name.startswith("<"):
             return name.startswith("<ipython-input-")

@@ -130,6 +130,8 @@ class Transfers:
         elif data is not None and not (isinstance(data, _TENSOR) and data.is_cuda):
             facts: dict[str, Any] = {"how": name, "pinned": False, "non_blocking": False}
             self._recorder.add("upload", self._sites.here(3), size_of(made), spent, **facts)
+        else:
+            self._recorder.add("made", self._sites.here(3), size_of(made), spent)
 
     # -- torch's own account -----------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ def host_content(case: Case) -> Verdict:
     if case.run.mode != "sim":  # which slows Python down as well
         figures += f", {spent / 1000 / max(runs, 1):.0f} us each"
     if runs < case.recipe.least and spent < _MILLISECOND:
-        return case.refuted(figures)
+        return case.too_few(figures)
     return case.confirmed(_as_events(case, moved), figures, nanoseconds=spent)
 
 

@@ -14,7 +14,9 @@ def cuda_required(case: Case) -> Verdict:
     """The line asks for CUDA. Without a GPU, that it raises can be seen; with one, that it is evaluated."""
     run, mark = case.run, case.mark
     if run.mode != "cpu":
-        asked = f"{case.evaluated}, each of which asks for CUDA and raises where there is none"
+        if not any(run.of("upload", "made", "peer")):
+            return case.too_few(f"{case.evaluated}, but nothing was put on CUDA in this run")
+        asked = f"{case.evaluated}, in a run that used CUDA; `--on cpu` shows what happens where there is none"
         return Verdict(Status.CONFIRMED, asked, Basis.COUNTED, case.evaluations)
     failed = _failed_at(case)
     if failed is not None:

@@ -11,8 +11,12 @@ from torchlint.model import Verdict
 
 @dataclass(frozen=True)
 class Probe:
-    """A judge, whether it needs an accelerator, and whether it looks at the whole run instead of one place."""
+    """A judge, whether it needs an accelerator, and whether it looks at the whole run instead of one place.
+
+    ``kinds`` are the transfers and waits it speaks of: at its places, these are no longer unflagged.
+    """
 
     judge: Callable[[Case], Verdict]
     device: bool = False
     everywhere: bool = False
+    kinds: tuple[str, ...] = ()

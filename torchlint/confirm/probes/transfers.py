@@ -24,10 +24,10 @@ def synchronisations(case: Case) -> Verdict:
         if each is None:
             each = float(count)
         if each <= case.recipe.least:
-            return case.refuted(f"{each:.3g} synchronisations a step", waits)
+            return case.too_few(f"{each:.3g} synchronisations a step", waits)
         return case.confirmed(waits, f"{times(count, 'synchronisation')}, {each:.3g} a step", nanoseconds=_marked(case))
     if count < case.recipe.least:
-        return case.refuted(f"{times(count, 'synchronisation')} in the whole run", waits)
+        return case.too_few(f"{times(count, 'synchronisation')} in the whole run", waits)
     lines = where(event.place for event in waits)
     return case.confirmed(waits, f"{times(count, 'synchronisation')} at {lines}", nanoseconds=_marked(case))
 
@@ -46,7 +46,7 @@ def blocking_uploads(case: Case) -> Verdict:
     if not blocking:
         return case.refuted(f"all {times(total(uploads), 'copy')} are asynchronous", uploads)
     if total(blocking) < case.recipe.least:
-        return case.refuted("ran once", blocking)
+        return case.too_few("ran once", blocking)
     pageable = total(event for event in blocking if not event.facts.get("pinned"))
     memory = "all from pinned memory" if not pageable else f"{pageable:,} from pageable memory, to be pinned first"
     copied = size(sum(event.bytes for event in blocking))
@@ -60,7 +60,7 @@ def pageable_batches(case: Case) -> Verdict:
     batches = case.of("batch")
     waiting = _waiting(batches)
     if not batches:
-        return case.refuted(f"{case.evaluated}, but no batch was fetched")
+        return case.too_few(f"{case.evaluated}, but no batch was fetched")
     if not mine:
         fetched = times(total(batches), "batch")
         return case.refuted(f"{fetched}, none moved to the device as it left the loader{waiting}")
@@ -86,7 +86,7 @@ def born_on_host(case: Case) -> Verdict:
     if not uploads:
         return case.refuted(f"{case.evaluated}, nothing of it copied to the device")
     if total(uploads) < case.recipe.least:
-        return case.refuted("ran once", uploads)
+        return case.too_few("ran once", uploads)
     copied = size(sum(event.bytes for event in uploads))
     lines = where(event.place for event in uploads)
     return case.confirmed(uploads, f"{times(total(uploads), 'copy')} of what the host had made, {copied}, at {lines}")
@@ -106,7 +106,7 @@ def round_trips(case: Case) -> Verdict:
     # Where no memory links the two, the analysis has: the copy back is the flagged expression itself.
     back = linked or [event for event in case.of("upload") if event.place.overlaps(case.places[0])]
     if not back:
-        return case.refuted(f"{times(total(downloads), 'copy')} to the host, none of which came back", downloads)
+        return case.too_few(f"{times(total(downloads), 'copy')} to the host, none of which came back", downloads)
     proof = "the same memory" if linked else "by way of NumPy, as the analysis has it"
     lines = where(event.place for event in back)
     reason = f"{times(total(downloads), 'copy')} to the host, {times(total(back), 'copy')} back at {lines} ({proof})"
@@ -119,9 +119,9 @@ def _left_at(event: Event, downloads: list[Event]) -> bool:
 
 
 PROBES = {
-    "synchronisations": Probe(synchronisations, device=True),
-    "blocking-uploads": Probe(blocking_uploads, device=True),
+    "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
+    "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "pageable-batches": Probe(pageable_batches, device=True),
-    "born-on-host": Probe(born_on_host, device=True),
-    "round-trips": Probe(round_trips, device=True),
+    "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),
+    "round-trips": Probe(round_trips, device=True, kinds=("upload", "download")),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ NAME = "torchlint simulated GPU"
 _MEMORY = 16 << 30
 _ZERO = "memory_allocated max_memory_allocated memory_reserved max_memory_reserved utilization temperature"
 _NOTHING = (
-    "empty_cache reset_peak_memory_stats reset_max_memory_allocated manual_seed manual_seed_all ipc_collect init "
+    "seed seed_all empty_cache reset_peak_memory_stats reset_max_memory_allocated manual_seed manual_seed_all "
+    "ipc_collect init "
     "_lazy_init set_rng_state set_rng_state_all reset_accumulated_memory_stats set_per_process_memory_fraction"
 )
 _BINDINGS = ("_cuda_getDevice", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevice")
@@ -26,7 +28,16 @@ def install(simulation: Simulation) -> None:
     patches, cuda = simulation.patches, torch.cuda
     streams = _streams(simulation)
     known = SimpleNamespace(
-        name=NAME, major=8, minor=0, total_memory=_MEMORY, multi_processor_count=80, is_integrated=False
+        name=NAME,
+        major=8,
+        minor=0,
+        total_memory=_MEMORY,
+        multi_processor_count=80,
+        max_threads_per_multi_processor=2048,
+        warp_size=32,
+        is_integrated=False,
+        is_multi_gpu_board=False,
+        gcnArchName="",
     )
 
     patches.set_all(
@@ -42,7 +53,10 @@ def install(simulation: Simulation) -> None:
         is_bf16_supported=lambda *_, **__: True,
         is_current_stream_capturing=lambda: False,
         mem_get_info=lambda *_: (_MEMORY, _MEMORY),
-        memory_stats=lambda *_: {},
+        memory_stats=lambda *_: defaultdict(int),
+        memory_summary=lambda *_, **__: "nothing is known of the memory of a simulated device",
+        initial_seed=torch.initial_seed,
+        can_device_access_peer=lambda *_: False,
         synchronize=_waiting(simulation),
         get_rng_state=lambda *_: torch.get_rng_state(),
         get_rng_state_all=lambda: [torch.get_rng_state()],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,9 +12,6 @@ from torchlint.runtime.labels import LABEL, Label, device_of, place
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
-
-# Seconds.
-_LETTING_GO = 0.02
 
 
 def install(simulation: Simulation) -> None:
@@ -56,6 +53,7 @@ def _autocast(simulation: Simulation) -> None:
     def init(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         if device_type == "cuda":
             device_type, dtype = "cpu", dtype or torch.float16
+            enabled = enabled and dtype is not torch.float32
         real(self, device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
     simulation.patches.set(owner, "__init__", init)
@@ -127,24 +125,37 @@ def _distributed(simulation: Simulation) -> None:
 
     if not dist.is_available():
         return
-    real = dist.init_process_group
+    begin, new, backend_of = dist.init_process_group, dist.new_group, dist.get_backend
+    asked: list[str] = []
 
     def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
         kwargs.pop("device_id", None)
-        return real("gloo", *args, **kwargs)
+        asked[:] = [str(backend or "nccl").rpartition(":")[2]]
+        made = begin("gloo", *args, **kwargs)
+        _kept_for_good(dist.group.WORLD)
+        return made
 
-    end = dist.destroy_process_group
+    def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        made = new(ranks, timeout, "gloo" if backend == "nccl" else backend, *args, **kwargs)
+        _kept_for_good(made)
+        return made
 
-    def destroy_process_group(*args: Any, **kwargs: Any) -> Any:
-        # The threads of gloo need the interpreter's lock to let go of tensors that Python has seen, which under a
-        # dispatch mode are all; the end of a group waits for these threads without giving the lock away.
-        time.sleep(_LETTING_GO)
-        return end(*args, **kwargs)
+    def get_backend(group: Any = None) -> str:
+        return asked[0] if group is None and asked and dist.is_initialized() else str(backend_of(group))
 
     for owner in (dist, dist.distributed_c10d):
-        simulation.patches.set(owner, "init_process_group", init_process_group)
-        simulation.patches.set(owner, "destroy_process_group", destroy_process_group)
+        simulation.patches.set_all(
+            owner, init_process_group=init_process_group, new_group=new_group, get_backend=get_backend
+        )
     simulation.patches.set(dist, "is_nccl_available", lambda: True)
+
+
+def _kept_for_good(group: Any) -> None:
+    """Never destroy a group: that waits for threads of gloo while it holds the lock of the interpreter.
+
+    These threads need the lock to let go of tensors that Python has seen, which under a dispatch mode are all.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
 def _profiler(simulation: Simulation) -> None:

@@ -80,6 +80,8 @@ class _Factories:
         if name in OF_DATA and not (isinstance(data, torch.Tensor) and device_of(data) is not None):
             size = 0 if made.layout is not torch.strided else size_of(made)
             self._sim.recorder.add("upload", self._sim.sites.here(3), size, how=name, pinned=False, non_blocking=False)
+        else:
+            self._sim.recorder.add("made", self._sim.sites.here(3), size_of(made))
         place(made, index)
         return made
 
