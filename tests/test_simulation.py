@@ -54,6 +54,17 @@ def test_a_torch_that_is_not_simulated_faithfully_is_observed_on_the_cpu(tmp_pat
     assert "2 probes of its self-test failed (training.adam, operations.add)" in notes[0]
 
 
+def test_a_torch_that_is_too_old_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.3.1+cu121")
+    with pytest.raises(modes.Refused, match=r"torch 2\.3\.1\+cu121 is too old: confirm needs 2\.4 or newer"):
+        modes.resolve(order(tmp_path, mode="cpu"))
+
+
+def test_a_run_on_the_cpu_is_chosen_when_nothing_mentions_an_accelerator(tmp_path: Path) -> None:
+    assert modes.resolve(order(tmp_path, mode="auto", accelerated=False))[0] == "cpu"
+    assert modes.resolve(order(tmp_path, mode="auto", accelerated=True, selftest=[]))[0] == "sim"
+
+
 def test_a_probe_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from torchlint.runtime.selftest import operations
 

@@ -25,4 +25,8 @@ def __getattr__(name: str) -> Any:
         import torchlint.api
 
         return getattr(torchlint.api, name)
+    if name == "runtime":  # imports torch, unlike everything else
+        from importlib import import_module
+
+        return import_module("torchlint.runtime")
     raise AttributeError(f"module 'torchlint' has no attribute {name!r}")

@@ -50,7 +50,7 @@ def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     try:
         ordered, path = _ordered(arguments, what, config, directory)
         told = None if arguments.quiet or not sys.stderr.isatty() or prepare.rank() else _Progress()
-        ended = launch.launch(path, directory, ordered.run, arguments.seconds, told.show if told else None)
+        ended = launch.launch(path, ordered, told.show if told else None)
         if told is not None:
             told.clear()
         if ended.refused is not None:

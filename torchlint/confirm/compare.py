@@ -113,7 +113,7 @@ class Forms:
             made = replace(
                 self._made, directory=directory, findings={}, recipes={}, switch=switch, steps=steps or self._made.steps
             )
-            ended = launch.launch(order.write(made), directory, made.run, made.seconds, None)
+            ended = launch.launch(order.write(made), made, None)
             if ended.refused is not None:
                 raise ComparisonProblem(ended.refused)
             try:

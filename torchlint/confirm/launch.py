@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from torchlint.confirm.order import Order
 from torchlint.confirm.prepare import python
 
 _LOOK = 0.5
@@ -30,11 +31,16 @@ class Ended:
     refused: str | None = None
 
 
-def launch(order_path: str, directory: str, run: str, seconds: float | None, told: Told | None) -> Ended:
-    """Run the program of an order to its end. Interrupts reach it directly; this process waits for it."""
+def launch(order_path: str, made: Order, told: Told | None) -> Ended:
+    """Run the program of an order to its end. Interrupts reach it directly; this process waits for it.
+
+    Off the GPU, CUDA is hidden from the program.
+    """
+    directory, run, seconds = made.directory, made.run, made.seconds
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if made.mode in ("cpu", "sim") else {}
     command = [*python(), "-m", "torchlint.runtime", order_path]
     started: float | None = None
-    child = subprocess.Popen(command)
+    child = subprocess.Popen(command, env={**os.environ, **hidden})
     with _forwarding(child) as asked:
         while child.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -151,7 +151,7 @@ def folder(wanted: str | None) -> str:
         name = run_name()
         if name is None:
             return tempfile.mkdtemp(prefix="torchlint-")
-        wanted = os.path.join(tempfile.gettempdir(), f"torchlint-{os.getuid()}-{name}")
+        wanted = os.path.join(tempfile.gettempdir(), f"torchlint-{getattr(os, 'getuid', int)()}-{name}")
     wanted = os.path.abspath(wanted)
     try:
         os.makedirs(wanted, exist_ok=True)

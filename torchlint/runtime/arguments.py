@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from torchlint.runtime.labels import labelled
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.recorder import Count, Recorder
 from torchlint.runtime.sites import Site, Sites
 
 _WATCHED = 16
@@ -35,6 +35,7 @@ class Arguments:
         self._samples: dict[Site, list[int]] = {}
         self._shared: dict[Site, _Watched] = {}
         self._bytes = 0
+        self._counts: dict[tuple[int, bool, bool, bool], Count] = {}
 
     def remember(self) -> None:
         """Keep torch's own factories, to sample their time where the simulation would distort it."""
@@ -47,7 +48,7 @@ class Arguments:
 
     def forked(self) -> None:
         """Begin anew in a child process."""
-        self._shared, self._bytes = {}, 0
+        self._shared, self._bytes, self._counts = {}, 0, {}
 
     def _wrapped(self, name: str, real: Any) -> Any:
         is_compiling = torch.compiler.is_compiling
@@ -70,22 +71,32 @@ class Arguments:
         numpy = sys.modules.get("numpy")
         if numpy is None or not self._recorder.listening:
             return
-        size = made.numel() * made.element_size()
-        if isinstance(data, numpy.ndarray) and copies:
-            same = kwargs.get("dtype") is None or _dtype_of(data) == made.dtype
-            site = self._sites.here(3)
-            on_host = not made.is_cuda
-            spent = self._honest(site, name, data, made.dtype, spent)
-            self._recorder.add(
-                "array", site, size, spent, same_dtype=same, writable=bool(data.flags.writeable), on_host=on_host
-            )
-            if same and on_host and data.dtype.kind in _KINDS and data.flags.writeable:
-                self._watch(site, data, made)
+        if type(data) is numpy.ndarray and copies:
+            self._note_array(data, made, kwargs, spent)
         elif isinstance(data, (list, tuple)) and data and isinstance(data[0], numpy.ndarray):
             site = self._sites.here(3)
+            size = made.numel() * made.element_size()
             self._recorder.add("arrays", site, size, self._honest(site, name, data, made.dtype, spent), how=name)
         elif copies:
+            size = made.numel() * made.element_size()
             self._recorder.add("data", self._sites.here(3), size, spent, type=type(data).__name__)
+
+    def _note_array(self, data: Any, made: Any, kwargs: Any, spent: int) -> None:
+        """The commonest case, kept short: programs do this for every sample."""
+        site = self._sites.here(4)
+        same = kwargs.get("dtype") is None or _dtype_of(data) == made.dtype
+        writable, on_host = data.flags.writeable, not made.is_cuda
+        # Sites are made once each, so that they can be told apart by identity.
+        key = (id(site), same, writable, on_host)
+        count = self._counts.get(key)
+        if count is None:
+            facts = {"same_dtype": same, "writable": bool(writable), "on_host": on_host}
+            count = self._counts[key] = self._recorder.counter("array", site, **facts)
+        if self._sampled:
+            spent = self._honest(site, "tensor", data, made.dtype, spent)
+        count.add(data.nbytes if same else made.numel() * made.element_size(), spent, self._recorder.step)
+        if same and writable and on_host:
+            self._watch(site, data, made)
 
     def _honest(self, site: Site, name: str, data: Any, dtype: Any, spent: int) -> int:
         """The time of a call without the simulation, from a few calls that are repeated without it."""
@@ -107,11 +118,18 @@ class Arguments:
             watched = self._shared[site] = _Watched()
         if watched.open:
             watched.look()
-        if watched.count < _WATCHED and self._bytes + data.nbytes <= _WATCHED_BYTES:
+        elif watched.count >= _WATCHED:
+            return
+        if watched.count < _WATCHED and data.dtype.kind in _KINDS and self._bytes + data.nbytes <= _WATCHED_BYTES:
             self._bytes += data.nbytes
             watched.add(_Pair(data, made))
 
-    def stepped(self, _count: int) -> None:
+    @property
+    def watching(self) -> bool:
+        """There are arrays and tensors that may still be written to."""
+        return bool(self._shared)
+
+    def stepped(self) -> None:
         """A step is done: a tensor that was written to may be gone after the next."""
         for watched in self._shared.values():
             for pair in watched.open:

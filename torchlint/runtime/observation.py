@@ -78,7 +78,7 @@ class Observation:
             self.patches.set(torch, "compile", self._compiling(torch.compile))
             self.marks.install()
             self.steps.install()
-            self.steps.listeners += [self._stepped, self.arguments.stepped]
+            self.steps.listeners.append(self._stepped)
         except BaseException:
             self.stop()
             raise
@@ -137,8 +137,9 @@ class Observation:
 
     def _stepped(self, count: int) -> None:
         self.recorder.step = count
-        if time.perf_counter() - self._flushed > _OFTEN:
-            self.write()
+        if self.arguments.watching:
+            self.arguments.stepped()
+        self._now_and_then()
 
     def _now_and_then(self) -> None:
         if time.perf_counter() - self._flushed > _OFTEN:

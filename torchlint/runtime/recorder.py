@@ -86,17 +86,21 @@ class Recorder:
 
     def add(self, kind: str, site: Site, size: int = 0, nanoseconds: int = 0, **facts: object) -> None:
         """Count one event. ``size`` is in bytes; ``facts`` must be hashable; None says nothing."""
-        if not self.listening or torch._C._get_tracing_state() is not None:
+        if getattr(self._own, "silenced", 0) or torch._C._get_tracing_state() is not None:
             return
-        key = (kind, site, tuple(facts.items()))
         with self._lock:
-            count = self.counts.get(key)
-            if count is None:
-                count = self.counts[key] = Count()
-            count.add(size, nanoseconds, self.step)
+            self.counter(kind, site, **facts).add(size, nanoseconds, self.step)
             self._events += 1
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()
+
+    def counter(self, kind: str, site: Site, **facts: object) -> Count:
+        """The counter of equal events, for those who count often; :meth:`forked` makes it void."""
+        key = (kind, site, tuple(facts.items()))
+        count = self.counts.get(key)
+        if count is None:
+            count = self.counts[key] = Count()
+        return count
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

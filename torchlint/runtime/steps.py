@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 _KEPT = 4096
+_is_compiling = torch.compiler.is_compiling
 
 
 class Enough(BaseException):
@@ -20,7 +21,7 @@ class Steps:
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
         self._by_optimizer: dict[int, int] = {}
-        self._batches = 0
+        self._batches = self._most = 0
         self._handle: Any = None
         self._last: int | None = None
         self.durations: list[int] = []
@@ -40,12 +41,12 @@ class Steps:
 
     def forked(self) -> None:
         """Count anew in a child process."""
-        self._by_optimizer, self._batches, self.durations, self._last = {}, 0, [], None
+        self._by_optimizer, self._batches, self._most, self.durations, self._last = {}, 0, 0, [], None
 
     @property
     def count(self) -> int:
         """The steps so far."""
-        return max(self._by_optimizer.values(), default=self._batches)
+        return self._most or self._batches
 
     @property
     def unit(self) -> str:
@@ -59,13 +60,13 @@ class Steps:
             self._done(self._batches - 1)
 
     def _stepped(self, optimizer: Any, *_: Any) -> None:
-        if torch.compiler.is_compiling():
+        if _is_compiling():
             return
         key = id(optimizer)
-        before = self.count
-        self._by_optimizer[key] = self._by_optimizer.get(key, 0) + 1
-        if len(self._by_optimizer) == 1 or self._by_optimizer[key] > before:
-            self._done(self.count)
+        steps = self._by_optimizer[key] = self._by_optimizer.get(key, 0) + 1
+        if steps > self._most:
+            self._most = steps
+            self._done(steps)
 
     def _done(self, completed: int) -> None:
         now = perf_counter_ns()
