@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from torchlint import registry
+from torchlint.confirm.probes import PROBES
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
@@ -69,6 +70,14 @@ def test_every_rule_has_programs_that_confirm_it_and_that_do_not() -> None:
         wanted = {"refuted"} if known.id in UNCONFIRMED else {"confirmed"}
         assert wanted <= seen.get(known.id, set()), f"{known.id}: {seen.get(known.id)}"
         assert len(seen[known.id]) > 1, f"{known.id}: only {seen[known.id]}"
+
+
+def test_every_recipe_names_a_probe_and_its_flags() -> None:
+    for rule in registry.load():
+        recipe = rule.recipe
+        assert recipe.probe in PROBES, f"{rule.id}: {recipe.probe}"
+        assert recipe.span in ("finding", "evidence", "run")
+        assert (recipe.span == "run") == PROBES[recipe.probe].everywhere, rule.id
 
 
 # Whether tuning helps, only a clock on a GPU can tell.

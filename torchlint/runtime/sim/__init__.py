@@ -36,6 +36,7 @@ class Simulation:
         self.patches = Patches()
         self.current = 0
         self._mode: Any = None
+        self.moves: Any = None
         self.on_leaving: Callable[[str], None] = lambda what: None
 
     def __enter__(self) -> Simulation:

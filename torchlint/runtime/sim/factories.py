@@ -87,7 +87,7 @@ class _Factories:
 
     def _elsewhere(self, name: str, real: Any, data: Any, asked: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in OF_DATA and asked is not None:
-            return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))  # type: ignore[attr-defined]
+            return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))
         fresh = name not in _LIKE and not isinstance(data, torch.Tensor) and kwargs.get("out") is None
         with self._sim.direct() if fresh else nullcontext():
             made = real(*args, **kwargs)

@@ -60,7 +60,7 @@ class Moves:
             type=self._method(self.type),
             type_as=self.to,
         )
-        self._sim.moves = self  # type: ignore[attr-defined]
+        self._sim.moves = self
         # C++ looks methods up by name when it hands them to subclasses; lazy parameters let only some through.
         lazy = torch.nn.parameter.UninitializedTensorMixin
         mine = [getattr(_TENSOR, name) for name in ("to", "cuda", "cpu", "copy_", "get_device")]
