@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import weakref
 import zlib
 from collections import Counter
@@ -52,7 +51,7 @@ class Arguments:
 
     def _wrapped(self, name: str, real: Any) -> Any:
         is_compiling = torch.compiler.is_compiling
-        copies = name == "tensor"
+        copies, ndarray = name == "tensor", _ndarray()
 
         @functools.wraps(real)
         def factory(*args: Any, **kwargs: Any) -> Any:
@@ -62,18 +61,16 @@ class Arguments:
             made = real(*args, **kwargs)
             spent = perf_counter_ns() - start
             data = args[0] if args else kwargs.get("data")
-            self._note(name, data, made, kwargs, spent, copies=copies)
+            if copies and type(data) is ndarray:
+                self._note_array(data, made, kwargs, spent)
+            else:
+                self._note(name, data, made, spent, copies=copies)
             return made
 
         return factory
 
-    def _note(self, name: str, data: Any, made: Any, kwargs: Any, spent: int, *, copies: bool) -> None:
-        numpy = sys.modules.get("numpy")
-        if numpy is None or not self._recorder.listening:
-            return
-        if type(data) is numpy.ndarray and copies:
-            self._note_array(data, made, kwargs, spent)
-        elif isinstance(data, (list, tuple)) and data and isinstance(data[0], numpy.ndarray):
+    def _note(self, name: str, data: Any, made: Any, spent: int, *, copies: bool) -> None:
+        if isinstance(data, (list, tuple)) and data and isinstance(data[0], _ndarray()):
             site = self._sites.here(3)
             size = made.numel() * made.element_size()
             self._recorder.add("arrays", site, size, self._honest(site, name, data, made.dtype, spent), how=name)
@@ -83,7 +80,9 @@ class Arguments:
 
     def _note_array(self, data: Any, made: Any, kwargs: Any, spent: int) -> None:
         """The commonest case, kept short: programs do this for every sample."""
-        site = self._sites.here(4)
+        if not self._recorder.listening:
+            return
+        site = self._sites.here(3)
         same = kwargs.get("dtype") is None or _dtype_of(data) == made.dtype
         writable, on_host = data.flags.writeable, not made.is_cuda
         # Sites are made once each, so that they can be told apart by identity.
@@ -208,6 +207,20 @@ class _Pair:
         """The tensor's memory is no more: later writes to the array concern nobody."""
         self.look()
         self._memory = None
+
+
+@functools.cache
+def _ndarray() -> Any:
+    """NumPy's array; without NumPy, a class that nothing is an instance of."""
+    try:
+        import numpy
+    except ImportError:
+        return _Nothing
+    return numpy.ndarray
+
+
+class _Nothing:
+    """Stands for arrays where there are none."""
 
 
 def _digest(data: Any) -> int:

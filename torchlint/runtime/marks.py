@@ -87,19 +87,19 @@ class Marks:
     def install(self) -> None:
         """Make the functions known to marked code."""
         marks = self._all
-        is_compiling = torch.compiler.is_compiling
+        is_compiling, now = torch.compiler.is_compiling, perf_counter_ns
 
         def begin(number: int) -> int:
             if is_compiling():
                 return 0
             marks[number].begun += 1
-            return perf_counter_ns()
+            return now()
 
         def end(start: int, number: int, value: Any) -> Any:
             if not start:  # a graph is being made of it
                 return value
             mark = marks[number]
-            mark.nanoseconds += perf_counter_ns() - start
+            mark.nanoseconds += now() - start
             mark.ended += 1
             return value
 
