@@ -11,6 +11,7 @@ import argparse
 import datetime
 import functools
 import json
+import os
 import platform
 import re
 import runpy
@@ -38,8 +39,7 @@ def programs(mode: str) -> dict[str, Any]:
     paths = [p for p in sorted((ROOT / "tests" / "programs").glob("*.py")) if "# on: cpu" not in p.read_text("utf-8")]
     same, different = 0, []
     command = [sys.executable, "-m", "tests.programs_runner", "--mode", mode, *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = json.loads(_output(command).splitlines()[-1])
     for path in paths:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             mark = _MARK.search(line)
@@ -61,28 +61,51 @@ def prices(device: str) -> dict[str, Any]:
     return profile(torch.cuda.get_device_name()) if device == "cuda" else {"skipped": "needs a GPU"}
 
 
-def table(device: str) -> dict[str, Any]:
-    """Which operations make the host wait, by torch's account and by the simulation's."""
+def modelled() -> dict[str, int]:
+    """How often each operation of the self-test makes the host wait, by the simulation's account."""
     from torchlint.runtime.recorder import Recorder
     from torchlint.runtime.selftest.operations import PROBES
     from torchlint.runtime.sim import Simulation
     from torchlint.runtime.sites import Sites
 
-    modelled: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name, probe in PROBES.items():
         recorder = Recorder()
         with Simulation(recorder, Sites([])):
             probe("cuda")
-        modelled[name] = sum(count.number for _, _, count in recorder.of("sync"))
-    least = modelled["identity"]
-    modelled = {name: max(count - least, 0) for name, count in modelled.items()}
+        events = [event for kind in ("sync", "upload", "download") for event in recorder.of(kind)]
+        counts[name] = sum(count.number for _, facts, count in events if not facts.get("non_blocking"))
+    return {name: max(count - counts["identity"], 0) for name, count in counts.items()}
+
+
+def table(device: str) -> dict[str, Any]:
+    """Which operations make the host wait, by torch's account and by the simulation's."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--modelled"]
+    own = json.loads(_output(command, CUDA_VISIBLE_DEVICES="").splitlines()[-1])
     if device != "cuda":
-        return {"modelled": modelled, "skipped": "needs a GPU to compare with"}
+        return {"modelled": own, "skipped": "needs a GPU to compare with"}
     from torchlint.runtime.calibrate import synchronising
 
     counted = synchronising()
-    wrong = {n: [counted[n], modelled[n]] for n in counted if counted[n] >= 0 and bool(counted[n]) != bool(modelled[n])}
-    return {"counted": counted, "modelled": modelled, "disagree": wrong}
+    wrong = {n: [counted[n], own[n]] for n in counted if counted[n] >= 0 and bool(counted[n]) != bool(own[n])}
+    return {"counted": counted, "modelled": own, "disagree": wrong}
+
+
+def trace(device: str) -> dict[str, Any]:
+    """Whether torch's callbacks leave the program's exceptions alone."""
+    if device != "cuda":
+        return {"skipped": "needs a GPU"}
+    said = _output([sys.executable, "-m", "torchlint.runtime.selftest.trace"])
+    return {"problems": json.loads(said.splitlines()[-1])}
+
+
+def _output(command: list[str], **environment: str) -> str:
+    """What a command prints. Raises ``RuntimeError`` with the end of its errors."""
+    whole = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=whole, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-600:])
+    return done.stdout
 
 
 def cells(device: str) -> dict[str, float]:
@@ -150,6 +173,7 @@ def check(device: str) -> dict[str, Any]:
         "programs": lambda: programs("gpu" if device == "cuda" else "sim"),
         "profile": lambda: prices(device),
         "synchronising": lambda: table(device),
+        "trace": lambda: trace(device),
         "cells": lambda: cells(device),
         "claims": lambda: claims(device),
         "overheads": lambda: overheads(device),
@@ -194,7 +218,11 @@ def main() -> int:
     """Check, write the evidence, print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", metavar="FILE", help="default: evidence/<device>-<date>.json")
+    parser.add_argument("--modelled", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.modelled:
+        print(json.dumps(modelled()))
+        return 0
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cpu" and not arguments.output:
         parser.error("there is no GPU, so that there is no evidence to keep; give --output to run all the same")

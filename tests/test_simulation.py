@@ -180,6 +180,29 @@ def test_observing_breaks_no_graph(tmp_path: Path, mode: str) -> None:
     assert graphs == [1, 1]
 
 
+@pytest.mark.parametrize("mode", ["cpu", "gpu", "sim"])
+def test_wrapped_functions_are_still_those_of_torch(tmp_path: Path, mode: str) -> None:
+    """Default devices, keywords, lazy parameters and TorchScript work on what stands in for torch's functions."""
+    observation = Observation(order(tmp_path, untraced=True), mode)
+    observation.start()
+    try:
+        with torch.device("meta"):
+            assert torch.zeros(1).device.type == torch.tensor([1.0]).device.type == "meta"
+            assert torch.nn.Linear(1, 1).weight.device.type == "meta"
+        x = torch.zeros(2)
+        assert x.copy_(other=torch.ones(2)).tolist() == [1, 1]
+        assert torch.nn.LazyLinear(2).to("cpu")(torch.ones(1, 3)).shape == (1, 2)
+        scripted = torch.jit.script(made)
+        assert scripted(torch.ones(1, 2, 4, 4)).shape == (1, 2, 4, 4)
+    finally:
+        observation.stop()
+    assert torch.jit.script(made)(torch.ones(1, 2, 4, 4)).shape == (1, 2, 4, 4)
+
+
+def made(x: torch.Tensor) -> torch.Tensor:
+    return torch.conv2d(x, torch.zeros(2, 2, 1, 1)) + torch.ones(1) + torch.tensor(1.0)
+
+
 def test_events_stand_at_the_expression_that_caused_them(tmp_path: Path) -> None:
     observation = Observation(order(tmp_path), "sim")
     observation.start()

@@ -66,7 +66,7 @@ class Recorded:
         """Write the evidence of one process: ten steps of a millisecond."""
         self._processes += 1
         role, rank = more.pop("role", "main"), more.pop("rank", None)
-        mark = {"placed": True, "begun": 10, "ended": 10, "ns": 0, "changed": 0, **more.pop("mark", {})}
+        mark = {"placed": True, "begun": 10, "ended": 10, "ns": 0, "first": 0, "changed": 0, **more.pop("mark", {})}
         document = {
             "schema": 1,
             "torchlint": "test",

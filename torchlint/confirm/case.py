@@ -11,7 +11,7 @@ from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
 from torchlint.model import Basis, Finding, Recipe, Status, Verdict
 
-NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, changed=0, main=True)
+NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, first=0, changed=0, main=True)
 HOST = ("array", "arrays", "data", "batch", "pin")
 
 
@@ -70,6 +70,12 @@ class Case:
         """The finding costs nothing in this run."""
         return Verdict(Status.REFUTED, reason, Basis.COUNTED, total(events), sum(e.bytes for e in events))
 
+    def waited(self, reason: str) -> str:
+        """A reason with the reservation that a measured wait needs: the device had other work to finish as well."""
+        if self.run.mode != "gpu":
+            return reason
+        return f"{reason}; the time is an upper bound, since it includes work that was queued before"
+
     def too_few(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
         """It happened too seldom to matter, which more of the run might have changed."""
         return (
@@ -79,6 +85,14 @@ class Case:
     def unknown(self, reason: str) -> Verdict:
         """The run cannot tell."""
         return Verdict(Status.UNKNOWN, reason)
+
+    @property
+    def marked(self) -> int | None:
+        """On a GPU, the time inside of the expression in all evaluations, as if the first had been like the others."""
+        mark = self.mark
+        if self.run.mode != "gpu" or not mark.ns:
+            return None
+        return mark.ns if mark.ended < 2 else (mark.ns - mark.first) * mark.ended // (mark.ended - 1)
 
     # -- figures -----------------------------------------------------------------------------------
 
@@ -92,8 +106,12 @@ class Case:
         if nanoseconds is not None and self.run.mode != "sim":
             return nanoseconds / 1000 / max(self.run.all_steps, 1), Basis.MEASURED
         if host or self.run.mode == "gpu":
-            spent = sum(event.ns for event in events)
-            return (spent / 1000 / max(self.run.all_steps, 1), Basis.MEASURED) if spent else (None, None)
+            if any(event.kind == "sync" for event in events):  # torch says that there was a wait, not how long
+                return None, None
+            spent = each_step(self.run, events, lambda event: event.steady_ns, lambda event: event.ns)
+            if spent is None:
+                spent = sum(event.ns for event in events)
+            return (spent / 1000, Basis.MEASURED) if spent else (None, None)
         if self.run.mode != "sim":
             return None, None
         modelled = each_step(self.run, events, lambda event: self.prices.of(event, steady=True), self.prices.of)

@@ -43,12 +43,16 @@ class Event:
 
 @dataclass(frozen=True)
 class Mark:
-    """How often a flagged place was evaluated, in all processes. ``ns`` is time on the host."""
+    """How often a flagged place was evaluated, in all processes.
+
+    ``ns`` is time on the host, ``first`` the part of the first evaluation of each process.
+    """
 
     placed: bool
     begun: int
     ended: int
     ns: int
+    first: int
     changed: int
     main: bool
 
@@ -218,6 +222,7 @@ def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
         begun=sum(part["begun"] for part, _ in parts),
         ended=sum(part["ended"] for part, _ in parts),
         ns=sum(part["ns"] for part, _ in parts),
+        first=sum(part["first"] for part, _ in parts),
         changed=sum(part["changed"] for part, _ in parts),
         main=all(main for part, main in parts if part["begun"]),
     )

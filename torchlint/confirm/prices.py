@@ -31,6 +31,7 @@ class Prices:
     source: str
     pageable: float
     pinned: float
+    download: float
     copy: float
     synchronise: float
     launch: float
@@ -46,7 +47,8 @@ class Prices:
         if pinned and event.facts.get("non_blocking"):
             return count * self.launch  # the rest goes on beside the program
         waits = 0.0 if event.facts.get("non_blocking") else self.synchronise
-        return count * (self.copy + waits) + size / (self.pinned if pinned else self.pageable)
+        rate = self.download if event.kind == "download" else self.pinned if pinned else self.pageable
+        return count * (self.copy + waits) + size / rate
 
 
 def load(name: str) -> Prices:
@@ -76,11 +78,12 @@ def _prices(values: dict[str, Any]) -> Prices:
         source=str(values["source"]),
         pageable=float(figures["pageable_bytes_per_us"]),
         pinned=float(figures["pinned_bytes_per_us"]),
+        download=float(figures["download_bytes_per_us"]),
         copy=float(figures["copy_us"]),
         synchronise=float(figures["synchronise_us"]),
         launch=float(figures["launch_us"]),
     )
-    if min(prices.pageable, prices.pinned) <= 0:
+    if min(prices.pageable, prices.pinned, prices.download) <= 0:
         raise ValueError("a bandwidth must be positive")
     return prices
 

@@ -54,17 +54,22 @@ def profile(name: str) -> dict[str, Any]:
 
 
 def prices() -> dict[str, float]:
-    """Bandwidths in bytes a microsecond, the rest in microseconds; medians of thirty."""
+    """Bandwidths in bytes a microsecond, the rest in microseconds; medians of thirty.
+
+    A synchronisation is what reading one number takes; what a blocking copy waits for is charged as one.
+    """
     large, small = torch.empty(_LARGE, dtype=torch.uint8), torch.empty(_SMALL, dtype=torch.uint8)
     pinned = large.pin_memory()
     floor = _median(lambda: small.to("cuda"))
-    wait = _median(torch.cuda.synchronize, queued=False)
+    idle = _median(torch.cuda.synchronize, queued=False)
     there = large.to("cuda")
+    value = torch.zeros(1, device="cuda")
+    wait = _median(value.item, queued=False)
     return {
         "pageable_bytes_per_us": _LARGE / max(_median(lambda: large.to("cuda")) - floor, 1e-3),
         "pinned_bytes_per_us": _LARGE / max(_median(lambda: pinned.to("cuda")) - floor, 1e-3),
         "download_bytes_per_us": _LARGE / max(_median(there.cpu) - floor, 1e-3),
-        "copy_us": max(floor - wait, 0.0),
+        "copy_us": max(floor - idle - wait, 0.0),
         "synchronise_us": wait,
         "launch_us": _launch(),
     }
@@ -87,6 +92,7 @@ def _median(work: Callable[[], Any], *, queued: bool = True) -> float:
 def _launch() -> float:
     """Microseconds of the host for one launch, of a thousand in a row."""
     there = torch.zeros(8, device="cuda")
+    there.add_(1)  # loads the kernel
     torch.cuda.synchronize()
     start = perf_counter_ns()
     for _ in range(1000):
@@ -108,6 +114,10 @@ def synchronising() -> dict[str, int]:
 
 def _waits(probe: Callable[[str], Any]) -> int:
     """Synchronisations that torch warns of; -1 where the probe does not run."""
+    try:
+        probe("cuda")  # loads libraries
+    except Exception:  # as below
+        return -1
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         torch.cuda.set_sync_debug_mode("warn")
@@ -117,7 +127,7 @@ def _waits(probe: Callable[[str], Any]) -> int:
             return -1
         finally:
             torch.cuda.set_sync_debug_mode("default")
-    return sum("synchroniz" in str(warning.message) for warning in said)
+    return sum("called a synchronizing" in str(warning.message) for warning in said)
 
 
 def _driver() -> str | None:

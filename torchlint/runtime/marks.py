@@ -40,6 +40,7 @@ class Mark:
     begun: int = 0
     ended: int = 0
     nanoseconds: int = 0
+    first: int = 0
     changed: int = 0
 
     def written(self) -> dict[str, Any]:
@@ -49,6 +50,7 @@ class Mark:
             "begun": self.begun,
             "ended": self.ended,
             "ns": self.nanoseconds,
+            "first": self.first,
             "changed": self.changed,
         }
 
@@ -76,7 +78,7 @@ class Marks:
     def forked(self) -> None:
         """Count anew in a child process."""
         for mark in self._all:
-            mark.begun = mark.ended = mark.nanoseconds = mark.changed = 0
+            mark.begun = mark.ended = mark.nanoseconds = mark.first = mark.changed = 0
 
     def written(self) -> dict[str, dict[str, Any]]:
         """What was counted, by the id of the finding."""
@@ -99,7 +101,10 @@ class Marks:
             if not start:  # a graph is being made of it
                 return value
             mark = marks[number]
-            mark.nanoseconds += now() - start
+            spent = now() - start
+            mark.nanoseconds += spent
+            if not mark.ended:
+                mark.first = spent
             mark.ended += 1
             return value
 

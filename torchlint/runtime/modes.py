@@ -28,24 +28,47 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
     if version()[:2] < OLDEST:
         raise Refused(f"torch {torch.__version__} is too old: confirm needs {OLDEST[0]}.{OLDEST[1]} or newer")
     asked = order["mode"]
-    available = torch.cuda.is_available()
+    available = _available()
     if asked == "gpu" and not available:
         built = "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
         raise Refused(f"--on gpu: {built}; use --on sim, or --on cpu")
-    if asked in ("gpu", "cpu"):
+    if asked == "cpu":
         return asked, []
-    if asked == "auto":
+    if asked in ("gpu", "auto"):
         if available:
-            return "gpu", []
+            return "gpu", _traceable(order)
         if not order.get("accelerated", True):
             return "cpu", ["nothing in the code mentions an accelerator: observed on the CPU"]
     return _simulated(order)
 
 
+def _available() -> bool:
+    """There is a GPU; found out without initialising CUDA, which the program may want to do in its own way."""
+    name = "PYTORCH_NVML_BASED_CUDA_CHECK"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        return bool(torch.cuda.is_available())
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+def _traceable(order: dict[str, Any]) -> list[str]:
+    """Have torch's callbacks left alone where they would get in the way of the program's exceptions."""
+    failed = _remembered(order, "trace", "torchlint.runtime.selftest.trace")
+    if not failed:
+        return []
+    order["untraced"] = True
+    return [f"torch's account of synchronisations is not used ({failed[0]}): only copies are counted"]
+
+
 def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     failed = order.get("selftest")
     if failed is None:
-        failed = _selftest(order)
+        failed = _remembered(order, "selftest", "torchlint.runtime.selftest")
     if failed:
         named = ", ".join(failed[:3]) + (", ..." if len(failed) > 3 else "")
         count = f"{len(failed)} probe{'s' if len(failed) > 1 else ''}"
@@ -57,10 +80,10 @@ def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     return "sim", []
 
 
-def _selftest(order: dict[str, Any]) -> list[str]:
-    """The probes that fail with this torch; remembered beside the cache of findings."""
+def _remembered(order: dict[str, Any], kind: str, module: str) -> list[str]:
+    """What fails in a self-test with this torch; remembered for this user."""
     folder = order.get("cache")
-    name = f"selftest-{order['torchlint']}-{torch.__version__}-{sys.version_info[0]}.{sys.version_info[1]}.json"
+    name = f"{kind}-{order['torchlint']}-{torch.__version__}-{sys.version_info[0]}.{sys.version_info[1]}.json"
     known = os.path.join(folder, name) if folder else None
     if known and os.path.isfile(known):
         try:
@@ -68,7 +91,7 @@ def _selftest(order: dict[str, Any]) -> list[str]:
                 return [str(probe) for probe in json.load(stream)]
         except (OSError, ValueError):
             pass
-    failed = _run_selftest()
+    failed = _run(module)
     if known:
         try:
             os.makedirs(os.path.dirname(known), mode=0o700, exist_ok=True)
@@ -80,10 +103,8 @@ def _selftest(order: dict[str, Any]) -> list[str]:
     return failed
 
 
-def _run_selftest() -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "torchlint.runtime.selftest"], capture_output=True, text=True, check=False
-    )
+def _run(module: str) -> list[str]:
+    done = subprocess.run([sys.executable, "-m", module], capture_output=True, text=True, check=False)
     try:
         return [str(probe) for probe in json.loads(done.stdout.splitlines()[-1])]
     except (ValueError, IndexError):

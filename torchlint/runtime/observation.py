@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import platform
+import threading
 import time
 from typing import Any
 
 import torch
+from torch.utils._device import _device_constructors
 
 from torchlint.runtime.arguments import Arguments
 from torchlint.runtime.backends import Backends
@@ -47,6 +49,7 @@ class Observation:
         self.transfers: Any = None
         self.children: list[int] = []
         self.compiled = False
+        self._name: str | None = None
         self.left: tuple[Site, str] | None = None
         self.ended: dict[str, Any] = {"how": "running"}
         self.switch = Switch(order) if order.get("switch") else None
@@ -172,10 +175,11 @@ class Observation:
         target = os.path.join(directory, f"evidence-{rank}-{os.getpid()}.json")
         try:
             os.makedirs(directory, exist_ok=True)
-            with open(f"{target}.partial", "w", encoding="utf-8") as stream:
+            partial = f"{target}.{threading.get_native_id()}.partial"  # several threads may come here at once
+            with open(partial, "w", encoding="utf-8") as stream:
                 json.dump(self.evidence(), stream, default=str)
-            os.replace(f"{target}.partial", target)
-        except (OSError, ValueError, TypeError):  # the static half says that evidence is missing
+            os.replace(partial, target)
+        except Exception:  # the program goes on; the static half says that evidence is missing
             pass
 
     def evidence(self) -> dict[str, Any]:
@@ -211,8 +215,11 @@ class Observation:
         }
 
     def _device(self) -> str | None:
+        """The name of the device. CUDA is never initialised for it: not before the program, not in a forked child."""
         if self.mode == "gpu":
-            return str(torch.cuda.get_device_name())
+            if self._name is None and torch.cuda.is_initialized():
+                self._name = str(torch.cuda.get_device_name())
+            return self._name
         return "simulated" if self.mode == "sim" else None
 
     def _account(self) -> dict[str, int] | None:
@@ -224,8 +231,9 @@ class Observation:
 def _introduce() -> None:
     """Have Dynamo learn torch's functions as they are, which it does once: what is wrapped it would not know again.
 
-    It is loaded by the first optimizer anyway.
+    It is loaded by the first optimizer anyway. The same goes for what ``with torch.device(..):`` knows.
     """
+    _device_constructors()
     with contextlib.suppress(ImportError, AttributeError):
         from torch._dynamo.trace_rules import get_torch_obj_rule_map
 

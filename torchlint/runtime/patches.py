@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch.jit._builtins import _find_builtin, _get_builtin_table
+
 _MISSING = object()
 
 
@@ -16,9 +18,17 @@ class Patches:
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module, class or object. An inherited one is hidden, not changed."""
+        self._introduce(owner, name, value)
         own = vars(owner).get(name, _MISSING) if hasattr(owner, "__dict__") else getattr(owner, name, _MISSING)
         setattr(owner, name, value)
         self._before.append((owner, name, own))
+
+    def _introduce(self, owner: Any, name: str, value: Any) -> None:
+        """Have TorchScript take a wrapped function for the operation it stands for, which it finds by identity."""
+        real = getattr(owner, name, None)
+        operation = _find_builtin(real) if callable(real) and callable(value) else None
+        if operation is not None:
+            self.set_item(_get_builtin_table(), id(value), operation)
 
     def set_all(self, owner: Any, **values: Any) -> None:
         """Replace several attributes of one owner."""

@@ -15,6 +15,8 @@ from torchlint.runtime.observation import Observation
 from torchlint.runtime.sites import is_own
 from torchlint.runtime.steps import Enough
 
+_SOON = 0.01
+
 
 def run(observation: Observation, *, script: str | None, module: str | None, arguments: list[str]) -> int:
     """Run a script or a module as ``__main__``; gives the exit status that it would have had."""
@@ -42,12 +44,23 @@ def run(observation: Observation, *, script: str | None, module: str | None, arg
 def limit_seconds(seconds: float) -> None:
     """Raise :class:`Enough` in the main thread after so many seconds."""
 
-    def over(_number: int, _frame: Any) -> None:
+    def over(_number: int, frame: Any) -> None:
+        if _in_callback(frame):  # torch would swallow the exception
+            signal.setitimer(signal.ITIMER_REAL, _SOON)
+            return
         raise Enough
 
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, over)
         signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _in_callback(frame: Any) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "fire_callbacks":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _run_script(observation: Observation, script: str, arguments: list[str], main: types.ModuleType) -> None:

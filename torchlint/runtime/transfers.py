@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import torch
 
 from torchlint.runtime.labels import label_of, labelled, size_of
+from torchlint.runtime.lazy import let_through
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.recorder import Recorder
@@ -22,6 +23,8 @@ from torchlint.runtime.sites import Sites
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
 _is_compiling = torch.compiler.is_compiling
+_UNUSED = "MemoryAllocation MemoryDeallocation EventCreation EventDeletion EventRecord EventWait StreamCreation".split()
+_NOBODY: Any = {}.get  # takes one argument or two, and gives None
 
 
 class Transfers:
@@ -39,15 +42,21 @@ class Transfers:
         for name in ("to", "cuda", "cpu"):
             patches.set(_TENSOR, name, self._moving(name, getattr(_TENSOR, name)))
         patches.set(_TENSOR, "copy_", self._copying(_TENSOR.copy_))
+        let_through(patches, "to", "cuda", "cpu", "copy_")
         patches.set(_TENSOR, "pin_memory", self._pinning(_TENSOR.pin_memory))
         for name in FACTORIES:
             if hasattr(torch, name):
                 patches.set(torch, name, self._making(name, getattr(torch, name)))
 
+    @property
+    def _busy(self) -> bool:
+        """This thread is inside of a copy that is being watched."""
+        return getattr(self._own, "inside", False)
+
     def _moving(self, name: str, real: Any) -> Any:
         @functools.wraps(real)
         def move(tensor: T, *args: Any, **kwargs: Any) -> Any:
-            if _is_compiling():
+            if _is_compiling() or self._busy:  # what the outer call does is the outer call's
                 return real(tensor, *args, **kwargs)
             was, start = tensor.is_cuda, perf_counter_ns()
             self._own.inside = True
@@ -67,7 +76,7 @@ class Transfers:
         if made.is_cuda:
             label = label_of(source)
             known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
-            facts: dict[str, Any] = {"how": how, "pinned": source.is_pinned(), "non_blocking": non_blocking, **known}
+            facts: dict[str, Any] = {"how": how, "pinned": _pinned(source), "non_blocking": non_blocking, **known}
             self._recorder.add("upload", site, size_of(source), spent, **facts)
         else:
             self._recorder.add("download", site, size_of(source), spent, how=how, non_blocking=non_blocking)
@@ -75,16 +84,19 @@ class Transfers:
 
     def _copying(self, real: Any) -> Any:
         @functools.wraps(real)
-        def copy_(tensor: T, source: Any, non_blocking: bool = False) -> Any:
-            if _is_compiling() or not isinstance(source, _TENSOR) or source.is_cuda == tensor.is_cuda:
-                return real(tensor, source, non_blocking)
+        def copy_(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            source = args[0] if args else kwargs.get("other", kwargs.get("src"))
+            moves = isinstance(source, _TENSOR) and source.is_cuda != tensor.is_cuda
+            if _is_compiling() or self._busy or not moves:
+                return real(tensor, *args, **kwargs)
             start = perf_counter_ns()
             self._own.inside = True
             try:
-                made = real(tensor, source, non_blocking)
+                made = real(tensor, *args, **kwargs)
             finally:
                 self._own.inside = False
-            self._moved(source, tensor, "copy_", perf_counter_ns() - start, non_blocking=bool(non_blocking))
+            asynchronous = bool(args[1] if len(args) > 1 else kwargs.get("non_blocking", False))
+            self._moved(source, tensor, "copy_", perf_counter_ns() - start, non_blocking=asynchronous)
             return made
 
         return copy_
@@ -92,6 +104,8 @@ class Transfers:
     def _pinning(self, real: Any) -> Any:
         @functools.wraps(real)
         def pin_memory(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            if _is_compiling():
+                return real(tensor, *args, **kwargs)
             start = perf_counter_ns()
             made = real(tensor, *args, **kwargs)
             if made is not tensor:
@@ -107,7 +121,7 @@ class Transfers:
     def _making(self, name: str, real: Any) -> Any:
         @functools.wraps(real)
         def factory(*args: Any, **kwargs: Any) -> Any:
-            if _is_compiling():
+            if _is_compiling() or self._busy:
                 return real(*args, **kwargs)
             start = perf_counter_ns()
             self._own.inside = True
@@ -116,13 +130,13 @@ class Transfers:
             finally:
                 self._own.inside = False
             if type(made) is _TENSOR:
-                self._made(name, args, made, perf_counter_ns() - start)
+                self._made(name, args[0] if args else kwargs.get("data"), made, perf_counter_ns() - start)
             return made
 
         return factory
 
-    def _made(self, name: str, args: Any, made: T, spent: int) -> None:
-        data = args[0] if args and name in OF_DATA else None
+    def _made(self, name: str, first: Any, made: T, spent: int) -> None:
+        data = first if name in OF_DATA else None
         if not made.is_cuda:
             if not isinstance(data, _TENSOR):
                 label = labelled(made)
@@ -146,10 +160,16 @@ class Transfers:
             (trace.EventSynchronizationCallbacks, "event"),
         ):
             patches.set(registry, "callback_list", [*registry.callback_list, self._synchronised(why)])
+        # The others are called for every piece of memory and every event. Where nobody listens, a function of C takes
+        # the call: it takes no time, and lets no handler of a signal run where its exception would be lost.
+        for name in _UNUSED:
+            registry = getattr(trace, f"{name}Callbacks", None)
+            if registry is not None and not registry.callback_list:
+                patches.set(registry, "fire_callbacks", _NOBODY)
 
     def _synchronised(self, why: str) -> Any:
         def synchronised(*_: Any) -> None:
-            if getattr(self._own, "inside", False):
+            if self._busy:
                 self.explained += 1
                 return
             self.unexplained += 1
@@ -164,3 +184,12 @@ def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
     if name == "cuda":
         return bool(args[1]) if len(args) > 1 else False
     return any(argument is True for argument in args[1:2] + args[2:3]) if name == "to" else False
+
+
+def _pinned(tensor: T) -> bool:
+    """The tensor is in pinned memory; one that cannot be asked is not."""
+    try:
+        with torch._C.DisableTorchFunctionSubclass():
+            return bool(_TENSOR.is_pinned(tensor))
+    except Exception:  # lazy parameters and other subclasses have no memory yet, or none of their own
+        return False

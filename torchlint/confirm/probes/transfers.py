@@ -25,16 +25,13 @@ def synchronisations(case: Case) -> Verdict:
             each = float(count)
         if each <= case.recipe.least:
             return case.too_few(f"{each:.3g} synchronisations a step", waits)
-        return case.confirmed(waits, f"{times(count, 'synchronisation')}, {each:.3g} a step", nanoseconds=_marked(case))
+        reason = case.waited(f"{times(count, 'synchronisation')}, {each:.3g} a step")
+        return case.confirmed(waits, reason, nanoseconds=case.marked)
     if count < case.recipe.least:
         return case.too_few(f"{times(count, 'synchronisation')} in the whole run", waits)
     lines = where(event.place for event in waits)
-    return case.confirmed(waits, f"{times(count, 'synchronisation')} at {lines}", nanoseconds=_marked(case))
-
-
-def _marked(case: Case) -> int | None:
-    """On a GPU, time inside of the expression: an upper bound of the wait."""
-    return case.mark.ns if case.run.mode == "gpu" and case.mark.ns else None
+    reason = case.waited(f"{times(count, 'synchronisation')} at {lines}")
+    return case.confirmed(waits, reason, nanoseconds=case.marked)
 
 
 def blocking_uploads(case: Case) -> Verdict:
@@ -50,7 +47,8 @@ def blocking_uploads(case: Case) -> Verdict:
     pageable = total(event for event in blocking if not event.facts.get("pinned"))
     memory = "all from pinned memory" if not pageable else f"{pageable:,} from pageable memory, to be pinned first"
     copied = size(sum(event.bytes for event in blocking))
-    return case.confirmed(blocking, f"{times(total(blocking), 'copy')} that the host waited for, {copied}; {memory}")
+    reason = f"{times(total(blocking), 'copy')} that the host waited for, {copied}; {memory}"
+    return case.confirmed(blocking, case.waited(reason))
 
 
 def pageable_batches(case: Case) -> Verdict:
@@ -68,7 +66,8 @@ def pageable_batches(case: Case) -> Verdict:
     if not pageable:
         return case.refuted(f"all {times(total(mine), 'copy')} are from pinned memory{waiting}", mine)
     copied = size(sum(event.bytes for event in pageable))
-    return case.confirmed(pageable, f"{times(total(pageable), 'copy')} from pageable memory, {copied}{waiting}")
+    reason = f"{times(total(pageable), 'copy')} from pageable memory, {copied}{waiting}"
+    return case.confirmed(pageable, case.waited(reason))
 
 
 def _waiting(batches: list[Event]) -> str:
@@ -89,7 +88,8 @@ def born_on_host(case: Case) -> Verdict:
         return case.too_few("ran once", uploads)
     copied = size(sum(event.bytes for event in uploads))
     lines = where(event.place for event in uploads)
-    return case.confirmed(uploads, f"{times(total(uploads), 'copy')} of what the host had made, {copied}, at {lines}")
+    reason = f"{times(total(uploads), 'copy')} of what the host had made, {copied}, at {lines}"
+    return case.confirmed(uploads, case.waited(reason))
 
 
 def _made_here(event: Event, place: Place) -> bool:
@@ -110,7 +110,7 @@ def round_trips(case: Case) -> Verdict:
     proof = "the same memory" if linked else "by way of NumPy, as the analysis has it"
     lines = where(event.place for event in back)
     reason = f"{times(total(downloads), 'copy')} to the host, {times(total(back), 'copy')} back at {lines} ({proof})"
-    return case.confirmed([*downloads, *back], reason)
+    return case.confirmed([*downloads, *back], case.waited(reason))
 
 
 def _left_at(event: Event, downloads: list[Event]) -> bool:

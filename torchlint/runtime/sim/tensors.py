@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 
 from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
+from torchlint.runtime.lazy import let_through
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim import Simulation
@@ -61,10 +62,7 @@ class Moves:
             type_as=self.to,
         )
         self._sim.moves = self
-        # C++ looks methods up by name when it hands them to subclasses; lazy parameters let only some through.
-        lazy = torch.nn.parameter.UninitializedTensorMixin
-        mine = [getattr(_TENSOR, name) for name in ("to", "cuda", "cpu", "copy_", "get_device")]
-        self._sim.patches.set(lazy, "_allowed_methods", [*lazy._allowed_methods, *mine])
+        let_through(self._sim.patches, "to", "cuda", "cpu", "copy_", "get_device")
 
     def _method(self, function: Any) -> Any:
         def method(*args: Any, **kwargs: Any) -> Any:
@@ -169,8 +167,9 @@ class Moves:
         """``x.cpu()``."""
         return self.moved(tensor, None, "cpu", memory_format=memory_format)
 
-    def copy_(self, tensor: T, source: Any, non_blocking: bool = False) -> T:
+    def copy_(self, tensor: T, other: Any, non_blocking: bool = False) -> T:
         """``x.copy_(y)``, across devices or not."""
+        source = other
         there = device_of(source) if isinstance(source, torch.Tensor) else device_of(tensor)
         here = device_of(tensor)
         if here != there and isinstance(source, torch.Tensor):
