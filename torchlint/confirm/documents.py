@@ -11,8 +11,6 @@ from torchlint.model import RuleInfo, RunResult, Severity, Status, Verdict
 from torchlint.report import ReportOptions
 from torchlint.report.shared import dump
 
-FORMATS = ("text", "json", "sarif", "github")
-
 
 def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     """The document of linting; each finding has its verdict, and the run is described."""
