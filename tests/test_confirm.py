@@ -12,6 +12,7 @@ import pytest
 
 from tests.companion_help import TRAINING, confirm, confirmed, run, verdict, write
 
+pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
 
 

@@ -28,6 +28,7 @@ _BATCH = 24
 @cache
 def verdicts() -> dict[str, list[dict[str, Any]]]:
     """The verdicts of all programs, which are run in a few processes."""
+    pytest.importorskip("torch")
     found: dict[str, list[dict[str, Any]]] = {}
     for start in range(0, len(PROGRAMS), _BATCH):
         command = [sys.executable, "-m", "tests.programs_runner", *map(str, PROGRAMS[start : start + _BATCH])]

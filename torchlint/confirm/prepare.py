@@ -81,7 +81,7 @@ def files_of(what: Program) -> list[str]:
 def findings_of(paths: Sequence[str], plan: session.Plan) -> list[Finding]:
     """Lint files. One that cannot be parsed is left to Python, which will say so itself."""
     shown = [_shown(path) for path in paths]
-    run = session.run(shown, plan, jobs=1)
+    run = session.run(shown, plan)
     return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
 
 
