@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 else:
     torch = pytest.importorskip("torch")
 
-from tests.companion_help import confirm, write  # noqa: E402 - needs torch
-from torchlint.runtime import modes  # noqa: E402
-from torchlint.runtime.labels import device_of  # noqa: E402
-from torchlint.runtime.observation import Observation  # noqa: E402
-from torchlint.runtime.recorder import Recorder  # noqa: E402
-from torchlint.runtime.selftest import all_probes  # noqa: E402
-from torchlint.runtime.selftest import run as run_probes  # noqa: E402
-from torchlint.runtime.sim import Simulation  # noqa: E402
-from torchlint.runtime.sites import Sites  # noqa: E402
+from tests.companion_help import confirm, write
+from torchlint.runtime import modes
+from torchlint.runtime.labels import device_of
+from torchlint.runtime.observation import Observation
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.selftest import all_probes
+from torchlint.runtime.selftest import run as run_probes
+from torchlint.runtime.sim import Simulation
+from torchlint.runtime.sites import Sites
 
 HERE = str(Path(__file__).parent)
 
