@@ -232,6 +232,16 @@ def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
     assert "program.py:2:5: 10 copies to the device, 1 a step, 1.0 GB in all" in render(judged)
 
 
+def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    copies = [{"name": "Memcpy HtoD (Pinned -> Device)", "kind": "upload", "count": 8, "us": 40.0}]
+    profiled = {"steps": 4, "copies": copies, "seen": {"upload": 4, "download": 0}}
+    recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", profiled=profiled)
+    text = render(recorded.judged())
+    assert "on the device: Memcpy HtoD (Pinned -> Device): 2 a step, 5 us each" in text
+    assert "of uploads, the profiler saw 8 and the instruments 4 in 4 steps" in text
+
+
 def test_a_budget_names_the_worst_lines_first(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(

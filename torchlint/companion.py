@@ -94,6 +94,7 @@ def _limited(arguments: argparse.Namespace, made: Order) -> Order:
         steps=arguments.steps,
         seconds=arguments.seconds,
         devices=arguments.devices,
+        copy_times=getattr(arguments, "copy_times", False),
     )
 
 

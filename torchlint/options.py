@@ -181,6 +181,11 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _program(confirm)
+    confirm.add_argument(
+        "--copy-times",
+        action="store_true",
+        help="on a GPU, profile four steps for the times of copies; the only instrument that makes the program wait",
+    )
     confirm.add_argument("--evidence", metavar="DIR", help="keep the evidence in this folder")
     _judging(confirm)
     _settings(confirm)

@@ -63,6 +63,7 @@ def _described(result: Result) -> dict[str, Any]:
         "compiled": run.compiled,
         "notes": run.notes,
         "profile": result.prices.name,
+        "profiled": dict(run.profiled) if run.profiled else None,
         "synchronisations": dict(run.account) if run.account else None,
     }
 

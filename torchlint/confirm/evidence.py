@@ -82,6 +82,7 @@ class Run:
     flags: Sequence[Mapping[str, Any]]
     account: Mapping[str, int] | None
     unfinished: int = 0
+    profiled: Mapping[str, Any] | None = None
     switch: Mapping[str, Any] | None = None
 
     def of(self, *kinds: str) -> Iterator[Event]:
@@ -149,6 +150,7 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         flags=first["flags"],
         account=first["synchronisations"],
         switch=first["switch"],
+        profiled=first.get("profiled"),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),
     )
 

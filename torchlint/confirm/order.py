@@ -44,6 +44,7 @@ class Order:
     steps: int | None = None
     seconds: float | None = None
     devices: int = 1
+    copy_times: bool = False
     cache: str | None = None
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     switch: Mapping[str, Any] | None = None
@@ -80,6 +81,7 @@ def write(order: Order) -> str:
         "steps": order.steps,
         "seconds": order.seconds,
         "devices": order.devices,
+        "copy_times": order.copy_times,
         "cache": order.cache,
         "roots": _roots(order),
         "accelerated": any(_mentions(path) for path in order.files),

@@ -103,6 +103,7 @@ def _totals(result: Result) -> list[str]:
     lines = [f"per step: {', '.join(counts)}"]
     if result.run.account is not None:
         lines.append(_account(result))
+    lines += _profiled(result)
     if mode == "sim":
         prices = result.prices
         measured = f"measured on {prices.device}" if prices.device else "assumed, not measured"
@@ -116,6 +117,23 @@ def _account(result: Result) -> str:
         f"torch reported {account['explained'] + account['unexplained']} synchronisations: {account['explained']} in "
         f"copies that were seen, {account['unexplained']} elsewhere"
     )
+
+
+def _profiled(result: Result) -> list[str]:
+    """Copies as the profiler has timed them, and whether it has seen as many as were counted."""
+    found = result.run.profiled
+    if found is None:
+        return []
+    steps = max(found["steps"], 1)
+    lines = []
+    for copy in found["copies"]:
+        often, each = copy["count"] / steps, _time(copy["us"] / copy["count"])
+        lines.append(f"on the device: {visible(copy['name'])}: {often:.3g} a step, {each} each")
+    for kind, counted in found["seen"].items():
+        timed = sum(copy["count"] for copy in found["copies"] if copy["kind"] == kind)
+        if timed != counted:
+            lines.append(f"of {kind}s, the profiler saw {timed} and the instruments {counted} in {steps} steps")
+    return lines
 
 
 def _hot(result: Result) -> list[str]:

@@ -18,6 +18,7 @@ from torchlint.runtime.backends import Backends
 from torchlint.runtime.loading import Loading
 from torchlint.runtime.marks import Marks
 from torchlint.runtime.patches import Patches
+from torchlint.runtime.profiled import Profiled
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Site, Sites
 from torchlint.runtime.steps import Steps
@@ -47,6 +48,7 @@ class Observation:
         self.loading = Loading(self.recorder, self.sites, self.steps)
         self.patches = Patches()
         self.transfers: Any = None
+        self.profiled: Profiled | None = None
         self.children: list[int] = []
         self.compiled = False
         self._name: str | None = None
@@ -100,6 +102,9 @@ class Observation:
 
         self.transfers = Transfers(self.recorder, self.sites)
         self.transfers.install(self.patches)
+        if self.order.get("copy_times"):
+            self.profiled = Profiled(self._counted, self.notes.append)
+            self.steps.listeners.append(self.profiled.stepped)
         if not torch.version.cuda or self.order.get("untraced"):
             return
         try:
@@ -109,8 +114,13 @@ class Observation:
                 f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
             )
 
+    def _counted(self, kind: str) -> int:
+        return sum(count.number for _, _, count in self.recorder.of(kind))
+
     def stop(self) -> None:
         """Take the instruments away, in reverse order."""
+        if self.profiled is not None:
+            self.profiled.stop()
         self.steps.remove()
         self.patches.restore()
         self._stack.close()
@@ -211,6 +221,7 @@ class Observation:
             "events": self.recorder.written(),
             "flags": self.backends.timeline,
             "synchronisations": self._account(),
+            "profiled": self.profiled.found if self.profiled is not None else None,
             "switch": self.switch.written() if self.switch is not None else None,
         }
 

@@ -1,0 +1,73 @@
+"""A few steps under torch's profiler, for how long copies take on the device.
+
+Starting and stopping the profiler makes the host wait, which no other instrument does: it is used only when asked for,
+and the steps around it count for nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+FIRST, LAST = 10, 14
+_KINDS = {"HtoD": "upload", "DtoH": "download"}
+
+
+class Profiled:
+    """Profiles the steps from ``FIRST`` to ``LAST``, and counts what the other instruments see meanwhile."""
+
+    def __init__(self, counted: Callable[[str], int], note: Callable[[str], None]) -> None:
+        self._counted = counted
+        self._note = note
+        self._profiler: Any = None
+        self._before: dict[str, int] = {}
+        self.found: dict[str, Any] | None = None
+
+    def stepped(self, count: int) -> None:
+        """A step is done."""
+        if count == FIRST and self._profiler is None and self.found is None:
+            self._begin()
+        elif count >= LAST and self._profiler is not None:
+            self._end(count)
+
+    def _begin(self) -> None:
+        from torch.profiler import ProfilerActivity, profile
+
+        try:
+            profiler = profile(activities=[ProfilerActivity.CUDA], acc_events=True)
+            profiler.__enter__()
+        except Exception as error:  # another profiler runs, or this build has none for the device
+            self._note(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
+            return
+        self._profiler = profiler
+        self._before = {kind: self._counted(kind) for kind in _KINDS.values()}
+
+    def _end(self, count: int) -> None:
+        profiler, self._profiler = self._profiler, None
+        seen = {kind: self._counted(kind) - before for kind, before in self._before.items()}
+        try:
+            profiler.__exit__(None, None, None)
+            copies = copies_of(profiler.events() or ())
+        except Exception as error:  # as above
+            self._note(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
+            return
+        self.found = {"steps": count - FIRST, "copies": copies, "seen": seen}
+
+    def stop(self) -> None:
+        """The run is over, perhaps in the middle of it."""
+        if self._profiler is not None:
+            self._end(LAST)
+
+
+def copies_of(events: Iterable[Any]) -> list[dict[str, Any]]:
+    """The copies between host and device among the events of a profiler: name, kind, count and microseconds in all."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        name = str(event.name)
+        kind = next((kind for sign, kind in _KINDS.items() if name.startswith("Memcpy") and sign in name), None)
+        if kind is None:
+            continue
+        copy = found.setdefault(name, {"name": name, "kind": kind, "count": 0, "us": 0.0})
+        copy["count"] += 1
+        copy["us"] += float(event.time_range.elapsed_us())
+    return sorted(found.values(), key=lambda copy: -float(copy["us"]))
