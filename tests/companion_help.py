@@ -55,7 +55,7 @@ def run(folder: Path, *command: str, **environment: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(_ROOT), "XDG_CACHE_HOME": str(_cache()), **environment},
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

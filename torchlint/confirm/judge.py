@@ -48,9 +48,7 @@ def _nearest(place: Place, own: Iterable[Place], rivals: Iterable[Place]) -> boo
 def _verdict(case: Case) -> Verdict:
     run = case.run
     if run.left is not None:
-        place, what = run.left
-        at = f" at {where([place])}" if place.known else ""
-        return case.unknown(f"left the simulated subset{at}: {what}")
+        return case.unknown(left(run))
     probe = PROBES.get(case.recipe.probe)
     if probe is None:
         return case.unknown(f"this version of torchlint has no probe {case.recipe.probe!r}")
@@ -62,6 +60,14 @@ def _verdict(case: Case) -> Verdict:
     if verdict.status is Status.REFUTED and not run.complete and probe.everywhere:
         return case.unknown(f"{verdict.reason} so far, but {run.gap}")
     return _with_ranks(case, verdict)
+
+
+def left(run: Run) -> str:
+    """Where and why a program has left what can be simulated."""
+    assert run.left is not None
+    place, what = run.left
+    at = f" at {where([place])}" if place.known else ""
+    return f"left the simulated subset{at}: {what}"
 
 
 def _unreached(case: Case) -> Verdict:

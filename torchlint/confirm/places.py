@@ -76,6 +76,8 @@ class Sources:
     def column(self, place: Place) -> int:
         """Where a place begins, in characters from 1."""
         line = self._line(place.path, place.line)
+        if not line:  # a cell of a notebook, or a file that is gone
+            return max(place.column, 0) + 1
         return len(line.encode("utf-8", "surrogatepass")[: max(place.column, 0)].decode("utf-8", "replace")) + 1
 
     def _bytes(self, path: str, line: int, column: int) -> int:

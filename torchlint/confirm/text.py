@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from torchlint.confirm.case import size, times
+from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
 from torchlint.model import Basis, Finding, Status, Verdict
 from torchlint.report.shared import place, visible
@@ -26,7 +27,9 @@ def render(result: Result, *, color: bool = False) -> str:
     """Verdicts, the gravest first; then totals, hot spots and the budget."""
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
     lines = [_head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
-    if result.run.left is None and result.run.gap is not None:
+    if result.run.left is not None:
+        lines.append(f"note: {visible(left(result.run))}")
+    elif result.run.gap is not None:
         lines.append(f"note: {visible(result.run.gap)}")
     if result.run.compiled and result.run.mode == "sim":
         lines.append("note: torch.compile compiles nothing under simulation; compiled regions ran eagerly")
