@@ -34,7 +34,7 @@ def follow(observation: Observation, order_path: str) -> None:
     patches = observation.patches
     patches.set(multiprocessing.process.BaseProcess, "start", _starting(observation))
     patches.set(multiprocessing.process.BaseProcess, "run", _running(multiprocessing.process.BaseProcess.run))
-    line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation.mode)
+    line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation)
     patches.set(multiprocessing.spawn, "get_command_line", line)
     patches.set(signal_handling, "_set_worker_signal_handlers", _handling(observation))
     pid = os.getpid()
@@ -123,25 +123,27 @@ def _running(real: Any) -> Any:
 # -- spawned children ----------------------------------------------------------------------------
 
 
-def _command_line(real: Any, order_path: str, mode: str) -> Any:
+def _command_line(real: Any, order_path: str, observation: Observation) -> Any:
     """A spawned child runs ``python -c PROGRAM``; it begins to observe before that."""
+    arguments = f"{order_path!r}, {observation.mode!r}, untraced={bool(observation.order.get('untraced'))}"
 
     def get_command_line(**kwargs: Any) -> list[str]:
         command: list[str] = list(real(**kwargs))
         if "-c" in command:
             at = command.index("-c") + 1
-            begin = f"from torchlint.runtime.processes import spawned; spawned({order_path!r}, {mode!r}); "
+            begin = f"from torchlint.runtime.processes import spawned; spawned({arguments}); "
             command[at] = begin + command[at]
         return command
 
     return get_command_line
 
 
-def spawned(order_path: str, mode: str) -> None:
+def spawned(order_path: str, mode: str, *, untraced: bool) -> None:
     """Begin to observe in a spawned child. A child that cannot be observed runs on, and its evidence is missing."""
     try:
         with open(order_path, encoding="utf-8") as stream:
             order = json.load(stream)
+        order["untraced"] = untraced
         observation = Observation(order, mode, role="spawned")
         mark_modules(observation.marks)
         observation.start()

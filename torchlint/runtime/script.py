@@ -66,7 +66,8 @@ def _in_callback(frame: Any) -> bool:
 def _run_script(observation: Observation, script: str, arguments: list[str], main: types.ModuleType) -> None:
     path = os.path.abspath(script)
     sys.argv[:] = [script, *arguments]
-    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.path.dirname(os.path.realpath(path))
     loader = SourceFileLoader("__main__", path)
     main.__dict__.update(__file__=path, __loader__=loader, __builtins__=__builtins__, __cached__=None)
     main.__annotations__ = {}
@@ -77,7 +78,8 @@ def _run_script(observation: Observation, script: str, arguments: list[str], mai
 
 def _run_module(module: str, arguments: list[str]) -> None:
     sys.argv[:] = [module, *arguments]
-    sys.path[0] = os.getcwd()
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.getcwd()
     runpy._run_module_as_main(module)  # type: ignore[attr-defined]
 
 
