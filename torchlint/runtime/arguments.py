@@ -90,7 +90,7 @@ class Arguments:
         count = self._counts.get(key)
         if count is None:
             facts = {"same_dtype": same, "writable": bool(writable), "on_host": on_host}
-            count = self._counts[key] = self._recorder.counter("array", site, **facts)
+            count = self._counts[key] = self._recorder.counter("array", site, facts)
         if self._sampled:
             spent = self._honest(site, "tensor", data, made.dtype, spent)
         count.add(data.nbytes if same else made.numel() * made.element_size(), spent, self._recorder.step)

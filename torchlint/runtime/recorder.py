@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,12 +89,12 @@ class Recorder:
         if getattr(self._own, "silenced", 0) or torch._C._get_tracing_state() is not None:
             return
         with self._lock:
-            self.counter(kind, site, **facts).add(size, nanoseconds, self.step)
+            self.counter(kind, site, facts).add(size, nanoseconds, self.step)
             self._events += 1
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()
 
-    def counter(self, kind: str, site: Site, **facts: object) -> Count:
+    def counter(self, kind: str, site: Site, facts: Mapping[str, object]) -> Count:
         """The counter of equal events, for those who count often; :meth:`forked` makes it void."""
         key = (kind, site, tuple(facts.items()))
         count = self.counts.get(key)

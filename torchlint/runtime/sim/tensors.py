@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
@@ -102,8 +101,9 @@ class Moves:
 
     def _copied(self, tensor: T, dtype: torch.dtype | None = None, memory_format: Any = None) -> T:
         more = {} if memory_format is None else {"memory_format": memory_format}
-        plain = type(tensor) in (_TENSOR, torch.nn.Parameter)
-        with self._sim.recorder.quiet(), self._sim.direct() if plain else nullcontext():
+        plain = type(tensor) in (_TENSOR, torch.nn.Parameter) and torch._C._len_torch_dispatch_stack() == 1
+        # Past the dispatch mode nothing is recorded anyway.
+        with torch._C._DisableTorchDispatch() if plain else self._sim.recorder.quiet():
             made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=True, **more)
         return made
 
@@ -132,6 +132,10 @@ class Moves:
 
     def to(self, tensor: T, *args: Any, **kwargs: Any) -> T:
         """``x.to(..)`` in all its forms."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], (torch.device, str)):  # by far the commonest
+            index = self._sim.index(args[0])
+            if index is not None:
+                return self.moved(tensor, index, "to")
         rest, given = list(args), dict(kwargs)
         first = rest.pop(0) if rest else given.pop("other", None)
         dtype, device = given.pop("dtype", None), given.pop("device", None)
