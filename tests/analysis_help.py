@@ -7,19 +7,19 @@ import textwrap
 import libcst as cst
 
 from torchlint.analysis.module import SourceModule
+from torchlint.analysis.walk import descendants
 
 
 def parse(text: str) -> SourceModule:
     """A module from an indented text."""
-    return SourceModule.parse(textwrap.dedent(text), "example.py")
+    return SourceModule.parse(textwrap.dedent(text), "example.py", layout=False)
 
 
 def find(module: SourceModule, code: str, occurrence: int = 0) -> cst.CSTNode:
     """The expression whose source is ``code``; later occurrences by number."""
     found = [
         node
-        for kind in module.nodes
-        for node in module.nodes[kind]
+        for node in descendants(module.tree)
         if isinstance(node, cst.BaseExpression) and module.code(node) == code
     ]
     found.sort(key=lambda node: (module.span(node).line, module.span(node).column))

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,33 +165,66 @@ def _deep_recursion() -> Iterator[None]:
 def _run(
     file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions, *, offers: bool
 ) -> Analysis | None:
-    from torchlint.analysis.module import SourceModule, SyntaxProblem
+    from torchlint.analysis.module import SyntaxProblem, Unsupported
 
     try:
-        module = SourceModule.parse(text, file.path, target_torch=file.config.target_torch, project=file.view)
+        try:
+            found = _parsed(file, text, rules, offers=offers, layout=any(rule.layout for rule in rules))
+        except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
+            found = _parsed(file, text, rules, offers=offers, layout=True)
     except SyntaxProblem as problem:
         return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
         return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
-    for rule in rules:
-        try:
-            for finding, statement in _findings(rule, module, file.config):
-                _keep(file, finding, statement, suppressions)
-        except Exception as error:  # one rule's mistake must not cost the rest of the run
-            file.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
-    if offers:
-        _gather(file, module)
+    for finding, statement in found.findings:
+        _keep(file, finding, statement, suppressions)
+    file.problems += found.problems
+    file.facts = found.facts
     return None
 
 
-def _gather(file: _File, module: SourceModule) -> None:
-    """Add what other files may want to know; a mistake in that must not cost the file's own findings."""
+@dataclass
+class _Found:
+    """What the rules and the facts of one parse gave; each finding with the span of the statement around it."""
+
+    facts: FileFacts
+    findings: list[tuple[Finding, Span]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool, layout: bool) -> _Found:
+    """Parse, ask every rule, gather facts; a mistake in one of them must not cost the rest of the run.
+
+    Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
+    """
+    from torchlint.analysis.module import SourceModule, Unsupported
+
+    target = file.config.target_torch
+    module = SourceModule.parse(text, file.path, target_torch=target, project=file.view, layout=layout)
+    found = _Found(file.facts)
+    for rule in rules:
+        try:
+            found.findings += _findings(rule, module, file.config)
+        except (Unsupported, RecursionError):
+            raise
+        except Exception as error:
+            found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
+    if offers:
+        _gather(file, module, found)
+    return found
+
+
+def _gather(file: _File, module: SourceModule, found: _Found) -> None:
+    """Add what other files may want to know."""
     from torchlint.analysis.facts import collect
+    from torchlint.analysis.module import Unsupported
 
     try:
-        file.facts = collect(module, file.facts)
+        found.facts = collect(module, found.facts)
+    except (Unsupported, RecursionError):
+        raise
     except Exception as error:
-        file.problems.append(_internal_error("gathering facts", file.path, error))
+        found.problems.append(_internal_error("gathering facts", file.path, error))
 
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, Span]]:
@@ -200,10 +233,11 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
+    words = module.spelled(rule.near) if rule.near is not None else None
     for name in dir(rule):
         if name.startswith("visit_"):
             visit = getattr(instance, name)
-            for node in module.nodes.get(getattr(cst, name[6:]), ()):
+            for node in module.nodes_of(getattr(cst, name[6:]), words):
                 visit(node)
     return list(zip(found, instance.statements, strict=True))
 

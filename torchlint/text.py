@@ -23,6 +23,7 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self._starts = line_starts(text)
+        self._length = len(text)
 
     def span(self, start: int, end: int) -> Span:
         """The span between two offsets."""
@@ -31,6 +32,10 @@ class Places:
     def offsets(self, span: Span) -> tuple[int, int]:
         """The offsets between which a span lies."""
         return self._starts[span.line - 1] + span.column - 1, self._starts[span.end_line - 1] + span.end_column - 1
+
+    def of_lines(self, first: int, last: int) -> tuple[int, int]:
+        """The offsets between which these lines lie, the end of the last one included where the text goes on."""
+        return self._starts[first - 1], self._starts[last] if last < len(self._starts) else self._length
 
     def _place(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self._starts, offset)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from torchlint.analysis.walk import Index
+from torchlint.analysis.index import Nodes
 
 Path = tuple["int | str", ...]
 
@@ -30,11 +30,11 @@ class Binding:
     qualified: str | None = None
 
 
-def collect(index: Index) -> list[Binding]:
+def collect(nodes: Nodes) -> list[Binding]:
     """All bindings, by class of statement; the order within one class is source order."""
     found: list[Binding] = []
     for kind, finder in _FINDERS.items():
-        for node in index.of(kind):
+        for node in nodes.get(kind, ()):
             found.extend(finder(node))
     return found
 
@@ -152,11 +152,11 @@ def _match_rest(node: cst.MatchMapping) -> Iterator[Binding]:
 
 
 _FINDERS: dict[type[cst.CSTNode], Callable[..., Iterator[Binding]]] = {
+    cst.Param: _param,
     cst.Import: _import,
     cst.ImportFrom: _import_from,
     cst.FunctionDef: _function,
     cst.ClassDef: _class,
-    cst.Param: _param,
     cst.Assign: _assign,
     cst.AnnAssign: _ann_assign,
     cst.AugAssign: _aug_assign,

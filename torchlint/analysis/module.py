@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
 from torchlint.analysis import depth
-from torchlint.analysis.bindings import Binding
+from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.classes import Classes
 from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
+from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.names import Names
+from torchlint.analysis.pieces import Lines, Pieces
 from torchlint.analysis.positions import Positions
 from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
-from torchlint.analysis.walk import Index, descendants, index
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
 from torchlint.project import Project, View
@@ -30,18 +32,25 @@ from torchlint.project import Project, View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_ALIASES = 3  # names of names of names
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
 
 
-__all__ = ["SourceModule", "SyntaxProblem"]
+__all__ = ["SourceModule", "SyntaxProblem", "Unsupported"]
 
 
 class SourceModule:
     """A parsed file. Whatever is expensive is computed when it is first asked for."""
 
     def __init__(
-        self, tree: cst.Module, text: str, path: str, target_torch: str | None = None, project: View | None = None
+        self,
+        tree: cst.Module,
+        text: str,
+        path: str,
+        target_torch: str | None = None,
+        project: View | None = None,
+        light: tuple[Sequence[Unit], Lines] | None = None,
     ) -> None:
         self.tree = tree
         self.text = text
@@ -49,17 +58,31 @@ class SourceModule:
         self.target_torch = target_torch
         self.project = project or View(Project(), path)
         self._shared: dict[object, object] = {}
-        self._index: Index = index(tree)
+        units, self._statement_lines = light or ((), None)
+        self._index = Index(tree, text, units)
 
     @classmethod
     def parse(
-        cls, text: str, path: str, *, target_torch: str | None = None, project: View | None = None
+        cls,
+        text: str,
+        path: str,
+        *,
+        target_torch: str | None = None,
+        project: View | None = None,
+        layout: bool = True,
     ) -> SourceModule:
         """Parse a text.
 
-        Raises :class:`SyntaxProblem` when it is no valid Python, or nested deeper than the parser
-        survives.
+        Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
+        when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
+        cannot do. Raises :class:`SyntaxProblem` when the text is no valid Python, or nested deeper than the
+        parser survives.
         """
+        if not layout:
+            from torchlint.analysis.light.parse import parse
+
+            tree, units, lines = parse(text)
+            return cls(tree, text, path, target_torch, project, (units, lines))
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -83,14 +106,31 @@ class SourceModule:
 
     # -- the tree --------------------------------------------------------------------------------
 
-    @property
-    def nodes(self) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
-        """Every node by its exact class."""
-        return self._index.nodes
+    def nodes_of(self, kind: type[NodeT], words: Sequence[str] | None = None) -> list[NodeT]:
+        """The nodes of exactly one class in source order.
 
-    def nodes_of(self, kind: type[NodeT]) -> list[NodeT]:
-        """The nodes of exactly one class."""
-        return self._index.of(kind)
+        With ``words``, functions and methods whose text holds none of them may be left out: ask so for nodes
+        that have one of the words in them.
+        """
+        return self._index.of(kind, words)
+
+    def spelled(self, words: Sequence[str]) -> tuple[str, ...]:
+        """The words, and the other names that imports and plain assignments outside functions give what they name."""
+        known = list(words)
+        named = [
+            (b.name, b.qualified or dotted(b.value) or "")
+            for bindings in self.names.module.found.values()
+            for b in bindings
+            if b.kind in ("import", "assign")
+        ]
+        for _ in range(_ALIASES):
+            added = {name for name, meant in named if any(word in meant for word in known)} - set(known)
+            known += sorted(name for name in added if not any(word in name for word in known))
+        return tuple(known)
+
+    def within(self, owner: cst.CSTNode, words: Sequence[str]) -> Iterator[cst.CSTNode]:
+        """A node and everything below it, parents first; methods that hold none of the words may be left out."""
+        return self._index.within(owner, words)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""
@@ -125,23 +165,21 @@ class SourceModule:
         """The small statement or compound header in which a node stands."""
         return self._reaching.anchor(node) or node
 
-    @cached_property
-    def _order(self) -> dict[cst.CSTNode, int]:
-        return {node: i for i, node in enumerate(descendants(self.tree))}
-
-    def order(self, node: cst.CSTNode) -> int:
-        """The place of a node in the text, as a number that only means something beside others."""
-        return self._order[node]
+    def order(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The place of a node in the text, which only means something beside others."""
+        return self._index.order(node)
 
     def comes_before(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """In the text, ``one`` begins before ``other``."""
-        return self._order[one] < self._order[other]
+        return self._index.order(one) < self._index.order(other)
 
     # -- places ----------------------------------------------------------------------------------
 
     @cached_property
-    def positions(self) -> Positions:
+    def positions(self) -> Positions | Pieces:
         """Where every node stands."""
+        if self._statement_lines is not None:
+            return Pieces(self.text, self._index, self._statement_lines)
         return Positions(self.tree)
 
     def span(self, node: cst.CSTNode) -> Span:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, collect, dotted
-from torchlint.analysis.walk import Index
+from torchlint.analysis.index import Index, Nodes, Unit
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -25,9 +25,24 @@ class Scope:
 
     node: cst.CSTNode
     parent: Scope | None
-    bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    outer: dict[str, str] = field(default_factory=dict)
+    unit: Unit | None = None
     star_import: bool = False
+    found: dict[str, list[Binding]] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def bindings(self) -> dict[str, list[Binding]]:
+        """The bindings of each name, in the order of the text among those of one kind."""
+        if self.unit is not None:
+            self.unit.statements()
+        return self.found
+
+    @property
+    def outer(self) -> dict[str, str]:
+        """The names declared ``global`` or ``nonlocal``, and which of the two."""
+        if self.unit is not None:
+            self.unit.statements()
+        return self.declared
 
     @property
     def is_class(self) -> bool:
@@ -44,25 +59,40 @@ class Names:
         self.module = Scope(tree, None)
         self._scopes: dict[cst.CSTNode, Scope] = {tree: self.module}
         self._qualified: dict[cst.CSTNode, str | None] = {}
+        index.of(cst.Global, ("global",))  # what these functions bind is bound outside: they have to be open
+        self._add(index.outside)
+        for unit in index.units:
+            if unit.is_open:
+                self._add(unit.nodes)
+        index.watch(lambda unit: self._add(unit.nodes))
+        for bindings in self.module.found.values():
+            if len(bindings) > 1:
+                bindings.sort(key=self._is_inside)
+
+    def _add(self, nodes: Nodes) -> None:
         for kind, name in ((cst.Global, "global"), (cst.Nonlocal, "nonlocal")):
-            for node in index.of(kind):
+            for node in nodes.get(kind, ()):
                 for item in node.names:  # type: ignore[attr-defined]
-                    self.scope_at(node).outer[item.name.value] = name
-        for binding in collect(index):
+                    self.scope_at(node).declared[item.name.value] = name
+        for binding in collect(nodes):
             self._bind(binding)
+
+    def _is_inside(self, binding: Binding) -> tuple[int, int]:
+        """Sorts what functions bind by ``global`` behind the rest."""
+        return (-1, -1) if self.scope_at(binding.node) is self.module else self._index.order(binding.node)
 
     def _bind(self, binding: Binding) -> None:
         if binding.kind == "import" and binding.name == "*":
             self.scope_at(binding.statement).star_import = True
             return
         scope = self._binding_scope(binding)
-        scope.bindings.setdefault(binding.name, []).append(binding)
+        scope.found.setdefault(binding.name, []).append(binding)
 
     def _binding_scope(self, binding: Binding) -> Scope:
         scope = self.scope_at(binding.node)
         while binding.kind == "walrus" and isinstance(scope.node, COMPREHENSIONS) and scope.parent:
             scope = scope.parent
-        declared = scope.outer.get(binding.name)
+        declared = scope.declared.get(binding.name)
         if declared == "global":
             return self.module
         if declared == "nonlocal" and scope.parent:
@@ -75,7 +105,7 @@ class Names:
         """The scope that a module, class, function, lambda or comprehension opens."""
         found = self._scopes.get(owner)
         if found is None:
-            found = Scope(owner, self.scope_at(owner))
+            found = Scope(owner, self.scope_at(owner), self._index.unit_of(owner))
             self._scopes[owner] = found
         return found
 
@@ -123,7 +153,7 @@ class Names:
 
     def star_imports(self) -> set[str]:
         """The modules of which everything is imported."""
-        nodes = self._index.of(cst.ImportFrom)
+        nodes = self._index.of(cst.ImportFrom, ("*",))
         stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
         return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
 

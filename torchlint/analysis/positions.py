@@ -108,6 +108,10 @@ class Positions:
             end = self._offsets[self._closed[right[-1]]]
         return start, end
 
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+        return bool(getattr(node, "lpar", ()))
+
     def extent(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
         found = self._ranges.get(node)

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.flow import ANCHORS, Forward
 from torchlint.analysis.names import COMPREHENSIONS, Names, Scope
-from torchlint.analysis.walk import Index
+from torchlint.analysis.index import Index
 
 State = Mapping[str, frozenset[Binding]]
 
@@ -50,7 +50,7 @@ class Reaching:
         self._names = names
         self._index = index
         self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
-        self._uses: dict[str, list[cst.Name]] | None = None
+        self._uses: dict[str, list[cst.Name]] = {}
 
     def at(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings that may be read here, in source order.
@@ -114,15 +114,13 @@ class Reaching:
 
     def uses(self, binding: Binding) -> list[cst.Name]:
         """The reads of a name that this binding may reach, in source order."""
-        return [name for name in self._reads().get(binding.name, []) if binding in self.at(name)]
+        return [name for name in self._reads(binding.name) if binding in self.at(name)]
 
-    def _reads(self) -> dict[str, list[cst.Name]]:
-        if self._uses is None:
-            self._uses = {}
-            for name in self._index.of(cst.Name):
-                if self._is_read(name):
-                    self._uses.setdefault(name.value, []).append(name)
-        return self._uses
+    def _reads(self, word: str) -> list[cst.Name]:
+        if word not in self._uses:
+            named = (name for name in self._index.of(cst.Name, (word,)) if name.value == word)
+            self._uses[word] = [name for name in named if self._is_read(name)]
+        return self._uses[word]
 
     def _is_read(self, name: cst.Name) -> bool:
         parent = self._index.parents.get(name)

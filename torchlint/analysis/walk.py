@@ -1,21 +1,17 @@
-"""One traversal of the tree, over the fields that carry meaning.
+"""Walks over the fields that carry meaning.
 
 LibCST's own ``visit`` also walks whitespace, commas and parentheses and costs as much as the parse.
-This walk skips them, looks the fields up once per node class, and leaves two things behind: the
-nodes by class and the parent of every node.
+These walks skip them, and look the fields up once per node class.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import libcst as cst
-
-NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
 _LAYOUT = (
     "whitespace",
@@ -34,18 +30,6 @@ _SKIPPED = frozenset(
     "first_colon second_colon "
     "conversion trailing_comma encoding default_indent default_newline has_trailing_newline".split()
 )
-
-
-@dataclass(frozen=True)
-class Index:
-    """What one walk leaves behind."""
-
-    nodes: dict[type[cst.CSTNode], list[cst.CSTNode]]
-    parents: dict[cst.CSTNode, cst.CSTNode]
-
-    def of(self, kind: type[NodeT]) -> list[NodeT]:
-        """Every node of exactly this class, in source order."""
-        return self.nodes.get(kind, [])  # type: ignore[return-value]
 
 
 _fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
@@ -93,23 +77,3 @@ def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         current = stack.pop()
         yield current
         stack.extend(reversed(children(current)))
-
-
-def index(root: cst.CSTNode) -> Index:
-    """Walk once; see :class:`Index`."""
-    nodes: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
-    parents: dict[cst.CSTNode, cst.CSTNode] = {}
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        kind = node.__class__
-        if kind in nodes:
-            nodes[kind].append(node)
-        else:
-            nodes[kind] = [node]
-        below = children(node)
-        for child in below:
-            parents[child] = node
-        below.reverse()
-        stack += below
-    return Index(nodes, parents)

@@ -64,14 +64,18 @@ class Editor:
         start, end = self._positions.outer(node)
         return self.text[start:end]
 
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+        return self._positions.is_bracketed(node)
+
     def argument(self, node: cst.BaseExpression) -> str:
         """The text of an expression, fit to be an argument of a call."""
-        bare = isinstance(node, _BARE) and not node.lpar
+        bare = isinstance(node, _BARE) and not self.is_bracketed(node)
         return f"({self.source(node)})" if bare else self.source(node)
 
     def receiver(self, node: cst.BaseExpression) -> str:
         """The text of an expression, fit to have an attribute taken of it."""
-        atom = isinstance(node, _ATOMS) or bool(node.lpar)
+        atom = isinstance(node, _ATOMS) or self.is_bracketed(node)
         return self.source(node) if atom else f"({self.source(node)})"
 
     @cached_property
@@ -154,7 +158,7 @@ class Editor:
         end = self._positions.outer(last.value)[1]
         if isinstance(last.value, cst.GeneratorExp) and self.text[self._after_trivia(end)] != ")":
             raise Unfixable
-        if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
+        if isinstance(last.value, cst.GeneratorExp) and not self.is_bracketed(last.value):
             raise Unfixable  # `f(x for x in y)` takes no second argument as it stands
         indent = self._own_line(last, end, close)
         if indent is None:

@@ -161,7 +161,7 @@ class _Regular:
             raise Unfixable
         text = self.editor.argument(node)
         if isinstance(node, (cst.Tuple, cst.List)):
-            return text if node.lpar or isinstance(node, cst.List) else f"({text})"
+            return text if self.editor.is_bracketed(node) or isinstance(node, cst.List) else f"({text})"
         if is_shape(node):
             return text
         if self.integers.is_integer(node):

@@ -14,6 +14,8 @@ class Source:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
         self._plain = text.isascii()
+        found = _LINE_END.search(text)
+        self.newline = found.group() if found is not None else "\n"
 
     def segment(self, node: ast.expr) -> str:
         """The text of an expression, without parentheses around it; lines end with LF."""

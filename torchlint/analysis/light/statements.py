@@ -8,8 +8,10 @@ from typing import Any
 
 import libcst as cst
 
+from torchlint.analysis.light.exact import exact
 from torchlint.analysis.light.expressions import ASYNCHRONOUS, Expressions, Unsupported, annotation_of, from_, name
 from torchlint.analysis.light.make import Node, maker
+from torchlint.analysis.light.source import Source
 
 _AUGMENTED: dict[type[ast.AST], cst.BaseAugOp] = {
     ast.Add: cst.AddAssign(),
@@ -68,21 +70,25 @@ _star = maker(cst.ImportStar)
 _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
-Deferred = Callable[[ast.stmt, Sequence[ast.stmt]], Node]
+Lines = dict[cst.CSTNode, tuple[int, int]]
+Deferred = Callable[[Sequence[ast.stmt]], Node]
 
 
 class Statements(Expressions):
     """Turns the statements of one text into nodes.
 
-    ``defer`` is given functions of the module level and methods, with their bodies, and makes the block.
+    ``defer`` makes the block of a function of the module level or of a method from the statements in it.
+    ``lines`` are the first and last line of each statement of the module and of its class bodies.
     """
 
-    defer: Deferred
+    def __init__(self, source: Source, defer: Deferred) -> None:
+        super().__init__(source)
+        self._defer = defer
+        self.lines: Lines = {}
 
-    def module(self, tree: ast.Module, text: str, newline: str) -> cst.Module:
-        """The module; blocks of its functions are what ``defer`` makes of them."""
-        body = self.body(tree.body, outermost=True)
-        return cst.Module(body, default_newline=newline, has_trailing_newline=text.endswith(("\n", "\r")))
+    def module(self, tree: ast.Module) -> cst.Module:
+        """The module."""
+        return cst.Module(self.body(tree.body, outermost=True), default_newline=self.source.newline)
 
     def body(self, statements: Sequence[ast.stmt], *, outermost: bool = False) -> list[Node]:
         """The statements of a block; small ones that share a line come together."""
@@ -94,6 +100,8 @@ class Statements(Expressions):
             small = _SMALL.get(kind)
             if small is None:
                 found.append(self._compound(statement, outermost))
+                if outermost:
+                    self.lines[found[-1]] = (first_line(statement), statement.end_lineno or 0)
                 end = 0
                 continue
             node = small(self, statement)
@@ -103,6 +111,8 @@ class Statements(Expressions):
                 shared = [node]
                 found.append(_line(shared))
             end = statement.end_lineno or 0
+            if outermost:
+                self.lines[found[-1]] = (self.lines.get(found[-1], (statement.lineno, 0))[0], end)
         return found
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
@@ -116,11 +126,7 @@ class Statements(Expressions):
     def _parsed(self, node: ast.stmt) -> Node:
         """What LibCST's parser makes of the lines of a statement."""
         lines = self.source.lines[node.lineno - 1 : node.end_lineno]
-        try:
-            block = cst.parse_module("if 1:\n" + "\n".join(lines) + "\n").body[0].body
-        except Exception as error:  # LibCST's parser raises what it likes
-            raise Unsupported(lines[0]) from error
-        return block.body[0]  # type: ignore[union-attr]
+        return exact("\n".join((*lines, ""))).statement
 
     def suite(self, statements: Sequence[ast.stmt]) -> Node:
         """A block, indented or on the line of its header."""
@@ -139,7 +145,7 @@ class Statements(Expressions):
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outermost: bool) -> Node:
         if getattr(node, "type_params", None):
             raise Unsupported(node.name)
-        whole = self.defer(node, node.body) if outermost and self.source.starts_line(node.body[0]) else None
+        whole = self._defer(node.body) if outermost and self.source.starts_line(node.body[0]) else None
         returns = annotation_of(self.of(node.returns)) if node.returns is not None else None
         turn = ASYNCHRONOUS if node.__class__ is ast.AsyncFunctionDef else None
         return _function(
@@ -253,6 +259,12 @@ class Statements(Expressions):
 
     def _plain(self, node: ast.stmt) -> Node:
         return _PLAIN[node.__class__]()
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line on which a statement begins, with its decorators."""
+    decorators = getattr(statement, "decorator_list", None)
+    return min(statement.lineno, decorators[0].lineno) if decorators else statement.lineno
 
 
 _PLAIN = {ast.Pass: _pass, ast.Break: _break, ast.Continue: _continue}

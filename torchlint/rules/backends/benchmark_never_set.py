@@ -84,6 +84,7 @@ class BenchmarkNeverSet(Rule):
     severity = Severity.INFO
     default = False
     triggers = ((b"__main__",), (b"torch",), (b"backward", b".step("), (b".cuda", b".to("))
+    layout = False
     recipe = Recipe(
         "untuned-convolutions",
         "run",

@@ -77,6 +77,7 @@ class BenchmarkVariableShapes(Rule):
     severity = Severity.INFO
     fix = "sometimes"
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark",))
+    layout = False
     recipe = Recipe(
         "convolution-shapes",
         "run",

@@ -87,6 +87,7 @@ class BenchmarkWithDeterministic(Rule):
     # The other switch may stand in another file.
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
     Options = Preference
+    layout = False
     recipe = Recipe(
         "convolution-flags",
         "run",

@@ -80,6 +80,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     )
     Options = Preference
     options_of = "benchmark-with-deterministic"  # one choice for both
+    layout = False
     recipe = Recipe(
         "convolution-flags",
         "run",

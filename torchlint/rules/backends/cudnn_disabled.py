@@ -67,6 +67,7 @@ class CudnnDisabled(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"cudnn",), (b"enabled",))
+    layout = False
     recipe = Recipe(
         "layer-flags", "run", "convolutions or recurrent layers run without cuDNN", flags=(("enabled", False),)
     )

@@ -84,6 +84,7 @@ class DeadBackendFlag(Rule):
     severity = Severity.ERROR
     fix = "sometimes"
     triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
+    layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
     def visit_Assign(self, node: cst.Assign) -> None:

@@ -73,6 +73,7 @@ class DeterministicWithoutSeed(Rule):
     summary = "Deterministic kernels are paid for, and nothing is seeded"
     severity = Severity.INFO
     triggers = ((b"deterministic",), (b"backward", b".step("))
+    layout = False
     recipe = Recipe("unseeded", "run", "determinism is on, layers run, and torch was never seeded")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question

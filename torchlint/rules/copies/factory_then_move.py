@@ -84,6 +84,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (CALL,), (MOVE,))
+    layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 
     def visit_Call(self, node: cst.Call) -> None:

@@ -96,6 +96,7 @@ class TensorCopiesNdarray(Rule):
             b"matplotlib",
         ),
     )
+    layout = False
     recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 
     def visit_Call(self, node: cst.Call) -> None:

@@ -83,6 +83,7 @@ class PerElementSync(Rule):
         (SIGN,),
         (_LOOP,),
     )
+    layout = False
     recipe = Recipe(
         "synchronisations", "finding", "more than ten synchronisations at the line for each step", least=10, each="step"
     )

@@ -111,6 +111,7 @@ class SyncInHotLoop(Rule):
         ),
         (SIGN,),
     )
+    layout = False
     recipe = Recipe(
         "synchronisations", "evidence", "the host waits for the device at these lines, step after step", least=2
     )

@@ -76,6 +76,7 @@ class BlockingTransfer(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (MOVE,), (b"oader", b"next(", b"data_iter", b"train_iter", b"prefetcher"))
+    layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves

@@ -1,0 +1,199 @@
+"""The nodes of a module by class, and the node around each; bodies of functions join when somebody looks.
+
+A module has an outside, which is always there, and units: the bodies of its functions and methods. A question
+that can only be answered by nodes with a certain word in them opens no unit without that word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import libcst as cst
+
+from torchlint.analysis.walk import children
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
+_PLAIN_BLOCK = cst.IndentedBlock
+
+
+class Block(cst.IndentedBlock):
+    """The block of a unit: its statements are made when they are first asked for."""
+
+    __slots__ = ("unit",)
+
+    unit: Unit
+
+    @property
+    def body(self) -> Sequence[cst.BaseStatement]:  # type: ignore[override]
+        """The statements."""
+        return self.unit.statements()
+
+
+class Unit:
+    """The body of a function of the module level or of a method: lines ``first`` to ``last``."""
+
+    def __init__(self, make: Callable[[], Sequence[Any]], start: int, end: int) -> None:
+        self._make = make
+        self.start, self.end = start, end
+        self.block = object.__new__(Block)
+        _put_unit(self.block, self)
+        self.index: Index | None = None
+        self.nodes: Nodes = {}
+        self._statements: Sequence[Any] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """The nodes of the unit are known."""
+        return self._statements is not None
+
+    def statements(self) -> Sequence[Any]:
+        """The statements of the body, made now if they have not been."""
+        if self._statements is None:
+            self._statements = self._make()
+            if self.index is not None:
+                self.index.opened(self)
+        return self._statements
+
+
+_put_unit = Block.unit.__set__  # type: ignore[attr-defined]
+
+
+class Index:
+    """Nodes and parents of one module."""
+
+    def __init__(self, tree: cst.Module, text: str, units: Sequence[Unit]) -> None:
+        self._text = text
+        self.units = units
+        self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self.outside: Nodes = {}
+        self._places: dict[cst.CSTNode, int] = {}
+        self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
+        self._watchers: list[Callable[[Unit], None]] = []
+        self._walk(tree, self.outside)
+        for unit in units:
+            unit.index = self
+            if unit.is_open:
+                self.opened(unit)
+
+    def _walk(self, root: cst.CSTNode, nodes: Nodes) -> None:
+        parents = self.parents
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            kind = node.__class__
+            if kind in nodes:
+                nodes[kind].append(node)
+            else:
+                nodes[kind] = [node]
+            if kind is Block:
+                continue
+            below = children(node)
+            for child in below:
+                parents[child] = node
+            below.reverse()
+            stack += below
+
+    # -- units -----------------------------------------------------------------------------------
+
+    def watch(self, watcher: Callable[[Unit], None]) -> None:
+        """Have a function called for each unit that is opened from now on."""
+        self._watchers.append(watcher)
+
+    def opened(self, unit: Unit) -> None:
+        """A unit has statements now: their nodes join."""
+        for statement in unit.statements():
+            self.parents[statement] = unit.block
+            self._walk(statement, unit.nodes)
+        for watcher in self._watchers:
+            watcher(unit)
+
+    def unit_of(self, owner: cst.CSTNode) -> Unit | None:
+        """The unit that is the body of a function."""
+        body = getattr(owner, "body", None)
+        return body.unit if body.__class__ is Block else None
+
+    def has(self, unit: Unit, words: Iterable[str]) -> bool:
+        """The text of a unit holds one of these words."""
+        return any(self._text.find(word, unit.start, unit.end) >= 0 for word in words)
+
+    # -- nodes -----------------------------------------------------------------------------------
+
+    def of(self, kind: type[NodeT], words: Sequence[str] | None = None) -> list[NodeT]:
+        """The nodes of exactly this class in source order.
+
+        With ``words``, those of the units that hold one of the words, and all that stand outside.
+        """
+        units = self.units if words is None else [unit for unit in self.units if self.has(unit, words)]
+        return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
+
+    def _merged(
+        self, kind: type[cst.CSTNode], outside: Sequence[cst.CSTNode], units: Sequence[Unit]
+    ) -> Iterator[cst.CSTNode]:
+        """What stands outside, with what each unit holds put in at its place."""
+        before = 0
+        for unit in units:
+            unit.statements()
+            inside = unit.nodes.get(kind)
+            if not inside:
+                continue
+            place = self.place(unit.block)
+            while before < len(outside) and self.place(outside[before]) < place:
+                yield outside[before]
+                before += 1
+            yield from inside
+        yield from outside[before:]
+
+    def within(self, owner: cst.CSTNode, words: Sequence[str]) -> Iterator[cst.CSTNode]:
+        """The node and everything below it, parents first, without the units that hold none of the words."""
+        stack = [owner]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.__class__ is Block and not self.has(node.unit, words):  # type: ignore[attr-defined]
+                continue
+            below = children(node)
+            below.reverse()
+            stack += below
+
+    # -- order -----------------------------------------------------------------------------------
+
+    def place(self, node: cst.CSTNode) -> int:
+        """The place of a node that stands outside, as a number that only means something beside others."""
+        if not self._places:
+            self._places = {found: i for i, found in enumerate(self._outside_in_order())}
+        return self._places[node]
+
+    def _outside_in_order(self) -> Iterator[cst.CSTNode]:
+        stack: list[cst.CSTNode] = [self.outside[cst.Module][0]]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.__class__ is not Block:
+                below = children(node)
+                below.reverse()
+                stack += below
+
+    def order(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The place of any node in the text, to be compared with others."""
+        current: cst.CSTNode | None = node
+        while current is not None and current.__class__ is not Block:
+            current = self.parents.get(current)
+        if current is None or current is node:
+            return self.place(node), -1
+        unit: Unit = current.unit  # type: ignore[attr-defined]
+        if unit not in self._inside:
+            inside = (part for statement in unit.statements() for part in _below(statement))
+            self._inside[unit] = {part: i for i, part in enumerate(inside)}
+        return self.place(current), self._inside[unit][node]
+
+
+def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        below = children(current)
+        below.reverse()
+        stack += below

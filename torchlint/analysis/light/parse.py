@@ -1,0 +1,57 @@
+"""The light tree of a text: everything outside functions at once, each function when somebody looks."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Sequence
+
+import libcst as cst
+
+from torchlint.analysis.index import Block, Unit
+from torchlint.analysis.light.expressions import Unsupported
+from torchlint.analysis.light.make import Node
+from torchlint.analysis.light.source import Source
+from torchlint.analysis.light.statements import Lines, Statements, first_line
+from torchlint.text import line_starts
+
+
+def parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
+    """The tree, the units in it, and the lines of the statements of the module and of its classes.
+
+    Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
+    say what is wrong.
+    """
+    enabled = gc.isenabled()
+    gc.disable()  # a parse makes nothing but live objects: collecting doubles its time
+    try:
+        return _parse(text)
+    except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
+        raise Unsupported("CPython does not read the file") from error
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
+    plain = ast.parse(text)
+    starts = line_starts(text)
+    units: list[Unit] = []
+
+    def defer(statements: Sequence[ast.stmt]) -> Block:
+        first, last = statements[0], statements[-1].end_lineno or 0
+        end = starts[last] if last < len(starts) else len(text)
+        unit = Unit(lambda: _made(maker, statements), starts[first_line(first) - 1], end)
+        units.append(unit)
+        return unit.block
+
+    maker = Statements(Source(text), defer)
+    tree = maker.module(plain)
+    return tree, units, maker.lines
+
+
+def _made(maker: Statements, statements: Sequence[ast.stmt]) -> list[Node]:
+    try:
+        return maker.body(statements)
+    except KeyError as error:  # a kind of node that this version of torchlint does not know
+        raise Unsupported(str(error)) from error
