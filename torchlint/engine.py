@@ -115,18 +115,21 @@ def analyse(
     active: frozenset[str],
     config: Config,
     project: Project | None = None,
+    *,
+    exhaustive: bool = False,
 ) -> Analysis:
     """Lint one file and gather its facts.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
     rule can fire, or that other files may want to know of, are parsed; in others, syntax errors go unseen.
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
+    ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     """
     file = _File(path, rules, active, config, project, from_bytes(data))
-    survivors = screen.survivors(data, file.rules)
+    survivors = file.rules if exhaustive else screen.survivors(data, file.rules)
     commented = b"torchlint:" in data or b"noqa" in data.lower()
     judged = commented and UNUSED_SUPPRESSION in file.active
-    offers = file.alone and needs_parsing(data)
+    offers = file.alone and (exhaustive or needs_parsing(data))
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
     if len(data) > MAX_BYTES:
@@ -142,7 +145,8 @@ def analyse(
     if survivors or offers:
         with _deep_recursion(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
-            broken = _run(file, text, survivors, suppressions, offers=offers)
+            layout = exhaustive or any(rule.layout for rule in survivors)
+            broken = _run(file, text, survivors, suppressions, offers=offers, layout=layout)
         if broken is not None:
             return broken
     if UNUSED_SUPPRESSION in file.active:
@@ -163,13 +167,13 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def _run(
-    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions, *, offers: bool
+    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions, *, offers: bool, layout: bool
 ) -> Analysis | None:
     from torchlint.analysis.module import SyntaxProblem, Unsupported
 
     try:
         try:
-            found = _parsed(file, text, rules, offers=offers, layout=any(rule.layout for rule in rules))
+            found = _parsed(file, text, rules, offers=offers, layout=layout)
         except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
             found = _parsed(file, text, rules, offers=offers, layout=True)
     except SyntaxProblem as problem:
@@ -233,11 +237,11 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
-    words = module.spelled(rule.near) if rule.near is not None else None
+    near = [module.spelled(words) for words in rule.near]
     for name in dir(rule):
         if name.startswith("visit_"):
             visit = getattr(instance, name)
-            for node in module.nodes_of(getattr(cst, name[6:]), words):
+            for node in module.nodes_of(getattr(cst, name[6:]), *near):
                 visit(node)
     return list(zip(found, instance.statements, strict=True))
 

@@ -17,6 +17,7 @@ from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Seve
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.analysis.index import Words
     from torchlint.analysis.module import SourceModule
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
@@ -55,8 +56,8 @@ class Rule:
     ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
     every group, it contains one of the group's byte strings or matches of its patterns. Screening relies on it;
     byte strings are faster, and patterns must be linear in the length of the file.
-    ``near`` are words one of which stands in every node that the rule visits, in the names or operators of it:
-    functions without them need not be looked at. A rule that works without whitespace, commas and parentheses in
+    ``near`` are groups of words: the rule can only fire in a function that holds a word of each group, or one that
+    stands for it. A rule that works without whitespace, commas and parentheses in
     the tree says ``layout = False``: such a tree is made many times faster.
     ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """
@@ -69,7 +70,7 @@ class Rule:
     fix: ClassVar[str] = "never"
     since: ClassVar[str] = "0.1.0"
     triggers: ClassVar[tuple[tuple[bytes | re.Pattern[bytes], ...], ...]]
-    near: ClassVar[tuple[str, ...] | None] = None
+    near: ClassVar[tuple[Words, ...]] = ()
     layout: ClassVar[bool] = True
     recipe: ClassVar[Recipe]
     Options: ClassVar[type[Any]] = NoOptions

@@ -35,6 +35,7 @@ class Plan:
     rules: tuple[type[Rule], ...]
     active: frozenset[str]
     config: Config
+    exhaustive: bool = False
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file by what it holds alone."""
@@ -44,7 +45,7 @@ class Plan:
         """Lint the bytes of one file, and gather its facts or use those of the others."""
         from torchlint.engine import analyse
 
-        return analyse(data, path, self.rules, self.active, self.config, project)
+        return analyse(data, path, self.rules, self.active, self.config, project, exhaustive=self.exhaustive)
 
 
 def plan(config: Config) -> Plan:

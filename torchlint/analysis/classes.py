@@ -9,7 +9,6 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Path
 from torchlint.analysis.values import UNKNOWN, Device, Kind, Value, join
-from torchlint.analysis.walk import descendants
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class Classes:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._assigned: dict[cst.ClassDef, dict[str, list[tuple[cst.CSTNode, Path]]]] = {}
+        self._assigned: dict[tuple[cst.ClassDef, str], list[tuple[cst.CSTNode, Path]]] = {}
 
     def bases(self, owner: cst.ClassDef) -> Iterator[str]:
         """The qualified names of all bases, through classes of the file."""
@@ -87,7 +86,8 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = [n for n in descendants(owner.body) if isinstance(n, cst.Attribute) and n.attr.value == name]
+        below = self._module.within(owner.body, (name,))
+        named = [n for n in below if isinstance(n, cst.Attribute) and n.attr.value == name]
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -114,23 +114,22 @@ class Classes:
         """
         found: list[tuple[cst.CSTNode, Path]] = []
         for current in self._lineage(owner):
-            if current not in self._assigned:
-                self._assigned[current] = self._collect(current)
-            found += self._assigned[current].get(name, [])
+            if (current, name) not in self._assigned:
+                self._assigned[current, name] = list(self._collect(current, name))
+            found += self._assigned[current, name]
         return found
 
-    def _collect(self, owner: cst.ClassDef) -> dict[str, list[tuple[cst.CSTNode, Path]]]:
-        found: dict[str, list[tuple[cst.CSTNode, Path]]] = {}
-        for node in descendants(owner.body):
+    def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
+        for node in self._module.within(owner.body, (name,)):
             for target, value in _assigned(node):
-                for name, path in _attributes(target):
-                    found.setdefault(name, []).append((value, path))
+                for attribute, path in _attributes(target):
+                    if attribute == name:
+                        yield value, path
         for statement in owner.body.body:
             for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
                 for target, value in _assigned(small):
-                    if isinstance(target, cst.Name):
-                        found.setdefault(target.value, []).append((value, ()))
-        return found
+                    if isinstance(target, cst.Name) and target.value == name:
+                        yield value, ()
 
 
 def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:

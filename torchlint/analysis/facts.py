@@ -15,6 +15,7 @@ from torchlint.analysis.portability import Portability
 from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
+from torchlint.analysis.walk import descendants
 from torchlint.knowledge.heat import LOADER_WORDS
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs
-    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef)):
+    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, ("def to",))):
         facts["containers"] = True
     return facts
 
@@ -114,7 +115,7 @@ def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feed
 
 def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[Made]:
     """Results of functions of other files that are used as loaders here."""
-    for call in module.nodes_of(cst.Call):
+    for call in module.nodes_of(cst.Call, module.foreign_words):
         name = module.foreign(call.func)
         if name is None or not _seems_loader(module, call, name):
             continue
@@ -130,7 +131,7 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 def _relays(module: SourceModule) -> Iterator[Relay]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
-    for call in module.nodes_of(cst.Call):
+    for call in module.nodes_of(cst.Call, module.foreign_words):
         to = module.foreign(call.func) or module.foreign_method(call)
         if to is None or any(arg.star for arg in call.args):
             continue
@@ -151,7 +152,17 @@ def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
     if _LOADER_NAME.search(name.rpartition(".")[2]):
         return True
     parent = module.parent(call)
-    return isinstance(parent, cst.Assign) and bool(_LOADER_NAME.search(module.code(parent.targets[0].target)))
+    if not isinstance(parent, cst.Assign):
+        return False
+    parts = descendants(parent.targets[0].target)
+    return any(_LOADER_NAME.search(str(getattr(part, "value", ""))) for part in parts)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    """``loader`` of ``loader`` and of ``self.loader``; empty for anything else."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 def _width(module: SourceModule, call: cst.Call) -> int:
@@ -165,13 +176,12 @@ def _given(module: SourceModule) -> list[Given]:
     """The loaders that are handed to functions of other files, and whether they pin."""
     uploads = module.shared(Uploads)
     found: list[Given] = []
-    for call in module.nodes_of(cst.Call):
+    for call in module.nodes_of(cst.Call, module.foreign_words):
         name = module.foreign(call.func)
         if name is None or any(arg.star for arg in call.args):
             continue
         for place, arg in enumerate(call.args):
-            last = module.code(arg.value).rpartition(".")[2].lower()
-            if not isinstance(arg.value, (cst.Name, cst.Attribute)) or not last.endswith(LOADER_WORDS):
+            if not _last_name(arg.value).lower().endswith(LOADER_WORDS):
                 continue
             made = module.value(arg.value)
             if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call):

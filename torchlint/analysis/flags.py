@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -21,9 +22,11 @@ from torchlint.analysis.walk import children, descendants
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
+    from torchlint.analysis.index import Word, Words
     from torchlint.analysis.module import SourceModule
     from torchlint.project import FlagExit, FlagHelper
 
+_WORDS = ("benchmark", "deterministic", "enabled", "max-autotune", "Trainer(", "Fabric(")
 _PATHS = 64
 _CALLS = 5
 _DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
@@ -214,7 +217,7 @@ class Flags:
     def roots(self) -> Iterator[cst.FunctionDef | cst.Module]:
         """The module, and the functions that write flags and that nothing in the file calls."""
         yield self.module.tree
-        for function in self.module.nodes_of(cst.FunctionDef):
+        for function in self.module.nodes_of(cst.FunctionDef, ("def ",), self._flag_words):
             if self.writes(function):
                 sites = self.module.functions.callers(function).sites
                 if not any(self.writer_called(site.call) is function for site in sites):
@@ -235,8 +238,28 @@ class Flags:
         """The function, or one it calls, writes a flag."""
         if function not in self._writers:
             self._writers[function] = False
-            self._writers[function] = any(self._writes_below(node) for node in descendants(function.body))
+            self._writers[function] = self.module.may_hold(function, self._flag_words) and any(self._writes_below(node) for node in descendants(function.body))
         return self._writers[function]
+
+    @cached_property
+    def _flag_words(self) -> Words:
+        """What stands in every function that writes a flag: itself, or by another function that does."""
+        known_words: list[Word] = [*self.module.spelled(_WORDS), *self.module.foreign_words]
+        writers: set[str] = set()
+        while True:
+            found = set(self._names_with(known_words)) - writers
+            if not found:
+                return known_words
+            writers |= found
+            known_words += self.module.spelled(sorted(found))
+
+    def _names_with(self, words: Words) -> Iterator[str]:
+        """The names of functions that hold one of these words; of classes, where it is the constructor."""
+        for function in self.module.outside(cst.FunctionDef):
+            if self.module.may_hold(function, words):
+                owner = self.module.class_of(function)
+                made = owner is not None and function.name.value == "__init__"
+                yield owner.name.value if made and owner is not None else function.name.value
 
     def _writes_below(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Attribute):

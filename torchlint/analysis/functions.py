@@ -53,7 +53,7 @@ class Functions:
         self._module = module
         self._bodies: dict[cst.FunctionDef, Body] = {}
         self._callers: dict[cst.FunctionDef, Callers] = {}
-        self._method_reads: dict[str, list[cst.Attribute]] | None = None
+        self._method_reads: dict[str, list[cst.Attribute]] = {}
 
     def body(self, function: cst.FunctionDef) -> Body:
         """The function's own returns, not those of functions inside it."""
@@ -93,13 +93,12 @@ class Functions:
 
     def _attribute_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
-        if self._method_reads is None:
-            self._method_reads = {}
-            for attribute in self._module.nodes_of(cst.Attribute):
-                self._method_reads.setdefault(attribute.attr.value, []).append(attribute)
+        name = function.name.value
+        if name not in self._method_reads:
+            named = self._module.nodes_of(cst.Attribute, (name,))
+            self._method_reads[name] = [attribute for attribute in named if attribute.attr.value == name]
         owner = self._module.class_of(function)
-        reads = self._method_reads.get(function.name.value, [])
-        return [read for read in reads if owner is None or self._may_be_of(read, owner)]
+        return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]
 
     def _may_be_of(self, read: cst.Attribute, owner: cst.ClassDef) -> bool:
         """``self.method`` belongs to the class around it or to one derived from it in the file."""

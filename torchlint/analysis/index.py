@@ -1,12 +1,15 @@
 """The nodes of a module by class, and the node around each; bodies of functions join when somebody looks.
 
 A module has an outside, which is always there, and units: the bodies of its functions and methods. A question
-that can only be answered by nodes with a certain word in them opens no unit without that word.
+that can only be answered by nodes with a certain word in them opens no unit without that word. A word that ends with
+``(`` is a name that is called there, or given another name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -14,8 +17,9 @@ import libcst as cst
 from torchlint.analysis.walk import children
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+Word = str | re.Pattern[str]
+Words = Sequence[Word]
 Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
-_PLAIN_BLOCK = cst.IndentedBlock
 
 
 class Block(cst.IndentedBlock):
@@ -114,18 +118,28 @@ class Index:
         body = getattr(owner, "body", None)
         return body.unit if body.__class__ is Block else None
 
-    def has(self, unit: Unit, words: Iterable[str]) -> bool:
-        """The text of a unit holds one of these words."""
-        return any(self._text.find(word, unit.start, unit.end) >= 0 for word in words)
+    def has(self, unit: Unit, groups: Iterable[Words]) -> bool:
+        """The text of a unit holds a word of each group."""
+        return all(any(self._holds(unit, word) for word in words) for words in groups)
+
+    def _holds(self, unit: Unit, word: Word) -> bool:
+        text, start, end = self._text, unit.start, unit.end
+        if not isinstance(word, str):
+            return word.search(text, start, end) is not None
+        if text.find(word, start, end) >= 0:
+            return True
+        if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
+            return False
+        return _called_otherwise(word[:-1]).search(text, start, end) is not None
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def of(self, kind: type[NodeT], words: Sequence[str] | None = None) -> list[NodeT]:
+    def of(self, kind: type[NodeT], *groups: Words) -> list[NodeT]:
         """The nodes of exactly this class in source order.
 
-        With ``words``, those of the units that hold one of the words, and all that stand outside.
+        With groups of words, those of the units that hold a word of each group, and all that stand outside.
         """
-        units = self.units if words is None else [unit for unit in self.units if self.has(unit, words)]
+        units = [unit for unit in self.units if self.has(unit, groups)]
         return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
 
     def _merged(
@@ -145,13 +159,13 @@ class Index:
             yield from inside
         yield from outside[before:]
 
-    def within(self, owner: cst.CSTNode, words: Sequence[str]) -> Iterator[cst.CSTNode]:
-        """The node and everything below it, parents first, without the units that hold none of the words."""
+    def within(self, owner: cst.CSTNode, *groups: Words) -> Iterator[cst.CSTNode]:
+        """The node and everything below it, parents first, without the units that lack a word of some group."""
         stack = [owner]
         while stack:
             node = stack.pop()
             yield node
-            if node.__class__ is Block and not self.has(node.unit, words):  # type: ignore[attr-defined]
+            if node.__class__ is Block and not self.has(node.unit, groups):  # type: ignore[attr-defined]
                 continue
             below = children(node)
             below.reverse()
@@ -187,6 +201,13 @@ class Index:
             inside = (part for statement in unit.statements() for part in _below(statement))
             self._inside[unit] = {part: i for i, part in enumerate(inside)}
         return self.place(current), self._inside[unit][node]
+
+
+@cache
+def _called_otherwise(name: str) -> re.Pattern[str]:
+    """A function called with a space before the parenthesis, or given another name."""
+    plain = re.escape(name)
+    return re.compile(rf"{plain}[\s\\]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
 
 
 def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -144,7 +144,7 @@ class Lifetimes:
         owner = self._module.class_of(attribute)
         if owner is None:
             return None
-        for node in descendants(owner.body):
+        for node in self._module.within(owner.body, (attribute.attr.value,)):
             if isinstance(node, (cst.AssignTarget, cst.AugAssign)):
                 if _stores_into(node, attribute.attr.value):
                     return node

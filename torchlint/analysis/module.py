@@ -16,7 +16,7 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
-from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.index import Index, Unit, Words
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.names import Names
 from torchlint.analysis.pieces import Lines, Pieces
@@ -106,31 +106,58 @@ class SourceModule:
 
     # -- the tree --------------------------------------------------------------------------------
 
-    def nodes_of(self, kind: type[NodeT], words: Sequence[str] | None = None) -> list[NodeT]:
+    def nodes_of(self, kind: type[NodeT], *groups: Words) -> list[NodeT]:
         """The nodes of exactly one class in source order.
 
-        With ``words``, functions and methods whose text holds none of them may be left out: ask so for nodes
-        that have one of the words in them.
+        With groups of words, functions and methods whose text lacks a word of some group may be left out: ask so
+        for nodes that stand in functions with such words.
         """
-        return self._index.of(kind, words)
+        return self._index.of(kind, *groups)
 
-    def spelled(self, words: Sequence[str]) -> tuple[str, ...]:
-        """The words, and the other names that imports and plain assignments outside functions give what they name."""
-        known = list(words)
-        named = [
-            (b.name, b.qualified or dotted(b.value) or "")
+    def outside(self, kind: type[NodeT]) -> list[NodeT]:
+        """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
+        return self._index.of(kind, ())
+
+    def may_hold(self, function: cst.FunctionDef, *groups: Words) -> bool:
+        """A word of each group stands in the body of a function, or nobody can tell."""
+        unit = self._index.unit_of(function)
+        return unit is None or self._index.has(unit, groups)
+
+    @cached_property
+    def foreign_words(self) -> Words:
+        """What stands in every function that calls something of another file of the project."""
+        own = [binding.name for binding in self.project_imports()]
+        made = [
+            binding.name
             for bindings in self.names.module.found.values()
-            for b in bindings
-            if b.kind in ("import", "assign")
+            for binding in bindings
+            if isinstance(binding.value, cst.Call) and self.foreign(binding.value.func)
         ]
-        for _ in range(_ALIASES):
-            added = {name for name, meant in named if any(word in meant for word in known)} - set(known)
-            known += sorted(name for name in added if not any(word in name for word in known))
-        return tuple(known)
+        return self.spelled(("import ", *own, *made))
 
-    def within(self, owner: cst.CSTNode, words: Sequence[str]) -> Iterator[cst.CSTNode]:
-        """A node and everything below it, parents first; methods that hold none of the words may be left out."""
-        return self._index.within(owner, words)
+    def spelled(self, words: Words) -> Words:
+        """The words, and other names that something named so has by an import, an assignment or a class."""
+        known = list(words)
+        for _ in range(_ALIASES):
+            texts = [word for word in known if isinstance(word, str)]
+            added = {
+                name + "(" * text.endswith("(")
+                for name, meant in self._alias_names
+                for text in texts
+                if text.strip("(.") in meant
+            }
+            known += sorted(name for name in added if not any(text in name for text in texts))
+        return known
+
+    @cached_property
+    def _alias_names(self) -> list[tuple[str, str]]:
+        """The names bound outside functions that stand for something else, and what that is called."""
+        every = [binding for bindings in self.names.module.found.values() for binding in bindings]
+        return [(b.name, meant) for b in every if (meant := _meaning(b))]
+
+    def within(self, owner: cst.CSTNode, *groups: Words) -> Iterator[cst.CSTNode]:
+        """A node and everything below it, parents first; functions may be left out as by :meth:`nodes_of`."""
+        return self._index.within(owner, *groups)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""
@@ -350,6 +377,15 @@ class SourceModule:
                 return _different_branches(around, below[around], child)
             child = around
         return False
+
+
+def _meaning(binding: Binding) -> str:
+    """What an import, an assignment or a class is made of, in words."""
+    if isinstance(binding.statement, cst.ClassDef):
+        return " ".join(dotted(base.value) or "" for base in binding.statement.bases)
+    if binding.kind == "assign" and isinstance(binding.value, cst.IfExp):
+        return f"{dotted(binding.value.body)} {dotted(binding.value.orelse)}"
+    return binding.qualified or dotted(binding.value) or ""
 
 
 def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -18,6 +19,7 @@ from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LEGACY, LIGHTNING_BASES
 
 if TYPE_CHECKING:
+    from torchlint.analysis.index import Words
     from torchlint.analysis.module import SourceModule
 
 _CUDA = re.compile(r"cuda(:\d+)?")
@@ -75,7 +77,7 @@ class Portability:
         return None
 
     def _call(self) -> str | None:
-        for call in self._module.nodes_of(cst.Call):
+        for call in self._module.nodes_of(cst.Call, [*self._cuda_words, *self._module.foreign_words]):
             reason = self._unguarded(call) or self._foreign_need(call)
             if reason is not None:
                 return reason
@@ -94,9 +96,14 @@ class Portability:
             return None
         return f"it calls `{name}` of {found[0]}, and {found[1].replace('it calls', 'that calls')}"
 
+    @cached_property
+    def _cuda_words(self) -> Words:
+        return self._module.spelled(known.CUDA_WORDS)
+
     def needs_of(self, function: cst.FunctionDef) -> str | None:
         """What makes a function impossible without CUDA, in words, as far as this file tells."""
-        calls = (node for node in descendants(function.body) if isinstance(node, cst.Call))
+        below = self._module.within(function.body, self._cuda_words)
+        calls = (node for node in below if isinstance(node, cst.Call))
         return next((reason for call in calls if (reason := self._unguarded(call)) is not None), None)
 
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
@@ -200,7 +207,7 @@ class Portability:
 
     def _attribute_corrected(self, call: cst.Call) -> bool:
         """``args.device = "cpu"`` where there is no CUDA."""
-        for assign in self._module.nodes_of(cst.Assign):
+        for assign in self._module.nodes_of(cst.Assign, ("device",)):
             target = assign.targets[0].target
             if self._module.function_of(assign) is not self._module.function_of(call):
                 continue
@@ -260,7 +267,7 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.nodes_of(cst.Call))
+        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.nodes_of(cst.Call, ("exec(",)))
 
     def _corrected(self, assign: cst.Assign) -> bool:
         """The same name gets another value where CUDA is missing."""
@@ -291,7 +298,7 @@ class Portability:
     def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
         return any(
             read.attr.value == name and self._is_device_place(read)
-            for read in descendants(owner.body)
+            for read in self._module.within(owner.body, (name,))
             if isinstance(read, cst.Attribute)
         )
 

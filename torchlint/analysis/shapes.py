@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _PADDED = "batches are padded to their longest member"
 _RANDOM = frozenset("random.choice random.randint random.randrange numpy.random.choice numpy.random.randint".split())
+_SHAPE_WORDS = ("pad_sequence(", "pack_sequence(", "detection", "Resize(", "interpolate(")
 
 
 class Shapes:
@@ -28,12 +29,14 @@ class Shapes:
     def varying(self) -> list[tuple[cst.CSTNode, str]]:
         """The places that make shapes vary, with what they do in words."""
         found: list[tuple[cst.CSTNode, str]] = []
-        for call in self._module.nodes_of(cst.Call):
+        for call in self._module.nodes_of(cst.Call, self._module.spelled(_SHAPE_WORDS)):
             reason = self._reason(call)
             if reason is not None:
                 found.append((call, reason))
         found += [
-            (function.name, _PADDED) for function in self._module.nodes_of(cst.FunctionDef) if self._pads(function)
+            (function.name, _PADDED)
+            for function in self._module.nodes_of(cst.FunctionDef, ("ollate", "OLLATE"))
+            if self._pads(function)
         ]
         return found
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
+_MOVES = ("cuda(", "to(")
 # Frameworks that put model and batches on the device themselves.
 _FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 
@@ -37,7 +38,7 @@ class Signs:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
         if any(word in self._module.text for word in _FRAMEWORKS):
             return True
-        return any(self._moves(call) for call in self._module.nodes_of(cst.Call))
+        return any(self._moves(call) for call in self._module.nodes_of(cst.Call, _MOVES))
 
     def _moves(self, call: cst.Call) -> bool:
         name = method(call)
@@ -60,7 +61,7 @@ class Signs:
     def _moved(self) -> frozenset[str]:
         """The dotted names of what is moved in place, or assigned something that is moved."""
         found: set[str] = set()
-        for call in self._module.nodes_of(cst.Call):
+        for call in self._module.nodes_of(cst.Call, _MOVES):
             if not self._moves(call):
                 continue
             assert isinstance(call.func, cst.Attribute)
@@ -100,7 +101,7 @@ class Signs:
     def _starts(self) -> list[cst.BaseExpression]:
         """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
         found: list[cst.BaseExpression] = []
-        for call in self._module.nodes_of(cst.Call):
+        for call in self._module.nodes_of(cst.Call, [f"{name}(" for name in sorted(_STARTERS)]):
             if method(call) not in _STARTERS:
                 continue
             assert isinstance(call.func, cst.Attribute)

@@ -31,6 +31,7 @@ class VaryingShapes:
         """The reasons in words, each once."""
         reasons = [text for _, text in self.here] + [text for _, _, text in self.elsewhere]
         return list(dict.fromkeys(reasons))
+_STEPS = ("backward(", "step(")
 
 
 class Tuning:
@@ -57,7 +58,7 @@ class Tuning:
 
     def _switched_off(self) -> bool:
         """Some phase of the program switches the benchmark off."""
-        for assign in self._module.nodes_of(cst.Assign):
+        for assign in self._module.nodes_of(cst.Assign, ("benchmark",)):
             names = [self._module.qualified(t.target) for t in assign.targets if isinstance(t.target, cst.Attribute)]
             if known.BENCHMARK in names and literal(assign.value) is False:
                 return True
@@ -83,11 +84,11 @@ class Tuning:
 
     def _is_program(self) -> bool:
         return self.main() is not None or any(
-            self._module.function_of(loop) is None for loop in self._module.nodes_of(cst.For)
+            self._module.function_of(loop) is None for loop in self._module.outside(cst.For)
         )
 
     def _trains(self) -> bool:
-        return any(self._module.heats.is_step(call) for call in self._module.nodes_of(cst.Call))
+        return any(self._module.heats.is_step(call) for call in self._module.nodes_of(cst.Call, _STEPS))
 
     # -- a benchmark that is missing -------------------------------------------------------------
 
@@ -106,7 +107,7 @@ class Tuning:
 
     def main(self) -> cst.If | None:
         """``if __name__ == "__main__":``."""
-        for node in self._module.nodes_of(cst.If):
+        for node in self._module.outside(cst.If):
             test = node.test
             named = isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name)
             if named and test.left.value == "__name__" and self._module.function_of(node) is None:  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ class Uploads:
         if "torch_xla" in self._module.text:
             return []
         by_statement: dict[cst.CSTNode, list[tuple[cst.Call, Binding]]] = {}
-        for call in self._module.nodes_of(cst.Call):
+        for call in self._module.nodes_of(cst.Call, (".to(", ".cuda(")):
             source = self._blocking(call)
             binding = self._batch(source, _DEPTH) if source is not None else None
             if source is not None and binding is not None and self._is_tensor(source, call):
@@ -132,7 +132,7 @@ class Uploads:
     def _reads(self, names: list[str], beside: cst.Name) -> list[cst.Name]:
         function = self._module.function_of(beside)
         return [
-            n for n in self._module.nodes_of(cst.Name) if n.value in names and self._module.function_of(n) is function
+            n for n in self._module.nodes_of(cst.Name, sorted(names)) if n.value in names and self._module.function_of(n) is function
         ]
 
     def _odd_use(self, name: cst.Name, whole: bool) -> bool:

@@ -20,6 +20,7 @@ RANDOM = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
 )
 ALL = DETERMINISTIC | ROUNDED | RANDOM
+CALLED = tuple(sorted(f"{name.rpartition('.')[2]}(" for name in ALL))
 CALL = re.compile(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.

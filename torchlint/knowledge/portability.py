@@ -22,6 +22,8 @@ CUDA_CALLS = frozenset(
     "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
 )
 EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
+# One of these stands in the full name of each of those.
+CUDA_WORDS = ("Stream(", "CUDAGraph(", "graph(", "graphed", "nvtx", "init_process_group(", "cpp_extension")
 # Libraries whose objects have a `cuda` or `to` of their own.
 FOREIGN = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()

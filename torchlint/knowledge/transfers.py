@@ -82,6 +82,7 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
 # What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
 # dtype alone is no move.
+MOVED = (".cuda(", ".to(", ".type_as(", ".type(")
 MOVE = re.compile(
     rb"\.cuda\b|\.type_as\(|\.type\(|"
     rb"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"

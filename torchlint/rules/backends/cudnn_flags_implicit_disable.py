@@ -62,6 +62,7 @@ class CudnnFlagsImplicitDisable(Rule):
     severity = Severity.ERROR
     fix = "always"
     triggers = ((b"cudnn",), (b"flags",))
+    near = (("flags(",),)
     layout = False
     recipe = Recipe("flag-writes", "finding", "the block switches cuDNN off", flags=(("enabled", False),))
 

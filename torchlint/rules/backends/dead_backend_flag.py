@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 # A method or context manager as a statement of its own, and a value assigned to a function.
-_STATED = re.compile(
-    rb"(?:^|;)[ \t]*[\w.]*(?:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|"
-    rb"synchronize|seed)[ \t]*(?:#.*)?\r?$|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b)",
+STATED = re.compile(
+    r"(?:^|;)[ \t]*[\w.]*(?:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|"
+    r"synchronize|seed)[ \t]*(?:#.*)?\r?$|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b)",
     re.MULTILINE,
 )
-_ASSIGNED = re.compile(
-    rb"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
-    rb"[ \t]*=[^=]"
+ASSIGNED = re.compile(
+    r"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
+    r"[ \t]*=[^=]"
 )
+_STATED, _ASSIGNED = (re.compile(p.pattern.encode(), re.MULTILINE) for p in (STATED, ASSIGNED))
 
 
 class DeadBackendFlag(Rule):
@@ -84,6 +85,7 @@ class DeadBackendFlag(Rule):
     severity = Severity.ERROR
     fix = "sometimes"
     triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
+    near = (("backends", "cudnn", "environ", STATED, ASSIGNED),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CALL
-from torchlint.knowledge.transfers import MOVE
+from torchlint.knowledge.factories import CALL, CALLED
+from torchlint.knowledge.transfers import MOVE, MOVED
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -84,6 +84,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (CALL,), (MOVE,))
+    near = (CALLED, MOVED)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 

@@ -75,6 +75,7 @@ class ListOfNdarrays(Rule):
         (b"numpy", b"cv2", b"pandas", b"librosa", b"skimage", b"scipy", b"sklearn", b"imageio", b"h5py"),
         (b"[", b"list(", b"tuple("),
     )
+    near = (("tensor(", "Tensor("),)
     layout = False
     recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays", share=0.001)
 

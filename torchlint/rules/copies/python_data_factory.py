@@ -82,6 +82,7 @@ class PythonDataFactory(Rule):
         (b"tensor(", b"Tensor(", b"from_numpy(", b"asarray("),
         (b"numpy", b"range(", b"] *", b"]*", b"fill_(", b"zero_(", b"uniform_(", b"normal_("),
     )
+    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("),)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 

@@ -96,6 +96,7 @@ class TensorCopiesNdarray(Rule):
             b"matplotlib",
         ),
     )
+    near = (("tensor(", "Tensor("),)
     layout = False
     recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 

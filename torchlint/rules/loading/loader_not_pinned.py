@@ -84,6 +84,7 @@ class LoaderNotPinned(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"DataLoader",),)
+    near = (("DataLoader(",),)
     layout = False
     recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
 

@@ -96,6 +96,7 @@ class HardcodedCuda(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (b".cuda", b"'cuda", b'"cuda', b"import cuda", b"torch.cuda"))
+    near = (("cuda",),)
     layout = False
     recipe = Recipe("cuda-required", "finding", "the line asks for CUDA; with CUDA hidden, it raises")
 

@@ -77,6 +77,7 @@ class DeviceRoundTrip(Rule):
         (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
         (b".cuda", b".to(", b"device"),
     )
+    near = ((".cuda(", ".to(", "tensor(", "asarray("), (".cpu(", ".to(", ".item(", ".tolist("))
     layout = False
     recipe = Recipe(
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
