@@ -241,7 +241,8 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
     for name in dir(rule):
         if name.startswith("visit_"):
             visit = getattr(instance, name)
-            for node in module.nodes_of(getattr(cst, name[6:]), *near):
+            kind = getattr(cst, name[6:])
+            for node in [module.tree] if kind is cst.Module else module.nodes_of(kind, *near):
                 visit(node)
     return list(zip(found, instance.statements, strict=True))
 

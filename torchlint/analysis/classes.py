@@ -86,8 +86,7 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        below = self._module.within(owner.body, (name,))
-        named = [n for n in below if isinstance(n, cst.Attribute) and n.attr.value == name]
+        named = [n for n in self._module.within(owner, cst.Attribute, (name,)) if n.attr.value == name]
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -120,16 +119,22 @@ class Classes:
         return found
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
-        for node in self._module.within(owner.body, (name,)):
+        stores: list[cst.CSTNode] = []
+        for kind in (cst.Assign, cst.AnnAssign, cst.AugAssign):
+            more = [node for node in self._module.within(owner, kind, (name,)) if _stores(node, name)]
+            stores = more if not stores else sorted(stores + more, key=self._module.order) if more else stores
+        for node in stores:
             for target, value in _assigned(node):
-                for attribute, path in _attributes(target):
-                    if attribute == name:
-                        yield value, path
+                yield from ((value, path) for attribute, path in _attributes(target) if attribute == name)
         for statement in owner.body.body:
             for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
                 for target, value in _assigned(small):
                     if isinstance(target, cst.Name) and target.value == name:
                         yield value, ()
+
+
+def _stores(node: cst.CSTNode, name: str) -> bool:
+    return any(attribute == name for target, _ in _assigned(node) for attribute, _ in _attributes(target))
 
 
 def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:

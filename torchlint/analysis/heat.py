@@ -39,7 +39,7 @@ class Heats:
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
         loops, function = self.around(node)
-        base = self._function(function) if function is not None else Heat.ONCE
+        base = self.of_function(function) if function is not None else Heat.ONCE
         heat = self._through(loops, base)
         cold = heat.rank > Heat.EPOCH.rank and self.is_cool(node, loops[-1] if loops else function)
         return Heat.EPOCH if cold else heat
@@ -168,7 +168,8 @@ class Heats:
 
     # -- functions -------------------------------------------------------------------------------
 
-    def _function(self, function: cst.FunctionDef) -> Heat:
+    def of_function(self, function: cst.FunctionDef) -> Heat:
+        """How often a function runs."""
         known_heat = self._functions.get(function)
         if known_heat is None:
             self._functions[function] = Heat.ONCE
@@ -183,11 +184,8 @@ class Heats:
         ranks = [self.of(site.call).rank for site in callers.sites]
         if not ranks and self.does_step(function):
             return Heat.STEP
-        return (
-            _RANKS[min(max(ranks, default=0), Heat.STEP.rank)]
-            if self._steps(function)
-            else _RANKS[max(ranks, default=0)]
-        )
+        rank = max(ranks, default=0)
+        return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
 
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"

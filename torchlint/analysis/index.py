@@ -8,7 +8,7 @@ that can only be answered by nodes with a certain word in them opens no unit wit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -38,14 +38,24 @@ class Block(cst.IndentedBlock):
 class Unit:
     """The body of a function of the module level or of a method: lines ``first`` to ``last``."""
 
-    def __init__(self, make: Callable[[], Sequence[Any]], start: int, end: int) -> None:
-        self._make = make
+    def __init__(
+        self, make: Callable[[], Sequence[Any]], start: int, end: int, failures: Callable[[], Sequence[tuple[int, int]]]
+    ) -> None:
+        self._make, self._failures = make, failures
         self.start, self.end = start, end
         self.block = object.__new__(Block)
         _put_unit(self.block, self)
         self.index: Index | None = None
         self.nodes: Nodes = {}
         self._statements: Sequence[Any] | None = None
+        self._calm: str | None = None
+
+    def calm(self, text: str) -> str:
+        """The text of the unit without what words its errors."""
+        if self._calm is None:
+            places = [self.start, *(place for span in self._failures() for place in span), self.end]
+            self._calm = "\n".join(text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
+        return self._calm
 
     @property
     def is_open(self) -> bool:
@@ -74,6 +84,8 @@ class Index:
         self.outside: Nodes = {}
         self._places: dict[cst.CSTNode, int] = {}
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
+        self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
+        self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
         self._watchers: list[Callable[[Unit], None]] = []
         self._walk(tree, self.outside)
         for unit in units:
@@ -94,10 +106,11 @@ class Index:
             if kind is Block:
                 continue
             below = children(node)
-            for child in below:
-                parents[child] = node
-            below.reverse()
-            stack += below
+            if below:
+                for child in below:
+                    parents[child] = node
+                below.reverse()
+                stack += below
 
     # -- units -----------------------------------------------------------------------------------
 
@@ -122,15 +135,14 @@ class Index:
         """The text of a unit holds a word of each group."""
         return all(any(self._holds(unit, word) for word in words) for words in groups)
 
+    def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
+        """The functions that are units and hold a word of each group in what is no error message."""
+        texts = [(unit, unit.calm(self._text)) for unit in self.units]
+        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in groups)]
+        return [self.parents[unit.block] for unit in held]  # type: ignore[misc]
+
     def _holds(self, unit: Unit, word: Word) -> bool:
-        text, start, end = self._text, unit.start, unit.end
-        if not isinstance(word, str):
-            return word.search(text, start, end) is not None
-        if text.find(word, start, end) >= 0:
-            return True
-        if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
-            return False
-        return _called_otherwise(word[:-1]).search(text, start, end) is not None
+        return _holds(self._text, unit.start, unit.end, word)
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -140,6 +152,11 @@ class Index:
         With groups of words, those of the units that hold a word of each group, and all that stand outside.
         """
         units = [unit for unit in self.units if self.has(unit, groups)]
+        return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
+
+    def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
+        """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
+        units = [unit for unit in self.units if self.parents[unit.block] in owners]
         return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
 
     def _merged(
@@ -159,35 +176,30 @@ class Index:
             yield from inside
         yield from outside[before:]
 
-    def within(self, owner: cst.CSTNode, *groups: Words) -> Iterator[cst.CSTNode]:
-        """The node and everything below it, parents first, without the units that lack a word of some group."""
-        stack = [owner]
-        while stack:
-            node = stack.pop()
-            yield node
-            if node.__class__ is Block and not self.has(node.unit, groups):  # type: ignore[attr-defined]
-                continue
-            below = children(node)
-            below.reverse()
-            stack += below
+    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+        """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
+        if (owner, kind) not in self._regions:
+            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
+        for part in self._regions[owner, kind]:
+            if part.__class__ is not Block:
+                yield part  # type: ignore[misc]
+            elif self.has(part.unit, groups):  # type: ignore[attr-defined]
+                part.unit.statements()  # type: ignore[attr-defined]
+                yield from part.unit.nodes.get(kind, ())  # type: ignore[attr-defined]
+
+    def _region(self, owner: cst.CSTNode) -> Sequence[cst.CSTNode]:
+        """A node and everything below it, parents first, down to the units."""
+        if owner not in self._below:
+            self._below[owner] = list(_outside(owner))
+        return self._below[owner]
 
     # -- order -----------------------------------------------------------------------------------
 
     def place(self, node: cst.CSTNode) -> int:
         """The place of a node that stands outside, as a number that only means something beside others."""
         if not self._places:
-            self._places = {found: i for i, found in enumerate(self._outside_in_order())}
+            self._places = {found: i for i, found in enumerate(_outside(self.outside[cst.Module][0]))}
         return self._places[node]
-
-    def _outside_in_order(self) -> Iterator[cst.CSTNode]:
-        stack: list[cst.CSTNode] = [self.outside[cst.Module][0]]
-        while stack:
-            node = stack.pop()
-            yield node
-            if node.__class__ is not Block:
-                below = children(node)
-                below.reverse()
-                stack += below
 
     def order(self, node: cst.CSTNode) -> tuple[int, int]:
         """The place of any node in the text, to be compared with others."""
@@ -198,9 +210,19 @@ class Index:
             return self.place(node), -1
         unit: Unit = current.unit  # type: ignore[attr-defined]
         if unit not in self._inside:
-            inside = (part for statement in unit.statements() for part in _below(statement))
+            inside = (part for statement in unit.statements() for part in _outside(statement))
             self._inside[unit] = {part: i for i, part in enumerate(inside)}
         return self.place(current), self._inside[unit][node]
+
+
+def _holds(text: str, start: int, end: int, word: Word) -> bool:
+    if not isinstance(word, str):
+        return word.search(text, start, end) is not None
+    if text.find(word, start, end) >= 0:
+        return True
+    if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
+        return False
+    return _called_otherwise(word[:-1]).search(text, start, end) is not None
 
 
 @cache
@@ -210,11 +232,13 @@ def _called_otherwise(name: str) -> re.Pattern[str]:
     return re.compile(rf"{plain}[\s\\]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
 
 
-def _below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    stack = [node]
+def _outside(owner: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and everything below it, parents first; of units only their blocks."""
+    stack = [owner]
     while stack:
-        current = stack.pop()
-        yield current
-        below = children(current)
-        below.reverse()
-        stack += below
+        node = stack.pop()
+        yield node
+        if node.__class__ is not Block:
+            below = children(node)
+            below.reverse()
+            stack += below

@@ -144,13 +144,12 @@ class Lifetimes:
         owner = self._module.class_of(attribute)
         if owner is None:
             return None
-        for node in self._module.within(owner.body, (attribute.attr.value,)):
-            if isinstance(node, (cst.AssignTarget, cst.AugAssign)):
-                if _stores_into(node, attribute.attr.value):
-                    return node
-            elif isinstance(node, cst.Call) and self._call_writes(node, attribute.attr.value):
-                return node
-        return None
+        name = attribute.attr.value
+        found: list[cst.CSTNode] = []
+        for kind in (cst.AssignTarget, cst.AugAssign):
+            found += [node for node in self._module.within(owner, kind, (name,)) if _stores_into(node, name)]
+        found += [call for call in self._module.within(owner, cst.Call, (name,)) if self._call_writes(call, name)]
+        return min(found, key=self._module.order, default=None)
 
     def _call_writes(self, call: cst.Call, name: str) -> bool:
         source = receiver(call)

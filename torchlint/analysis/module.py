@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -123,6 +123,14 @@ class SourceModule:
         unit = self._index.unit_of(function)
         return unit is None or self._index.has(unit, groups)
 
+    def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
+        """Functions that hold a word of each group outside their error messages, as :meth:`nodes_among` takes them."""
+        return self._index.calm_functions(*groups)
+
+    def nodes_among(self, kind: type[NodeT], functions: Container[cst.CSTNode]) -> list[NodeT]:
+        """The nodes of exactly one class in these functions and outside all; others may be left out."""
+        return self._index.among(kind, functions)
+
     @cached_property
     def foreign_words(self) -> Words:
         """What stands in every function that calls something of another file of the project."""
@@ -155,9 +163,9 @@ class SourceModule:
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
         return [(b.name, meant) for b in every if (meant := _meaning(b))]
 
-    def within(self, owner: cst.CSTNode, *groups: Words) -> Iterator[cst.CSTNode]:
-        """A node and everything below it, parents first; functions may be left out as by :meth:`nodes_of`."""
-        return self._index.within(owner, *groups)
+    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+        """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
+        return self._index.within(owner, kind, *groups)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""

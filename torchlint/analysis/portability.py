@@ -102,8 +102,7 @@ class Portability:
 
     def needs_of(self, function: cst.FunctionDef) -> str | None:
         """What makes a function impossible without CUDA, in words, as far as this file tells."""
-        below = self._module.within(function.body, self._cuda_words)
-        calls = (node for node in below if isinstance(node, cst.Call))
+        calls = self._module.within(function.body, cst.Call, self._cuda_words)
         return next((reason for call in calls if (reason := self._unguarded(call)) is not None), None)
 
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
@@ -296,11 +295,8 @@ class Portability:
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
 
     def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
-        return any(
-            read.attr.value == name and self._is_device_place(read)
-            for read in self._module.within(owner.body, (name,))
-            if isinstance(read, cst.Attribute)
-        )
+        reads = self._module.within(owner, cst.Attribute, (name,))
+        return any(read.attr.value == name and self._is_device_place(read) for read in reads)
 
     def _is_device_place(self, node: cst.CSTNode) -> bool:
         """The expression is used as a device: ``.to(node)``, ``device=node``, ``torch.device(node)``."""

@@ -70,24 +70,49 @@ class Syncs:
 
     @cached_property
     def reads(self) -> list[Read]:
-        """Every read of a tensor that is proved to lie on an accelerator, in source order.
+        """Every read of a tensor that is proved to lie on an accelerator, and may be repeated, in source order.
 
         There are none in a file in which nothing is put on one.
         """
         if not self._module.signs.on_accelerator:
             return []
         found: dict[cst.CSTNode, Read] = {}
-        for call in self._module.nodes_of(cst.Call):
-            for read in self._of_call(call):
+        functions = self._repeating()
+        for call in self._module.nodes_among(cst.Call, functions):
+            for read in self._of_call(call) if self._may_read(call) and self._matters(call) else ():
                 found.setdefault(read.node, read)
-        for string in self._module.nodes_of(cst.FormattedString):
-            for read in self._of_string(string):
+        for string in self._module.nodes_among(cst.FormattedString, functions):
+            for read in self._of_string(string) if self._matters(string) else ():
                 found.setdefault(read.node, read)
-        for operation in self._module.nodes_of(cst.BinaryOperation):
-            for read in self._of_percent(operation):
+        for operation in self._module.nodes_among(cst.BinaryOperation, functions):
+            shown = isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _TEXTS)
+            for read in self._of_percent(operation) if shown and self._matters(operation) else ():
                 found.setdefault(read.node, read)
-        reads = [read for read in found.values() if not self._fails(read.node)]
-        return sorted(reads, key=lambda read: self._module.order(read.node))
+        return sorted(found.values(), key=lambda read: self._module.order(read.node))
+
+    def _repeating(self) -> set[cst.CSTNode]:
+        """The functions with anything that may be a read in what may be done again and again."""
+        holding = self._module.calm_functions(self._module.spelled(known.READ_WORDS))
+        may_loop = set(self._module.calm_functions(known.AGAIN_WORDS))
+        return {f for f in holding if f in may_loop or self._is_hot(f)}
+
+    def _may_read(self, call: cst.Call) -> bool:
+        """By its name alone, the call may be a read: most are not."""
+        verb = method(call)
+        name = self._module.qualified(call.func)
+        if name is None:
+            return verb in _READERS
+        return name in known.CONVERSIONS or name in known.MATHS or self._logs(call, name)
+
+    def _is_hot(self, function: cst.FunctionDef) -> bool:
+        return self._module.heats.of_function(function).rank >= Heat.STEP.rank
+
+    def _matters(self, node: cst.BaseExpression) -> bool:
+        """The expression is evaluated again and again, and words no error."""
+        if self._fails(node):
+            return False
+        loops, function = self._module.heats.around(node)
+        return bool(loops) or (function is not None and self._is_hot(function))
 
     def _fails(self, node: cst.CSTNode) -> bool:
         """The read words an error or a warning: in ``raise``, in the message of an ``assert``, in ``warnings.warn``."""
@@ -176,10 +201,6 @@ class Syncs:
                 yield Read(self._shown(string), part.expression, "formatting")
 
     def _of_percent(self, operation: cst.BinaryOperation) -> Iterator[Read]:
-        if not isinstance(operation.operator, cst.Modulo):
-            return
-        if not isinstance(operation.left, (cst.SimpleString, cst.ConcatenatedString)):
-            return
         for part in _parts(operation.right):
             if self._is_tensor(part):
                 yield Read(self._shown(operation), part, "formatting")
@@ -280,6 +301,8 @@ class Syncs:
         return False
 
 
+_TEXTS = (cst.SimpleString, cst.ConcatenatedString)
+_READERS = known.READS | known.LOG_METHODS | known.LEVELS | {"to", "type", "format", "log"}
 _EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 
 

@@ -7,8 +7,9 @@ These walks skip them, and look the fields up once per node class.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import libcst as cst
@@ -32,32 +33,66 @@ _SKIPPED = frozenset(
 )
 
 
-_fields: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+_LEAVES = frozenset(
+    {
+        cst.Name,
+        cst.Integer,
+        cst.Float,
+        cst.Imaginary,
+        cst.SimpleString,
+        cst.Ellipsis,
+        cst.FormattedStringText,
+        cst.Pass,
+        cst.Break,
+        cst.Continue,
+        cst.ImportStar,
+        cst.ParamStar,
+        cst.ParamSlash,
+    }
+)
+_getters: dict[type[cst.CSTNode], Callable[[cst.CSTNode], Iterable[Any]]] = {}
+
+
+def _hash_by_identity(kind: type[cst.CSTNode]) -> None:
+    """LibCST's own hash is the identity as well, but a function in Python: nodes are keys of nearly every table here."""
+    kind.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+    for below in kind.__subclasses__():
+        _hash_by_identity(below)
+
+
+_hash_by_identity(cst.CSTNode)
 
 
 def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     """The names of the fields of a node class that may hold meaningful nodes."""
-    found = _fields.get(kind)
-    if found is None:
-        found = tuple(f.name for f in dataclasses.fields(kind) if _is_semantic(f.name))
-        _fields[kind] = found
-    return found
+    return tuple(f.name for f in dataclasses.fields(kind) if _is_semantic(f.name))
 
 
 def _is_semantic(name: str) -> bool:
     return name not in _SKIPPED and not name.startswith(_LAYOUT)
 
 
+def _getter(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], Iterable[Any]]:
+    names = fields_of(kind)
+    get = attrgetter(*names) if names else lambda _: ()
+    found = (lambda node: (get(node),)) if len(names) == 1 else get
+    _getters[kind] = found
+    return found
+
+
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The meaningful child nodes, in field order."""
+    kind = node.__class__
     found: list[cst.CSTNode] = []
-    for name in fields_of(node.__class__):
-        value: Any = getattr(node, name)
-        kind = value.__class__
-        if kind in _SEQUENCES:
-            found.extend(value)
-        elif _is_node(kind):
-            found.append(value)
+    if kind in _LEAVES:
+        return found
+    for value in (_getters.get(kind) or _getter(kind))(node):
+        if value is not None:
+            shape = value.__class__
+            if shape is list or shape is tuple:
+                found += value
+            elif _is_node(shape):
+                found.append(value)
     return found
 
 
@@ -67,13 +102,12 @@ def _is_node(kind: type) -> bool:
     return issubclass(kind, cst.CSTNode)
 
 
-_SEQUENCES = frozenset({tuple, list})
-
-
 def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The node and everything below it, parents first."""
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
-        stack.extend(reversed(children(current)))
+        below = children(current)
+        below.reverse()
+        stack += below

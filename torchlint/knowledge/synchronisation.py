@@ -5,6 +5,8 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
+import re
+
 # Methods of a tensor that bring its content to the host.
 READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
 # Builtins that do so with a tensor as argument.
@@ -24,6 +26,17 @@ LOG_METHODS = frozenset(
 )
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
+# One of these stands in every function that reads tensors, and in every one that repeats anything by itself.
+READ_WORDS: tuple[str | re.Pattern[str], ...] = (
+    *(f".{name}(" for name in sorted(READS)),
+    *(f".{name}(" for name in sorted(LOG_METHODS)),
+    *(".format(", ".type(", "math.", "print(", "tqdm", "wandb", "mlflow", "logging", "run.log(", "experiment.log("),
+    re.compile(r"(?<![.\w])(?:float|int|bool|complex|str|repr|format)\("),
+    re.compile(r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"),
+    re.compile(r"(?:log|ing|ger)\.(?:info|debug|warning|error|critical)\(", re.IGNORECASE),
+    re.compile(r"\b[rR]?[fF][rR]?[\"']|[\"'] *%"),
+)
+AGAIN_WORDS = ("for ", "for\t", "while", "def ", "for(")
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

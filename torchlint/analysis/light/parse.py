@@ -10,6 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.index import Block, Unit
 from torchlint.analysis.light.expressions import Unsupported
+from torchlint.analysis.light.failures import failures
 from torchlint.analysis.light.make import Node
 from torchlint.analysis.light.source import Source
 from torchlint.analysis.light.statements import Lines, Statements, first_line
@@ -39,15 +40,24 @@ def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
     units: list[Unit] = []
 
     def defer(statements: Sequence[ast.stmt]) -> Block:
-        first, last = statements[0], statements[-1].end_lineno or 0
+        last = statements[-1].end_lineno or 0
+        start = starts[_start_line(statements) - 1]
         end = starts[last] if last < len(starts) else len(text)
-        unit = Unit(lambda: _made(maker, statements), starts[first_line(first) - 1], end)
+        unit = Unit(lambda: _made(maker, statements), start, end, lambda: failures(statements, text, starts))
         units.append(unit)
         return unit.block
 
     maker = Statements(Source(text), defer)
     tree = maker.module(plain)
     return tree, units, maker.lines
+
+
+def _start_line(statements: Sequence[ast.stmt]) -> int:
+    """The first line of a body that holds code; a docstring is none."""
+    first = statements[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(statements) > 1:
+        return max(first_line(statements[1]), first.lineno)
+    return first_line(first)
 
 
 def _made(maker: Statements, statements: Sequence[ast.stmt]) -> list[Node]:
