@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchlint import screen
 from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
@@ -33,6 +32,7 @@ from torchlint.model import (
 )
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
+from torchlint.screen import Screen
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.suppress import Suppressions, scan
 from torchlint.text import Places, split_lines
@@ -125,11 +125,13 @@ def analyse(
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     """
-    file = _File(path, rules, active, config, project, from_bytes(data))
-    survivors = file.rules if exhaustive else screen.survivors(data, file.rules)
-    commented = b"torchlint:" in data or b"noqa" in data.lower()
+    screen = Screen(data)
+    file = _File(path, rules, active, config, project, from_bytes(screen))
+    survivors = file.rules if exhaustive else screen.survivors(file.rules)
+    lowered = data.lower()
+    commented = b"torchlint:" in data or b"noqa" in lowered
     judged = commented and UNUSED_SUPPRESSION in file.active
-    offers = file.alone and (exhaustive or needs_parsing(data))
+    offers = file.alone and (exhaustive or needs_parsing(screen, lowered))
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
     if len(data) > MAX_BYTES:
@@ -143,7 +145,7 @@ def analyse(
     if suppressions.skip_file:
         return file.result()
     if survivors or offers:
-        with _deep_recursion(), warnings.catch_warnings():
+        with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             layout = exhaustive or any(rule.layout for rule in survivors)
             broken = _run(file, text, survivors, suppressions, offers=offers, layout=layout)
@@ -164,6 +166,20 @@ def _deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """What an analysis makes stays alive until its end, and is freed without the collector then."""
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _run(
@@ -201,11 +217,21 @@ def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool
 
     Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
     """
-    from torchlint.analysis.module import SourceModule, Unsupported
+    from torchlint.analysis.module import SourceModule
 
     target = file.config.target_torch
     module = SourceModule.parse(text, file.path, target_torch=target, project=file.view, layout=layout)
     found = _Found(file.facts)
+    try:
+        _ask(module, file, rules, found, offers=offers)
+    finally:
+        module.close()
+    return found
+
+
+def _ask(module: SourceModule, file: _File, rules: Sequence[type[Rule]], found: _Found, *, offers: bool) -> None:
+    from torchlint.analysis.module import Unsupported
+
     for rule in rules:
         try:
             found.findings += _findings(rule, module, file.config)
@@ -215,7 +241,6 @@ def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool
             found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
     if offers:
         _gather(file, module, found)
-    return found
 
 
 def _gather(file: _File, module: SourceModule, found: _Found) -> None:

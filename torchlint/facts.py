@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
+from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.project import FileFacts
 
-_SEEDS = re.compile(SEEDS)
-_TUNES = re.compile(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=")
-_CONVOLVES = re.compile(rb"\bConv(?:Transpose)?[123]d\b")
-# A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
-_OFFERS = re.compile(
-    rb"cudnn|deterministic_algorithms|pad_sequence|def collate|class \w*[cC]ollate|\.Resize\(|models\.detection|"
-    rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|init_process_group|"
-    rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
-    rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
-    re.MULTILINE,
+if TYPE_CHECKING:
+    from torchlint.screen import Screen
+
+_SEEDS = guarded(SEEDS, b"seed", b"determinis", b"rng_state")
+_TUNES = guarded(
+    rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=",
+    b"cudnn",
+    b"deterministic_algorithms",
+    b"benchmark",
 )
-_LOADERS = re.compile(rb"loader|data_iter|train_iter|next\(", re.IGNORECASE)
-_MOVES = re.compile(rb"\.to\(|\.cuda\b|DataLoader")
+_CONVOLVES = guarded(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
+_PACKAGES = (b"triton", b"cupy", b"flash_attn", b"apex", b"pycuda", b"bitsandbytes")
+# A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
+_OFFERS: tuple[Trigger, ...] = (
+    b"cudnn",
+    b"deterministic_algorithms",
+    b"pad_sequence",
+    guarded(rb"def collate|class \w*[cC]ollate", b"ollate"),
+    b".Resize(",
+    b"models.detection",
+    re.compile(rb"def \w*(?:device|cuda|gpu)\w*\("),
+    b"def dev(",
+    b"init_process_group",
+    guarded(rb"def to\(self, \w+\)", b"def to("),
+    guarded(rb"^\s*(?:import|from) (?:" + b"|".join(_PACKAGES) + b")", *_PACKAGES, flags=re.MULTILINE),
+)
+_LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
+_MOVES = (b".to(", b".cuda", b"DataLoader")
 # What a function that makes loaders is mostly called: the file may hand its result on to a third one.
+_MADE = (re.compile(rb"loader\w*\("), re.compile(rb"data\w*\("))
 _MAKERS = re.compile(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w*(?:data|loader)\w*\(")
 
 
-def from_bytes(data: bytes) -> FileFacts:
+def from_bytes(screen: Screen) -> FileFacts:
     """The facts that need no parsing."""
     facts: FileFacts = {}
-    if _SEEDS.search(data):
+    if screen.has(_SEEDS):
         facts["seeds"] = True
-    if _TUNES.search(data):
+    if screen.has(_TUNES):
         facts["tunes"] = True
-    if _CONVOLVES.search(data):
+    if screen.has(_CONVOLVES):
         facts["convolves"] = True
     return facts
 
 
-def needs_parsing(data: bytes) -> bool:
-    """The file may offer more to others than its bytes tell."""
-    if b"torch" in data and _OFFERS.search(data) is not None:
+def needs_parsing(screen: Screen, lowered: bytes) -> bool:
+    """The file may offer more to others than its bytes tell; ``lowered`` are these bytes in lower case."""
+    if screen.has(b"torch") and screen.any(_OFFERS):
         return True
-    moves = _MOVES.search(data) is not None and _LOADERS.search(data) is not None
-    return moves or _MAKERS.search(data) is not None
+    moves = any(word in lowered for word in _LOADERS) and screen.any(_MOVES)
+    return moves or (screen.any(_MADE) and screen.has(_MAKERS))

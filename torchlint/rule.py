@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.index import Words
     from torchlint.analysis.module import SourceModule
+    from torchlint.knowledge.screening import Trigger
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
 HEADINGS = (
@@ -55,7 +56,8 @@ class Rule:
 
     ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
     every group, it contains one of the group's byte strings or matches of its patterns. Screening relies on it;
-    byte strings are faster, and patterns must be linear in the length of the file.
+    byte strings are many times faster, put what most files lack first, guard a slow pattern by words
+    (:class:`~torchlint.knowledge.screening.Guarded`), and keep patterns linear in the length of the file.
     ``near`` are groups of words: the rule can only fire in a function that holds a word of each group, or one that
     stands for it. A rule that works without whitespace, commas and parentheses in
     the tree says ``layout = False``: such a tree is made many times faster.
@@ -69,7 +71,7 @@ class Rule:
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     since: ClassVar[str] = "0.1.0"
-    triggers: ClassVar[tuple[tuple[bytes | re.Pattern[bytes], ...], ...]]
+    triggers: ClassVar[tuple[tuple[Trigger, ...], ...]]
     near: ClassVar[tuple[Words, ...]] = ()
     layout: ClassVar[bool] = True
     recipe: ClassVar[Recipe]

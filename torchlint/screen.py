@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+
 if TYPE_CHECKING:
+    from torchlint.knowledge.screening import Trigger
     from torchlint.rule import Rule
 
 
-def survivors(data: bytes, rules: Sequence[type[Rule]]) -> tuple[type[Rule], ...]:
-    """The rules of which every trigger group has an alternative in the bytes."""
-    seen: dict[tuple[bytes | re.Pattern[bytes], ...], bool] = {}
-    found = []
-    for rule in rules:
-        for group in rule.triggers:
-            if group not in seen:
-                seen[group] = any(_occurs(trigger, data) for trigger in group)
-            if not seen[group]:
-                break
-        else:
-            found.append(rule)
-    return tuple(found)
+class Screen:
+    """What stands in the bytes of one file; everything is searched for at most once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._known: dict[Trigger, bool] = {}
+
+    def survivors(self, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
+        """The rules of which every trigger group has an alternative in the bytes."""
+        return tuple(rule for rule in rules if all(self.any(group) for group in rule.triggers))
+
+    def any(self, triggers: Sequence[Trigger]) -> bool:
+        """One of them stands in the bytes."""
+        return any(self.has(trigger) for trigger in triggers)
+
+    def has(self, trigger: Trigger) -> bool:
+        """A byte string or a match of a pattern stands in the bytes."""
+        found = self._known.get(trigger)
+        if found is None:
+            found = self._known[trigger] = self._search(trigger)
+        return found
+
+    def _search(self, trigger: Trigger) -> bool:
+        if isinstance(trigger, bytes):
+            return trigger in self._data
+        if isinstance(trigger, re.Pattern):
+            return trigger.search(self._data) is not None
+        return self.any(trigger.words) and trigger.pattern.search(self._data) is not None
 
 
-def _occurs(trigger: bytes | re.Pattern[bytes], data: bytes) -> bool:
-    return trigger in data if isinstance(trigger, bytes) else trigger.search(data) is not None

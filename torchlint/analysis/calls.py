@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
+_CONSTANTS = {"True": True, "False": False, "None": None}
+_LITERALS = frozenset({cst.Integer, cst.Float, cst.SimpleString, cst.ConcatenatedString})
 
 
 @dataclass(frozen=True)
@@ -76,28 +78,36 @@ def is_opaque(call: cst.Call) -> bool:
 
 def method(call: cst.CSTNode) -> str | None:
     """The name of the method called, ``to`` for ``x.to(device)``."""
-    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
-        return call.func.attr.value
-    return None
+    if call.__class__ is not cst.Call:
+        return None
+    func = call.func  # type: ignore[attr-defined]
+    return func.attr.value if func.__class__ is cst.Attribute else None
+
+
+def may_be(call: cst.Call, last: frozenset[str]) -> bool:
+    """The function called may be one whose name ends so: it is named directly, or an attribute that is called so."""
+    func = call.func
+    return func.__class__ is not cst.Attribute or func.attr.value in last  # type: ignore[attr-defined]
 
 
 def receiver(call: cst.Call) -> cst.BaseExpression | None:
     """What a method is called on."""
-    return call.func.value if isinstance(call.func, cst.Attribute) else None
+    return call.func.value if call.func.__class__ is cst.Attribute else None  # type: ignore[attr-defined]
 
 
 def literal(node: cst.CSTNode | None) -> object:
     """The value of a literal ``True``, ``None``, number or plain string; ``...`` for anything else."""
-    if isinstance(node, cst.Name) and node.value in ("True", "False", "None"):
-        return {"True": True, "False": False, "None": None}[node.value]
-    if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.ConcatenatedString)):
+    kind = node.__class__
+    if kind is cst.Name:
+        return _CONSTANTS.get(node.value, ...)  # type: ignore[union-attr]
+    if kind in _LITERALS:
         try:
-            found = node.evaluated_value
+            found = node.evaluated_value  # type: ignore[union-attr]
         except (SyntaxError, ValueError):
             return ...  # a malformed escape or thousands of digits, which only compiling would have found
         return found if isinstance(found, (str, int, float)) else ...
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
-        inner = literal(node.expression)
+    if kind is cst.UnaryOperation and node.operator.__class__ is cst.Minus:  # type: ignore[union-attr]
+        inner = literal(node.expression)  # type: ignore[union-attr]
         return -inner if isinstance(inner, (int, float)) else ...
     return ...
 

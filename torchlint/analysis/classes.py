@@ -150,9 +150,11 @@ def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
 
 def _attributes(target: cst.CSTNode, path: Path = ()) -> Iterator[tuple[str, Path]]:
     """The attributes of ``self`` that a target sets, also inside a tuple."""
-    if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
-        yield target.attr.value, path
-    elif isinstance(target, (cst.Tuple, cst.List)):
+    if target.__class__ is cst.Attribute:
+        assert isinstance(target, cst.Attribute)
+        if isinstance(target.value, cst.Name) and target.value.value == "self":
+            yield target.attr.value, path
+    elif target.__class__ is not cst.Name and isinstance(target, (cst.Tuple, cst.List)):
         for i, element in enumerate(target.elements):
             step = "*" if isinstance(element, cst.StarredElement) else i
             yield from _attributes(element.value, (*path, step))

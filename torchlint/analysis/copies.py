@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.arrays import dtype_of
-from torchlint.analysis.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.calls import argument, is_opaque, keyword, literal, may_be, method, positional
 from torchlint.analysis.factories import Factories
 from torchlint.analysis.lifetime import Lifetimes
 from torchlint.analysis.moves import Move, Moves
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _LEGACY = {"torch.Tensor": "float32", "torch.FloatTensor": "float32"}
+_LAST = frozenset({"tensor", "Tensor", "FloatTensor"})
 _KEEPERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
 
@@ -50,7 +51,7 @@ class Copies:
 
     def of(self, call: cst.Call) -> ArrayCopy | None:
         """The needless copy that a call makes, if it is proved to be one."""
-        name = self._module.qualified(call.func)
+        name = self._module.qualified(call.func) if may_be(call, _LAST) else None
         if name == "torch.tensor":
             data, wanted = argument(call, "data", 0), keyword(call, "dtype")
             if any(keyword(call, word) is not None for word in ("device", "requires_grad", "pin_memory")):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.calls import keyword, literal, method, positional, receiver
+from torchlint.analysis.calls import keyword, literal, may_be, method, positional, receiver
 from torchlint.analysis.moves import Move, Moves
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
@@ -64,20 +64,20 @@ class Factories:
 
     def moved(self, call: cst.Call) -> MovedFactory | None:
         """What a call makes on the CPU that is then moved, if that is proved."""
+        if not may_be(call, known.LAST):
+            return None
         name = self._module.qualified(call.func)
-        if name not in known.ALL or _is_opaque(call) or not self._on_cpu(call, str(name)):
+        if name not in known.ALL or _is_opaque(call) or _is_placed(call):
             return None
         move = self._module.shared(Moves).of(call)
-        if move is None:
+        if move is None or not self._on_cpu(call, str(name)):
             return None
         computed = tuple(link for link in move.links if link not in known.FORM)
         leaf = literal(keyword(call, "requires_grad")) is True
         return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, leaf)
 
     def _on_cpu(self, call: cst.Call, name: str) -> bool:
-        """Nothing puts the tensor anywhere else, pins it, or ties it to a generator of the CPU."""
-        if any(keyword(call, word) is not None for word in ("device", "pin_memory", "out", "generator")):
-            return False
+        """Nothing puts the tensor anywhere else."""
         if self._module.sets_default_device or self._under_device(call):
             return False
         if name in known.LIKE:
@@ -110,6 +110,8 @@ class Factories:
 
     def regular(self, call: cst.Call) -> RegularData | None:
         """The regular content that a constructor converts, if a torch factory makes the same."""
+        if not may_be(call, known.LAST_CONSTRUCTORS):
+            return None
         name = self._module.qualified(call.func)
         legacy = name in LEGACY or self._legacy_alias(call.func)
         if (name not in known.CONSTRUCTORS and not legacy) or _is_opaque(call) or not call.args:
@@ -277,6 +279,11 @@ class Factories:
 def _constant(node: cst.CSTNode) -> object | None:
     found = literal(node)
     return None if found is ... or isinstance(found, str) else found
+
+
+def _is_placed(call: cst.Call) -> bool:
+    """The call says where the tensor goes, pins it, or ties it to a generator of the CPU."""
+    return any(keyword(call, word) is not None for word in ("device", "pin_memory", "out", "generator"))
 
 
 def _is_opaque(call: cst.Call) -> bool:

@@ -262,10 +262,12 @@ class Flags:
                 yield owner.name.value if made and owner is not None else function.name.value
 
     def _writes_below(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Attribute):
-            return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
-        if not isinstance(node, cst.Call):
+        if node.__class__ is cst.Attribute:
+            named = node.attr.value in known.FLAG_WORDS  # type: ignore[attr-defined]
+            return named and self.module.qualified(node) in known.ATTRIBUTES
+        if node.__class__ is not cst.Call:
             return False
+        assert isinstance(node, cst.Call)
         if any(True for _ in self.set_by_call(node)) or self.writer_called(node) is not None:
             return True
         return any(True for _ in self.elsewhere(node))

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 import libcst as cst
 
+from torchlint.analysis.walk import test_of
+
 StateT = TypeVar("StateT")
 LOOPS = (cst.For, cst.While)
 ANCHORS = (
@@ -28,6 +30,8 @@ ANCHORS = (
     cst.MatchCase,
     cst.Match,
 )
+_LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
+_is_small = test_of(cst.BaseSmallStatement)
 _ROUNDS = 5
 NEVER_RETURN = frozenset(
     "sys.exit os._exit os.abort builtins.exit builtins.quit pytest.skip pytest.fail pytest.exit".split()
@@ -103,10 +107,10 @@ class Forward(Generic[StateT]):
         return self._block(suite.body, state)
 
     def _statement(self, node: cst.CSTNode, state: StateT) -> StateT | None:
-        if isinstance(node, cst.SimpleStatementLine):
-            return self._block(node.body, state)
-        if isinstance(node, cst.BaseSmallStatement):
-            return self._small(node, state)
+        if node.__class__ is cst.SimpleStatementLine:
+            return self._block(node.body, state)  # type: ignore[attr-defined]
+        if _is_small(node):
+            return self._small(node, state)  # type: ignore[arg-type]
         if isinstance(node, cst.If):
             return self._if(node, state)
         if isinstance(node, LOOPS):
@@ -122,14 +126,15 @@ class Forward(Generic[StateT]):
     def _small(self, node: cst.BaseSmallStatement, state: StateT) -> StateT | None:
         after: StateT | None = self._enter(node, state)
         assert after is not None
-        if isinstance(node, cst.Return):
+        kind = node.__class__
+        if kind is cst.Return:
             self.exits.append(after)
-        elif isinstance(node, cst.Break) and self._loops:
+        elif kind is cst.Break and self._loops:
             self._loops[-1].breaks.append(after)
-        elif isinstance(node, cst.Continue) and self._loops:
+        elif kind is cst.Continue and self._loops:
             self._loops[-1].continues.append(after)
-        elif isinstance(node, cst.Assert):
-            return self.assume(node.test, True, after)
+        elif kind is cst.Assert:
+            return self.assume(node.test, True, after)  # type: ignore[attr-defined]
         return None if leaves(node, self._qualified) else after
 
     def _if(self, node: cst.If, state: StateT) -> StateT | None:
@@ -206,8 +211,11 @@ def _catches_all(case: cst.MatchCase) -> bool:
 
 def leaves(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
     """The statement never hands control to the one after it."""
-    if isinstance(node, (cst.Return, cst.Raise, cst.Break, cst.Continue)):
+    kind = node.__class__
+    if kind in _LEAVING:
         return True
+    if kind is not cst.Expr and kind is not cst.Assert:
+        return False
     if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
         func = node.value.func
         skips = isinstance(func, cst.Attribute) and func.attr.value == "skipTest"  # unittest raises there

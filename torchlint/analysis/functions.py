@@ -17,6 +17,7 @@ from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+_OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,13 @@ class Functions:
             stack: list[cst.CSTNode] = list(function.body.body)
             while stack:
                 node = stack.pop()
-                if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+                kind = node.__class__
+                if kind in _OTHERS:
                     continue
-                if isinstance(node, cst.Return):
-                    returns.append(node)
-                generator = generator or isinstance(node, cst.Yield)
-                stack.extend(children(node))
+                if kind is cst.Return:
+                    returns.append(node)  # type: ignore[arg-type]
+                generator = generator or kind is cst.Yield
+                stack += children(node)
             self._bodies[function] = Body(tuple(returns), generator)
         return self._bodies[function]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LOOPS = (cst.For, cst.While)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+_FUNCTIONS = frozenset({cst.FunctionDef, cst.Lambda})
+_LOOPS, _COMPREHENSIONS = frozenset(LOOPS), frozenset(COMPREHENSIONS)
 _RANKS = (Heat.ONCE, Heat.EPOCH, Heat.STEP, Heat.ELEMENT)
 _DEPTH = 6
 
@@ -48,10 +50,10 @@ class Heats:
         """The loops and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
         below, current = node, self._module.parent(node)
-        while current is not None and not isinstance(current, (cst.FunctionDef, cst.Lambda)):
-            if isinstance(current, LOOPS) and below is current.body:
+        while current is not None and current.__class__ not in _FUNCTIONS:
+            if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
                 loops.append(current)
-            elif isinstance(current, COMPREHENSIONS) and below is not current.for_in:
+            elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
                 loops.append(current)
             below, current = current, self._module.parent(current)
         return loops, current if isinstance(current, cst.FunctionDef) else None
@@ -109,10 +111,11 @@ class Heats:
         return self._contents[body]
 
     def _of_part(self, node: cst.CSTNode) -> str | None:
-        if isinstance(node, LOOPS):
+        if node.__class__ in _LOOPS:
             return "epoch" if self.loop(node) is not None else None
-        if not isinstance(node, cst.Call):
+        if node.__class__ is not cst.Call:
             return None
+        assert isinstance(node, cst.Call)
         if self.is_step(node) or self._fetches(node):
             return "step"
         function = self._module.functions.called(node)
@@ -262,10 +265,11 @@ def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
     stack = list(children(body))
     while stack:
         node = stack.pop()
-        if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        kind = node.__class__
+        if kind in _FUNCTIONS or kind is cst.ClassDef:
             continue
         yield node
-        if not isinstance(node, LOOPS):
+        if kind not in _LOOPS:
             stack += children(node)
-        elif node.orelse is not None:
-            stack.append(node.orelse)
+        elif node.orelse is not None:  # type: ignore[attr-defined]
+            stack.append(node.orelse)  # type: ignore[attr-defined]

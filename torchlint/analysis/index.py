@@ -93,6 +93,12 @@ class Index:
             if unit.is_open:
                 self.opened(unit)
 
+    def close(self) -> None:
+        """Take the parts apart that know one another."""
+        for unit in self.units:
+            unit.__dict__.clear()
+        self.__dict__.clear()
+
     def _walk(self, root: cst.CSTNode, nodes: Nodes) -> None:
         parents = self.parents
         stack = [root]
@@ -137,8 +143,9 @@ class Index:
 
     def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
         """The functions that are units and hold a word of each group in what is no error message."""
+        there = [self._present(words) for words in groups]
         texts = [(unit, unit.calm(self._text)) for unit in self.units]
-        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in groups)]
+        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in there)]
         return [self.parents[unit.block] for unit in held]  # type: ignore[misc]
 
     def _holds(self, unit: Unit, word: Word) -> bool:
@@ -151,8 +158,13 @@ class Index:
 
         With groups of words, those of the units that hold a word of each group, and all that stand outside.
         """
-        units = [unit for unit in self.units if self.has(unit, groups)]
+        there = [self._present(words) for words in groups]
+        units = [unit for unit in self.units if self.has(unit, there)] if all(there) or not groups else []
         return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
+
+    def _present(self, words: Words) -> list[Word]:
+        """Those of the words that stand anywhere in the text."""
+        return [word for word in words if not isinstance(word, str) or word.rstrip("(") in self._text]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""

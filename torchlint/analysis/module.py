@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -86,16 +85,16 @@ class SourceModule:
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
-        enabled = gc.isenabled()
-        gc.disable()  # a parse makes nothing but live objects: collecting doubles its time
         try:
             tree = cst.parse_module(text)
         except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
             raise syntax_problem(text, error) from None
-        finally:
-            if enabled:
-                gc.enable()
         return cls(tree, text, path, target_torch, project)
+
+    def close(self) -> None:
+        """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
+        self._index.close()
+        self.__dict__.clear()
 
     def shared(self, kind: Callable[[SourceModule], SharedT]) -> SharedT:
         """The one instance of an analysis of this file that several rules ask."""

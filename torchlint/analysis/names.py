@@ -47,7 +47,7 @@ class Scope:
     @property
     def is_class(self) -> bool:
         """Names of a class body are not seen from the functions inside it."""
-        return isinstance(self.node, cst.ClassDef)
+        return self.node.__class__ is cst.ClassDef
 
 
 class Names:
@@ -172,11 +172,12 @@ class Names:
         return found
 
     def _resolve(self, node: cst.CSTNode) -> str | None:
-        if isinstance(node, cst.Attribute):
-            base = self.qualified(node.value)
-            return canonical(f"{base}.{node.attr.value}") if base else None
-        if not isinstance(node, cst.Name):
+        if node.__class__ is cst.Attribute:
+            base = self.qualified(node.value)  # type: ignore[attr-defined]
+            return canonical(f"{base}.{node.attr.value}") if base else None  # type: ignore[attr-defined]
+        if node.__class__ is not cst.Name:
             return None
+        assert isinstance(node, cst.Name)
         bindings = self.bindings(node)
         if not bindings:
             return f"builtins.{node.value}" if node.value in _NEVER_SHADOWED or self.is_builtin(node) else None
@@ -197,9 +198,10 @@ def _chain(scope: Scope | None) -> Iterator[Scope]:
 
 
 def _evaluated_outside(owner: cst.CSTNode, below: cst.CSTNode) -> bool:
-    if isinstance(owner, (cst.FunctionDef, cst.Lambda)):
-        return below is not owner.body and not isinstance(below, cst.Parameters)
-    return isinstance(owner, cst.ClassDef) and below is not owner.body
+    kind = owner.__class__
+    if kind is cst.FunctionDef or kind is cst.Lambda:
+        return below is not owner.body and below.__class__ is not cst.Parameters  # type: ignore[attr-defined]
+    return kind is cst.ClassDef and below is not owner.body  # type: ignore[attr-defined]
 
 
 def _is_fallback(binding: Binding) -> bool:

@@ -9,8 +9,10 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.flow import ANCHORS, Forward
 from torchlint.analysis.names import COMPREHENSIONS, Names, Scope
+from torchlint.analysis.walk import test_of
 from torchlint.analysis.index import Index
 
+_is_anchor, _is_small = test_of(*ANCHORS), test_of(cst.BaseSmallStatement)
 State = Mapping[str, frozenset[Binding]]
 
 
@@ -78,7 +80,7 @@ class Reaching:
         """The small statement or compound header in which a node is evaluated."""
         current: cst.CSTNode | None = node
         while current is not None:
-            if isinstance(current, ANCHORS) and (current is not node or isinstance(node, cst.BaseSmallStatement)):
+            if _is_anchor(current) and (current is not node or _is_small(node)):
                 return current
             current = self._index.parents.get(current)
         return None

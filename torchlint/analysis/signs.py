@@ -15,7 +15,7 @@ from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import DEVICE_WORDS
+from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _MOVES = ("cuda(", "to(")
-# Frameworks that put model and batches on the device themselves.
-_FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 
 
 class Signs:
@@ -36,7 +34,7 @@ class Signs:
     @cached_property
     def on_accelerator(self) -> bool:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
-        if any(word in self._module.text for word in _FRAMEWORKS):
+        if any(word in self._module.text for word in FRAMEWORKS):
             return True
         return any(self._moves(call) for call in self._module.nodes_of(cst.Call, _MOVES))
 

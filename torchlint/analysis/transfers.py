@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
-from torchlint.analysis.calls import keyword, method, positional, receiver
+from torchlint.analysis.calls import keyword, may_be, method, positional, receiver
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge import transfers as known
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 40
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+_LAST = frozenset(name.rpartition(".")[2] for name in _CONSTRUCTORS)
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Transfers:
         carried = self._brought(call)
         if carried is None:
             return None
-        if self._module.qualified(call.func) in _CONSTRUCTORS:
+        if may_be(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
             read = self._host_read(call, carried)
             if read is not None:
                 return read
@@ -78,6 +79,8 @@ class Transfers:
         if name == "to" and self._module.qualified(call.func) is None:
             target = keyword(call, "device") or positional(call, 0)
             return receiver(call) if self.to_accelerator(target) else None
+        if not may_be(call, _LAST):
+            return None
         if self._module.qualified(call.func) in _CONSTRUCTORS and self.to_accelerator(keyword(call, "device")):
             return positional(call, 0)
         return None

@@ -96,6 +96,23 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+def test_of(*kinds: type[cst.CSTNode]) -> Callable[[object], bool]:
+    """A test whether something is of one of these classes.
+
+    ``isinstance`` says the same, but LibCST's classes have an abstract base, which makes every "no" slow.
+    """
+    known: dict[type, bool] = {}
+
+    def test(node: object) -> bool:
+        kind = node.__class__
+        found = known.get(kind)
+        if found is None:
+            found = known[kind] = issubclass(kind, kinds)
+        return found
+
+    return test
+
+
 @cache
 def _is_node(kind: type) -> bool:
     """Asked once a class: ``isinstance`` is slow for classes with an abstract base."""

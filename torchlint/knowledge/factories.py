@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from torchlint.knowledge.tensors import LEGACY
+
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
     f"torch.{name}"
@@ -20,7 +22,8 @@ RANDOM = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
 )
 ALL = DETERMINISTIC | ROUNDED | RANDOM
-CALLED = tuple(sorted(f"{name.rpartition('.')[2]}(" for name in ALL))
+LAST = frozenset(name.rpartition(".")[2] for name in ALL)
+CALLED = tuple(sorted(f"{name}(" for name in LAST))
 CALL = re.compile(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
@@ -30,6 +33,7 @@ FORM = frozenset(
 )
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 # NumPy's factory, and the torch factory that makes the same.
 ARRAYS = {
     "numpy.zeros": "torch.zeros",

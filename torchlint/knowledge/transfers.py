@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from torchlint.knowledge.screening import Trigger, guarded
+
 # Methods of a tensor with a kernel on every backend.
 TENSOR_METHODS = frozenset(
     "abs add addcmul all amax amin any argmax argmin argsort bool byte clamp clamp_ clip clone contiguous "
@@ -87,8 +89,10 @@ MOVE = re.compile(
     rb"\.cuda\b|\.type_as\(|\.type\(|"
     rb"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"
 )
-SIGN = re.compile(
-    rb"\.cuda\b|\.to\([^()]{0,200}?(?:device|dev|cuda|gpu|rank)|Accelerator\(|LightningModule|transformers|Fabric\(|"
-    rb"deepspeed",
-    re.IGNORECASE,
+# Frameworks that put model and batches on the device themselves.
+FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
+SIGNS: tuple[Trigger, ...] = (
+    b".cuda",
+    guarded(rb"\.to\([^()]{0,200}?(?:[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK)", b".to("),
+    *(word.encode() for word in FRAMEWORKS),
 )

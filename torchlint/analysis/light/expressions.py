@@ -9,6 +9,7 @@ from typing import Any
 
 import libcst as cst
 
+from torchlint.analysis.light.formatted import formatted
 from torchlint.analysis.light.make import Node, maker
 from torchlint.analysis.light.source import Source
 
@@ -137,7 +138,9 @@ class Expressions:
         return _ellipsis() if value is ... else name(repr(value))
 
     def _formatted(self, node: ast.JoinedStr) -> Node:
-        return self.parsed(self.source.segment(node))
+        text = self.source.segment(node)
+        found = formatted(text, _of_text)
+        return found if found is not None else self.parsed(text)
 
     def _string(self, node: ast.Constant) -> Node:
         text = self.source.segment(node)
@@ -312,6 +315,10 @@ class Expressions:
     def _param(self, arg: ast.arg, default: ast.expr | None, star: str = "") -> Node:
         promised = annotation_of(self.of(arg.annotation)) if arg.annotation is not None else None
         return _param(name(arg.arg), promised, self.optional(default), star)
+
+
+def _of_text(tree: ast.expr, text: str) -> Node:
+    return Expressions(Source(text)).of(tree)
 
 
 _FINDERS: dict[type[ast.AST], Callable[[Expressions, Any], Node]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Sequence
 
 import libcst as cst
@@ -23,15 +22,10 @@ def parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
     Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
     say what is wrong.
     """
-    enabled = gc.isenabled()
-    gc.disable()  # a parse makes nothing but live objects: collecting doubles its time
     try:
         return _parse(text)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise Unsupported("CPython does not read the file") from error
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:

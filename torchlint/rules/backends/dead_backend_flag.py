@@ -24,7 +24,14 @@ ASSIGNED = re.compile(
     r"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
     r"[ \t]*=[^=]"
 )
-_STATED, _ASSIGNED = (re.compile(p.pattern.encode(), re.MULTILINE) for p in (STATED, ASSIGNED))
+# The same, searched line by line.
+_LINE = re.compile(
+    rb"\n[ \t]*[\w.\[\]]*(?:"
+    rb"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)[ \t]*"
+    rb"(?:(?:#[^\n]*)?\r?(?:\n|\Z)|=[^=])|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
+    rb"|\b(?:manual_seed(?:_all)?|deterministic\w*|set_\w+|synchronize|empty_cache)[ \t]*=[^=])"
+)
+_AFTER_SEMICOLON = re.compile(rb";" + STATED.pattern.removeprefix("(?:^|;)").encode(), re.MULTILINE)
 
 
 class DeadBackendFlag(Rule):
@@ -84,7 +91,7 @@ class DeadBackendFlag(Rule):
     summary = "A statement that is to set a flag of PyTorch does nothing"
     severity = Severity.ERROR
     fix = "sometimes"
-    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _STATED, _ASSIGNED))
+    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _LINE, _AFTER_SEMICOLON))
     near = (("backends", "cudnn", "environ", STATED, ASSIGNED),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")

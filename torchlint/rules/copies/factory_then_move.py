@@ -83,7 +83,7 @@ class FactoryThenMove(Rule):
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), (CALL,), (MOVE,))
+    triggers = ((b"torch",), (MOVE,), (b"zeros(", b"arange(", b"ones(", b"full(", CALL))
     near = (CALLED, MOVED)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.transfers import SIGN
+from torchlint.knowledge.screening import guarded
+from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
-_CONVERSION = re.compile(rb"(?<![.\w])(?:float|int|bool|complex|str)\(")
+_CONVERSION = guarded(
+    rb"(?<![.\w])(?:float|int|bool|complex|str)\(", b"float(", b" int(", b"(int(", b"bool(", b"complex(", b"str(", b"=int("
+)
 _LOOP = re.compile(rb"\bfor\b[^\n]+\bin\b")
 
 
@@ -79,8 +82,8 @@ class PerElementSync(Rule):
     fix = "sometimes"
     triggers = (
         (b"torch",),
+        SIGNS,
         (b".item(", b".tolist(", b".cpu(", b"'cpu", b'"cpu', b"print(", b"logg", b"wandb", b"add_scalar", _CONVERSION),
-        (SIGN,),
         (_LOOP,),
     )
     layout = False

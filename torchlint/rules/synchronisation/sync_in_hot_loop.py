@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.transfers import SIGN
+from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -92,6 +92,7 @@ class SyncInHotLoop(Rule):
     severity = Severity.WARNING
     triggers = (
         (b"torch", b"accelerat", b"lightning"),
+        SIGNS,
         (
             b".item(",
             b".tolist(",
@@ -109,7 +110,6 @@ class SyncInHotLoop(Rule):
             b'f"',
             b"f'",
         ),
-        (SIGN,),
     )
     layout = False
     recipe = Recipe(
