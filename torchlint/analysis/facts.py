@@ -131,7 +131,7 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 def _relays(module: SourceModule) -> Iterator[Relay]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
-    for call in module.nodes_of(cst.Call, module.foreign_words):
+    for call in module.nodes_of(cst.Call, [*module.foreign_words, *module.foreign_made]):
         to = module.foreign(call.func) or module.foreign_method(call)
         if to is None or any(arg.star for arg in call.args):
             continue

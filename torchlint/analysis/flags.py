@@ -7,7 +7,7 @@ of the file are followed where those write flags; of functions in other files, t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from torchlint.analysis.calls import argument, keyword, literal, positional
 from torchlint.analysis.flow import Forward
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.values import Kind
-from torchlint.analysis.walk import children, descendants
+from torchlint.analysis.walk import children, descendants, wording
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
@@ -164,13 +164,12 @@ class _FlagFlow(Forward[State]):
 
     def _normal(self, test: cst.BaseExpression) -> tuple[str, bool]:
         """A condition and its negation as one text with a sign; names of different functions differ."""
-        code = self._flags.module.code
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             target = test.comparisons[0]
             for operators, sign in (((cst.Is, cst.Equal), True), ((cst.IsNot, cst.NotEqual), False)):
                 if isinstance(target.operator, operators):
-                    return f"{self._scope}:{_plain(test.left, code)} == {code(target.comparator)}", sign
-        return f"{self._scope}:{code(test)}", True
+                    return f"{self._scope}:{_plain(test.left)} == {wording(target.comparator)}", sign
+        return f"{self._scope}:{wording(test)}", True
 
 
 def scope_name(depth: int, owner: cst.CSTNode) -> str:
@@ -178,9 +177,9 @@ def scope_name(depth: int, owner: cst.CSTNode) -> str:
     return str(depth) + getattr(getattr(owner, "name", None), "value", "")
 
 
-def _plain(node: cst.BaseExpression, code: Callable[[cst.CSTNode], str]) -> str:
+def _plain(node: cst.BaseExpression) -> str:
     """A walrus counts as the name it sets."""
-    return code(node.target if isinstance(node, cst.NamedExpr) else node)
+    return wording(node.target if isinstance(node, cst.NamedExpr) else node)
 
 
 def calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
@@ -373,6 +372,8 @@ class Flags:
 
     def helper(self, function: cst.FunctionDef) -> FlagHelper | None:
         """A function of the file as others may know it; None when it leaves no flag behind."""
+        if not self.writes(function):
+            return None
         params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
         names = [p.name.value for p in params]
         prefix = scope_name(0, function) + ":"

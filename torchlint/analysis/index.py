@@ -8,6 +8,7 @@ that can only be answered by nodes with a certain word in them opens no unit wit
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -86,6 +87,8 @@ class Index:
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
+        self._known: dict[Word | tuple[Word, ...], frozenset[Unit]] = {}
+        self._starts = [unit.start for unit in units]
         self._watchers: list[Callable[[Unit], None]] = []
         self._walk(tree, self.outside)
         for unit in units:
@@ -137,19 +140,61 @@ class Index:
         body = getattr(owner, "body", None)
         return body.unit if body.__class__ is Block else None
 
+    def holding(self, groups: Iterable[Words]) -> list[Unit]:
+        """The units that hold a word of each group, in the order of the text."""
+        held = [self._with_any(tuple(words)) for words in groups]
+        return [unit for unit in self.units if all(unit in some for some in held)]
+
     def has(self, unit: Unit, groups: Iterable[Words]) -> bool:
-        """The text of a unit holds a word of each group."""
-        return all(any(self._holds(unit, word) for word in words) for words in groups)
+        """A unit holds a word of each group."""
+        return all(unit in self._with_any(tuple(words)) for words in groups)
+
+    def _with_any(self, words: tuple[Word, ...]) -> frozenset[Unit]:
+        found = self._known.get(words)
+        if found is None:
+            found = self._known[words] = frozenset().union(*map(self._with, words))
+        return found
+
+    def _with(self, word: Word) -> frozenset[Unit]:
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = frozenset(self._search(word))
+        return found
+
+    def _search(self, word: Word) -> Iterator[Unit]:
+        """The units that hold a word."""
+        if not isinstance(word, str):
+            yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
+            return
+        held = set(self._around(word))
+        yield from held
+        if word.endswith("("):
+            other = _called_otherwise(word[:-1])
+            for unit in set(self._around(word[:-1])) - held:
+                if other.search(self._text, unit.start, unit.end):
+                    yield unit
+
+    def _around(self, word: str) -> Iterator[Unit]:
+        """The units around the places of a word."""
+        text, units, starts = self._text, self.units, self._starts
+        place = text.find(word)
+        while place >= 0:
+            number = bisect_right(starts, place) - 1
+            unit = units[number] if number >= 0 else None
+            if unit is not None and place < unit.end:
+                yield unit
+                place = unit.end - 1
+            elif number + 1 < len(units):
+                place = units[number + 1].start - 1
+            else:
+                return
+            place = text.find(word, place + 1)
 
     def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
         """The functions that are units and hold a word of each group in what is no error message."""
-        there = [self._present(words) for words in groups]
-        texts = [(unit, unit.calm(self._text)) for unit in self.units]
-        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in there)]
+        texts = [(unit, unit.calm(self._text)) for unit in self.holding(groups)]
+        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in groups)]
         return [self.parents[unit.block] for unit in held]  # type: ignore[misc]
-
-    def _holds(self, unit: Unit, word: Word) -> bool:
-        return _holds(self._text, unit.start, unit.end, word)
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -158,13 +203,7 @@ class Index:
 
         With groups of words, those of the units that hold a word of each group, and all that stand outside.
         """
-        there = [self._present(words) for words in groups]
-        units = [unit for unit in self.units if self.has(unit, there)] if all(there) or not groups else []
-        return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
-
-    def _present(self, words: Words) -> list[Word]:
-        """Those of the words that stand anywhere in the text."""
-        return [word for word in words if not isinstance(word, str) or word.rstrip("(") in self._text]
+        return list(self._merged(kind, self.outside.get(kind, ()), self.holding(groups)))  # type: ignore[arg-type]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
@@ -195,9 +234,11 @@ class Index:
         for part in self._regions[owner, kind]:
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
-            elif self.has(part.unit, groups):  # type: ignore[attr-defined]
-                part.unit.statements()  # type: ignore[attr-defined]
-                yield from part.unit.nodes.get(kind, ())  # type: ignore[attr-defined]
+                continue
+            unit: Unit = part.unit  # type: ignore[attr-defined]
+            if self.has(unit, groups):
+                unit.statements()
+                yield from unit.nodes.get(kind, ())  # type: ignore[misc]
 
     def _region(self, owner: cst.CSTNode) -> Sequence[cst.CSTNode]:
         """A node and everything below it, parents first, down to the units."""

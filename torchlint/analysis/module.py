@@ -132,21 +132,21 @@ class SourceModule:
 
     @cached_property
     def foreign_words(self) -> Words:
-        """What stands in every function that calls something of another file of the project."""
-        own = [binding.name for binding in self.project_imports()]
-        made = [
-            binding.name
-            for bindings in self.names.module.found.values()
-            for binding in bindings
-            if isinstance(binding.value, cst.Call) and self.foreign(binding.value.func)
-        ]
-        return self.spelled(("import ", *own, *made))
+        """What stands in every function that calls a function of another file of the project."""
+        own = {binding.name for binding in self.project_imports()}
+        return self.spelled(("import ", *sorted(own)))
+
+    @cached_property
+    def foreign_made(self) -> Words:
+        """The names of what calls of such functions outside functions give."""
+        every = [binding for bindings in self.names.module.found.values() for binding in bindings]
+        return sorted({b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func)})
 
     def spelled(self, words: Words) -> Words:
         """The words, and other names that something named so has by an import, an assignment or a class."""
         known = list(words)
         for _ in range(_ALIASES):
-            texts = [word for word in known if isinstance(word, str)]
+            texts = [word for word in known if isinstance(word, str) and word.strip("(.") in self._meanings]
             added = {
                 name + "(" * text.endswith("(")
                 for name, meant in self._alias_names
@@ -154,7 +154,13 @@ class SourceModule:
                 if text.strip("(.") in meant
             }
             known += sorted(name for name in added if not any(text in name for text in texts))
+            if not added:
+                break
         return known
+
+    @cached_property
+    def _meanings(self) -> str:
+        return "\n".join(meant for _, meant in self._alias_names)
 
     @cached_property
     def _alias_names(self) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
 from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind
-from torchlint.analysis.walk import descendants
+from torchlint.analysis.walk import descendants, wording
 from torchlint.knowledge import synchronisation as known
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat
@@ -234,7 +234,7 @@ class Syncs:
         seen: set[str] = set()
         again: set[Read] = set()
         for read in reads:
-            text = self._module.code(_root(read.tensor))
+            text = wording(_root(read.tensor))
             if text in seen:
                 again.add(read)
             seen.add(text)

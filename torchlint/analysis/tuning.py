@@ -68,9 +68,11 @@ class Tuning:
 
     def unseeded(self) -> list[Write]:
         """The switches for determinism in a program that trains, and in which nothing is seeded."""
+        if not self._is_program():
+            return []
         writes = self._backends.writes_any((known.DETERMINISTIC, known.ALGORITHMS))
         writes = [w for w in writes if not self._backends.is_test(w.node) and not self._seeds_by_name(w.node)]
-        if not writes or not self._is_program() or not self._trains():
+        if not writes or not self._trains():
             return []
         imports = self.project_imports()
         if self._module.project.seeds() or not self._module.project.closed(imports):

@@ -119,6 +119,17 @@ def _is_node(kind: type) -> bool:
     return issubclass(kind, cst.CSTNode)
 
 
+def wording(node: cst.CSTNode) -> str:
+    """A text that is the same for expressions that are written alike; of a name, the name."""
+    if node.__class__ is cst.Attribute:
+        return f"{wording(node.value)}.{wording(node.attr)}"  # type: ignore[attr-defined]
+    if node.__class__ in _LEAVES:
+        return str(getattr(node, "value", node.__class__.__name__))
+    operator, star = getattr(node, "operator", None), getattr(node, "star", None)
+    parts = ", ".join(map(wording, children(node)))
+    return f"{node.__class__.__name__}{operator.__class__.__name__}{star or ''}({parts})"
+
+
 def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The node and everything below it, parents first."""
     stack = [node]
