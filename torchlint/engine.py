@@ -262,7 +262,7 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
-    near = [module.spelled(words) for words in rule.near]
+    near = [module.spelled(words) for words in rule.near_in(module.text)]
     for name in dir(rule):
         if name.startswith("visit_"):
             visit = getattr(instance, name)

@@ -17,9 +17,8 @@ from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Seve
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.index import Words
     from torchlint.analysis.module import SourceModule
-    from torchlint.knowledge.screening import Trigger
+    from torchlint.knowledge.screening import Trigger, Words
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
 HEADINGS = (
@@ -83,6 +82,11 @@ class Rule:
         self.options = options
         self.statements: list[Span] = []
         self._sink = sink
+
+    @classmethod
+    def near_in(cls, text: str) -> tuple[Words, ...]:  # noqa: ARG003 - most rules look the same everywhere
+        """The groups of words for one file."""
+        return cls.near
 
     def report(
         self,

@@ -279,7 +279,7 @@ class Consumptions:
 
     def _attribute_reads(self, kind: str, target: cst.Attribute, way: Way, loop: cst.CSTNode | None) -> None:
         owner = self._module.class_of(target)
-        for read in self._module.nodes_of(cst.Attribute, (target.attr.value,)):
+        for read in self._module.nodes_of(cst.Attribute, (f".{target.attr.value}",)):
             same = read is not target and read.attr.value == target.attr.value and not self._is_store(read)
             if same and isinstance(read.value, cst.Name) and self._module.class_of(read) is owner:
                 self._push(kind, read, way, loop)

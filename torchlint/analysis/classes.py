@@ -86,7 +86,7 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = [n for n in self._module.within(owner, cst.Attribute, (name,)) if n.attr.value == name]
+        named = [n for n in self._module.within(owner, cst.Attribute, (f"self.{name}",)) if n.attr.value == name]
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -121,7 +121,7 @@ class Classes:
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         stores: list[cst.CSTNode] = []
         for kind in (cst.Assign, cst.AnnAssign, cst.AugAssign):
-            more = [node for node in self._module.within(owner, kind, (name,)) if _stores(node, name)]
+            more = [node for node in self._module.within(owner, kind, (f"self.{name}",)) if _stores(node, name)]
             stores = more if not stores else sorted(stores + more, key=self._module.order) if more else stores
         for node in stores:
             for target, value in _assigned(node):

@@ -22,8 +22,8 @@ from torchlint.analysis.walk import children, descendants, wording
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
-    from torchlint.analysis.index import Word, Words
     from torchlint.analysis.module import SourceModule
+    from torchlint.knowledge.screening import Word, Words
     from torchlint.project import FlagExit, FlagHelper
 
 _WORDS = ("benchmark", "deterministic", "enabled", "max-autotune", "Trainer(", "Fabric(")

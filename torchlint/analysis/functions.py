@@ -97,7 +97,7 @@ class Functions:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
-            named = self._module.nodes_of(cst.Attribute, (name,))
+            named = self._module.nodes_of(cst.Attribute, (f".{name}",))
             self._method_reads[name] = [attribute for attribute in named if attribute.attr.value == name]
         owner = self._module.class_of(function)
         return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]

@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from torchlint.analysis.walk import children
+from torchlint.knowledge.screening import Calls, Word, Words
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-Word = str | re.Pattern[str]
-Words = Sequence[Word]
 Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
 
 
@@ -164,7 +163,8 @@ class Index:
     def _search(self, word: Word) -> Iterator[Unit]:
         """The units that hold a word."""
         if not isinstance(word, str):
-            yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
+            pattern = word.pattern if isinstance(word, Calls) else word
+            yield from (unit for unit in self.units if pattern.search(self._text, unit.start, unit.end))
             return
         held = set(self._around(word))
         yield from held
@@ -203,7 +203,11 @@ class Index:
 
         With groups of words, those of the units that hold a word of each group, and all that stand outside.
         """
-        return list(self._merged(kind, self.outside.get(kind, ()), self.holding(groups)))  # type: ignore[arg-type]
+        return list(self.each(kind, *groups))
+
+    def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+        """The same one by one: units after the last node that is wanted stay closed."""
+        return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[arg-type, return-value]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
@@ -270,7 +274,8 @@ class Index:
 
 def _holds(text: str, start: int, end: int, word: Word) -> bool:
     if not isinstance(word, str):
-        return word.search(text, start, end) is not None
+        pattern = word.pattern if isinstance(word, Calls) else word
+        return pattern.search(text, start, end) is not None
     if text.find(word, start, end) >= 0:
         return True
     if not word.endswith("(") or text.find(word[:-1], start, end) < 0:

@@ -145,10 +145,11 @@ class Lifetimes:
         if owner is None:
             return None
         name = attribute.attr.value
+        words = (f"self.{name}",)
         found: list[cst.CSTNode] = []
         for kind in (cst.AssignTarget, cst.AugAssign):
-            found += [node for node in self._module.within(owner, kind, (name,)) if _stores_into(node, name)]
-        found += [call for call in self._module.within(owner, cst.Call, (name,)) if self._call_writes(call, name)]
+            found += [node for node in self._module.within(owner, kind, words) if _stores_into(node, name)]
+        found += [call for call in self._module.within(owner, cst.Call, words) if self._call_writes(call, name)]
         return min(found, key=self._module.order, default=None)
 
     def _call_writes(self, call: cst.Call, name: str) -> bool:

@@ -15,7 +15,7 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
-from torchlint.analysis.index import Index, Unit, Words
+from torchlint.analysis.index import Index, Unit
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.names import Names
 from torchlint.analysis.pieces import Lines, Pieces
@@ -25,6 +25,7 @@ from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.knowledge.libraries import LIBRARIES
+from torchlint.knowledge.screening import Calls, Words
 from torchlint.model import Evidence, Heat, Span
 from torchlint.project import Project, View
 
@@ -113,6 +114,10 @@ class SourceModule:
         """
         return self._index.of(kind, *groups)
 
+    def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+        """The same one by one, for questions that the first fitting node answers."""
+        return self._index.each(kind, *groups)
+
     def outside(self, kind: type[NodeT]) -> list[NodeT]:
         """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
         return self._index.of(kind, ())
@@ -145,10 +150,12 @@ class SourceModule:
     def spelled(self, words: Words) -> Words:
         """The words, and other names that something named so has by an import, an assignment or a class."""
         known = list(words)
+        called = {name for word in words if isinstance(word, Calls) for name in word.names}
+        known += sorted(f"{name}(" for name, meant in self._alias_names if meant.rpartition(".")[2] in called)
         for _ in range(_ALIASES):
             texts = [word for word in known if isinstance(word, str) and word.strip("(.") in self._meanings]
             added = {
-                name + "(" * text.endswith("(")
+                name + (text[-1] if text[-1] in "(." else "")
                 for name, meant in self._alias_names
                 for text in texts
                 if text.strip("(.") in meant

@@ -19,8 +19,8 @@ from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LEGACY, LIGHTNING_BASES
 
 if TYPE_CHECKING:
-    from torchlint.analysis.index import Words
     from torchlint.analysis.module import SourceModule
+    from torchlint.knowledge.screening import Words
 
 _CUDA = re.compile(r"cuda(:\d+)?")
 
@@ -77,7 +77,7 @@ class Portability:
         return None
 
     def _call(self) -> str | None:
-        for call in self._module.nodes_of(cst.Call, [*self._cuda_words, *self._module.foreign_words]):
+        for call in self._module.each(cst.Call, [*self._cuda_words, *self._module.foreign_words]):
             reason = self._unguarded(call) or self._foreign_need(call)
             if reason is not None:
                 return reason
@@ -266,7 +266,7 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.nodes_of(cst.Call, ("exec(",)))
+        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.each(cst.Call, ("exec(",)))
 
     def _corrected(self, assign: cst.Assign) -> bool:
         """The same name gets another value where CUDA is missing."""
@@ -295,7 +295,7 @@ class Portability:
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
 
     def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
-        reads = self._module.within(owner, cst.Attribute, (name,))
+        reads = self._module.within(owner, cst.Attribute, (f".{name}",))
         return any(read.attr.value == name and self._is_device_place(read) for read in reads)
 
     def _is_device_place(self, node: cst.CSTNode) -> bool:

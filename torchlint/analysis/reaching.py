@@ -52,7 +52,7 @@ class Reaching:
         self._names = names
         self._index = index
         self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
-        self._uses: dict[str, list[cst.Name]] = {}
+        self._uses: dict[tuple[str, cst.CSTNode | None], list[cst.Name]] = {}
 
     def at(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings that may be read here, in source order.
@@ -116,13 +116,26 @@ class Reaching:
 
     def uses(self, binding: Binding) -> list[cst.Name]:
         """The reads of a name that this binding may reach, in source order."""
-        return [name for name in self._reads(binding.name) if binding in self.at(name)]
+        return [name for name in self._reads(binding.name, self._function(binding)) if binding in self.at(name)]
 
-    def _reads(self, word: str) -> list[cst.Name]:
-        if word not in self._uses:
-            named = (name for name in self._index.of(cst.Name, (word,)) if name.value == word)
-            self._uses[word] = [name for name in named if self._is_read(name)]
-        return self._uses[word]
+    def _function(self, binding: Binding) -> cst.CSTNode | None:
+        """The function that is a unit and holds every read of a binding; None where others may read it too."""
+        scope = self._names.lookup_scope(binding.name, self._names.scope_at(binding.node))
+        if scope is None or scope.node.__class__ in (cst.Module, cst.ClassDef):
+            return None
+        while scope.parent is not None and scope.unit is None:
+            scope = scope.parent
+        return scope.node if scope.unit is not None else None
+
+    def _reads(self, word: str, function: cst.CSTNode | None) -> list[cst.Name]:
+        if (word, function) not in self._uses:
+            named = (
+                self._index.of(cst.Name, (word,))
+                if function is None
+                else self._index.within(function, cst.Name, (word,))
+            )
+            self._uses[word, function] = [name for name in named if name.value == word and self._is_read(name)]
+        return self._uses[word, function]
 
     def _is_read(self, name: cst.Name) -> bool:
         parent = self._index.parents.get(name)

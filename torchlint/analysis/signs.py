@@ -36,7 +36,7 @@ class Signs:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
         if any(word in self._module.text for word in FRAMEWORKS):
             return True
-        return any(self._moves(call) for call in self._module.nodes_of(cst.Call, _MOVES))
+        return any(self._moves(call) for call in self._module.each(cst.Call, _MOVES))
 
     def _moves(self, call: cst.Call) -> bool:
         name = method(call)

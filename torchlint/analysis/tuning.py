@@ -90,7 +90,7 @@ class Tuning:
         )
 
     def _trains(self) -> bool:
-        return any(self._module.heats.is_step(call) for call in self._module.nodes_of(cst.Call, _STEPS))
+        return any(self._module.heats.is_step(call) for call in self._module.each(cst.Call, _STEPS))
 
     # -- a benchmark that is missing -------------------------------------------------------------
 

@@ -23,7 +23,7 @@ RANDOM = frozenset(
 )
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LAST = frozenset(name.rpartition(".")[2] for name in ALL)
-CALLED = tuple(sorted(f"{name}(" for name in LAST))
+CALLED = tuple(sorted(LAST, key=lambda name: (-len(name), name)))
 CALL = re.compile(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
@@ -34,6 +34,17 @@ FORM = frozenset(
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
 LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
+# One of these stands where content is regular: NumPy, a range, a list that is repeated, memory that is filled.
+REGULAR = (
+    "numpy",
+    "numpy.",
+    "range(",
+    "fill_(",
+    "zero_(",
+    "uniform_(",
+    "normal_(",
+    re.compile(r"\]\s*\*|\*\s*\["),
+)
 # NumPy's factory, and the torch factory that makes the same.
 ARRAYS = {
     "numpy.zeros": "torch.zeros",

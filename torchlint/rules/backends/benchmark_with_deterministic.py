@@ -87,6 +87,7 @@ class BenchmarkWithDeterministic(Rule):
     # The other switch may stand in another file.
     triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
     Options = Preference
+    near = (("Trainer(", "Fabric(", "flags("),)
     layout = False
     recipe = Recipe(
         "convolution-flags",

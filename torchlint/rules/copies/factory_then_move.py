@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.factories import CALL, CALLED
+from torchlint.knowledge.screening import Calls
 from torchlint.knowledge.transfers import MOVE, MOVED
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
@@ -84,7 +85,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (MOVE,), (b"zeros(", b"arange(", b"ones(", b"full(", CALL))
-    near = (CALLED, MOVED)
+    near = (MOVED, (Calls(CALLED, ("device", "out", "generator", "pin_memory")),))
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 

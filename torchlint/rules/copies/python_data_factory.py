@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.factories import REGULAR
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -82,7 +83,7 @@ class PythonDataFactory(Rule):
         (b"tensor(", b"Tensor(", b"from_numpy(", b"asarray("),
         (b"numpy", b"range(", b"] *", b"]*", b"fill_(", b"zero_(", b"uniform_(", b"normal_("),
     )
-    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("),)
+    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("), REGULAR)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import Calls
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -96,7 +97,7 @@ class TensorCopiesNdarray(Rule):
             b"matplotlib",
         ),
     )
-    near = (("tensor(", "Tensor("),)
+    near = ((Calls(("tensor", "Tensor", "FloatTensor"), ("device", "requires_grad", "pin_memory")),),)
     layout = False
     recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 

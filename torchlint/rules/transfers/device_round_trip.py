@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.transfers import RoundTrip
+    from torchlint.knowledge.screening import Words
 
 
 class DeviceRoundTrip(Rule):
@@ -77,11 +78,17 @@ class DeviceRoundTrip(Rule):
         (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
         (b".cuda", b".to(", b"device"),
     )
-    near = ((".cuda(", ".to(", "tensor(", "asarray("), (".cpu(", ".to(", ".item(", ".tolist("))
+    near = ((".cuda(", ".to(", "tensor(", "asarray("), (".cpu(", ".item(", ".tolist(", "cpu"))
     layout = False
     recipe = Recipe(
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
     )
+
+    @classmethod
+    def near_in(cls, text: str) -> tuple[Words, ...]:
+        """Where the CPU is named, any `to` may go there."""
+        up, down = cls.near
+        return up, ((*down, ".to(") if "cpu" in text else down)
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
