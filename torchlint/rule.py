@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.module import SourceModule
-    from torchlint.knowledge.screening import Trigger, Words
+    from torchlint.knowledge.screening import Trigger
+    from torchlint.words import Words
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
 HEADINGS = (
@@ -58,7 +59,7 @@ class Rule:
     byte strings are many times faster, put what most files lack first, guard a slow pattern by words
     (:class:`~torchlint.knowledge.screening.Guarded`), and keep patterns linear in the length of the file.
     ``near`` are groups of words: the rule can only fire in a function that holds a word of each group, or one that
-    stands for it. A rule that works without whitespace, commas and parentheses in
+    stands for it; every node that the rule visits holds one of the first group. A rule that works without whitespace, commas and parentheses in
     the tree says ``layout = False``: such a tree is made many times faster.
     ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """

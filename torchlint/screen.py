@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-
 if TYPE_CHECKING:
     from torchlint.knowledge.screening import Trigger
     from torchlint.rule import Rule

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
+
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _LITERALS = frozenset({cst.Integer, cst.Float, cst.SimpleString, cst.ConcatenatedString})
 

@@ -23,8 +23,8 @@ from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.knowledge.screening import Word, Words
     from torchlint.project import FlagExit, FlagHelper
+    from torchlint.words import Word, Words
 
 _WORDS = ("benchmark", "deterministic", "enabled", "max-autotune", "Trainer(", "Fabric(")
 _PATHS = 64

@@ -7,16 +7,14 @@ that can only be answered by nodes with a certain word in them opens no unit wit
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, TypeVar
 
 import libcst as cst
 
 from torchlint.analysis.walk import children
-from torchlint.knowledge.screening import Calls, Word, Words
+from torchlint.words import Calls, Word, Words, called_otherwise, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
@@ -169,7 +167,7 @@ class Index:
         held = set(self._around(word))
         yield from held
         if word.endswith("("):
-            other = _called_otherwise(word[:-1])
+            other = called_otherwise(word[:-1])
             for unit in set(self._around(word[:-1])) - held:
                 if other.search(self._text, unit.start, unit.end):
                     yield unit
@@ -193,7 +191,7 @@ class Index:
     def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
         """The functions that are units and hold a word of each group in what is no error message."""
         texts = [(unit, unit.calm(self._text)) for unit in self.holding(groups)]
-        held = [u for u, text in texts if all(any(_holds(text, 0, len(text), w) for w in words) for words in groups)]
+        held = [u for u, text in texts if all(any(holds(text, 0, len(text), w) for w in words) for words in groups)]
         return [self.parents[unit.block] for unit in held]  # type: ignore[misc]
 
     # -- nodes -----------------------------------------------------------------------------------
@@ -270,24 +268,6 @@ class Index:
             inside = (part for statement in unit.statements() for part in _outside(statement))
             self._inside[unit] = {part: i for i, part in enumerate(inside)}
         return self.place(current), self._inside[unit][node]
-
-
-def _holds(text: str, start: int, end: int, word: Word) -> bool:
-    if not isinstance(word, str):
-        pattern = word.pattern if isinstance(word, Calls) else word
-        return pattern.search(text, start, end) is not None
-    if text.find(word, start, end) >= 0:
-        return True
-    if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
-        return False
-    return _called_otherwise(word[:-1]).search(text, start, end) is not None
-
-
-@cache
-def _called_otherwise(name: str) -> re.Pattern[str]:
-    """A function called with a space before the parenthesis, or given another name."""
-    plain = re.escape(name)
-    return re.compile(rf"{plain}[\s\\]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
 
 
 def _outside(owner: cst.CSTNode) -> Iterator[cst.CSTNode]:

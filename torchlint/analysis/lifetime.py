@@ -9,7 +9,6 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import keyword, method, receiver
-from torchlint.analysis.walk import descendants
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import libcst as cst
 
 from torchlint.analysis import depth
-from torchlint.analysis.bindings import Binding, dotted
+from torchlint.analysis.bindings import Binding
 from torchlint.analysis.classes import Classes
 from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
@@ -25,14 +25,14 @@ from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.knowledge.libraries import LIBRARIES
-from torchlint.knowledge.screening import Calls, Words
 from torchlint.model import Evidence, Heat, Span
 from torchlint.project import Project, View
+from torchlint.words import Names as OtherNames
+from torchlint.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_ALIASES = 3  # names of names of names
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
 
@@ -147,33 +147,14 @@ class SourceModule:
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
         return sorted({b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func)})
 
+    @cached_property
+    def other_names(self) -> OtherNames:
+        """What names of the file may stand for."""
+        return OtherNames(self.text)
+
     def spelled(self, words: Words) -> Words:
         """The words, and other names that something named so has by an import, an assignment or a class."""
-        known = list(words)
-        called = {name for word in words if isinstance(word, Calls) for name in word.names}
-        known += sorted(f"{name}(" for name, meant in self._alias_names if meant.rpartition(".")[2] in called)
-        for _ in range(_ALIASES):
-            texts = [word for word in known if isinstance(word, str) and word.strip("(.") in self._meanings]
-            added = {
-                name + (text[-1] if text[-1] in "(." else "")
-                for name, meant in self._alias_names
-                for text in texts
-                if text.strip("(.") in meant
-            }
-            known += sorted(name for name in added if not any(text in name for text in texts))
-            if not added:
-                break
-        return known
-
-    @cached_property
-    def _meanings(self) -> str:
-        return "\n".join(meant for _, meant in self._alias_names)
-
-    @cached_property
-    def _alias_names(self) -> list[tuple[str, str]]:
-        """The names bound outside functions that stand for something else, and what that is called."""
-        every = [binding for bindings in self.names.module.found.values() for binding in bindings]
-        return [(b.name, meant) for b in every if (meant := _meaning(b))]
+        return self.other_names.spelled(words)
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
@@ -397,15 +378,6 @@ class SourceModule:
                 return _different_branches(around, below[around], child)
             child = around
         return False
-
-
-def _meaning(binding: Binding) -> str:
-    """What an import, an assignment or a class is made of, in words."""
-    if isinstance(binding.statement, cst.ClassDef):
-        return " ".join(dotted(base.value) or "" for base in binding.statement.bases)
-    if binding.kind == "assign" and isinstance(binding.value, cst.IfExp):
-        return f"{dotted(binding.value.body)} {dotted(binding.value.orelse)}"
-    return binding.qualified or dotted(binding.value) or ""
 
 
 def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:

@@ -20,7 +20,7 @@ from torchlint.knowledge.tensors import LEGACY, LIGHTNING_BASES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.knowledge.screening import Words
+    from torchlint.words import Words
 
 _CUDA = re.compile(r"cuda(:\d+)?")
 

@@ -8,9 +8,9 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.flow import ANCHORS, Forward
+from torchlint.analysis.index import Index
 from torchlint.analysis.names import COMPREHENSIONS, Names, Scope
 from torchlint.analysis.walk import test_of
-from torchlint.analysis.index import Index
 
 _is_anchor, _is_small = test_of(*ANCHORS), test_of(cst.BaseSmallStatement)
 State = Mapping[str, frozenset[Binding]]

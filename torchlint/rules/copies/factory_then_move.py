@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.factories import CALL, CALLED
-from torchlint.knowledge.screening import Calls
 from torchlint.knowledge.transfers import MOVE, MOVED
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -85,7 +85,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (MOVE,), (b"zeros(", b"arange(", b"ones(", b"full(", CALL))
-    near = (MOVED, (Calls(CALLED, ("device", "out", "generator", "pin_memory")),))
+    near = ((Calls(CALLED, ("device", "out", "generator", "pin_memory")),), MOVED)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.screening import Calls
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst

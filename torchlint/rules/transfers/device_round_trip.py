@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.transfers import RoundTrip
-    from torchlint.knowledge.screening import Words
+    from torchlint.words import Words
 
 
 class DeviceRoundTrip(Rule):
