@@ -102,7 +102,7 @@ def floors(bench: Bench, tree: Tree) -> list[Contestant]:
 def hotpath(bench: Bench, tree: Tree) -> Contestant:
     """hotpath-ai, as its page says."""
     command = (_tool(bench, "hotpath-ai", "hotpath"), "analyze", str(tree.path))
-    return Contestant(HOTPATH, command, bench.repeat, _ended((0,), r"HotPath project analysis"))
+    return Contestant(HOTPATH, command, bench.repeat, _ended((0,), r"HotPath project analysis"), peer="hotpath-ai")
 
 
 def ruff(bench: Bench, tree: Tree) -> list[Contestant]:
@@ -111,8 +111,8 @@ def ruff(bench: Bench, tree: Tree) -> list[Contestant]:
     cached = (*command, "--cache-dir", str(bench.place.folder / f"ruff-{tree.path.name}"), str(tree.path))
     worked = _ended((0, 1), r"Found \d+ error|All checks passed")
     return [
-        Contestant(RUFF, (*command, "--no-cache", str(tree.path)), bench.repeat, worked),
-        Contestant(RUFF_WARM, cached, bench.repeat, worked, warm_up=True),
+        Contestant(RUFF, (*command, "--no-cache", str(tree.path)), bench.repeat, worked, peer="ruff"),
+        Contestant(RUFF_WARM, cached, bench.repeat, worked, warm_up=True, peer="ruff"),
     ]
 
 
@@ -124,7 +124,7 @@ def pyrefly(bench: Bench, tree: Tree, repeat: int) -> Contestant:
     files = ("--project-excludes", "**/node_modules", str(tree.path))
     said = ("--output-format", "min-text", "--summary", "full", "--progress-bar", "no")
     command = (_tool(bench, "pyrefly", "pyrefly"), "check", *lints, *torch, *said, *files)
-    return Contestant(PYREFLY, command, repeat, _ended((0, 1), r"[1-9][\d,]* modules"))
+    return Contestant(PYREFLY, command, repeat, _ended((0, 1), r"[1-9][\d,]* modules"), peer="pyrefly")
 
 
 def slow_peers(bench: Bench, tree: Tree) -> list[Contestant]:
@@ -132,9 +132,10 @@ def slow_peers(bench: Bench, tree: Tree) -> list[Contestant]:
     path, jobs = str(tree.path), str(CORES)
     torchfix = (_tool(bench, "torchfix", "torchfix"), "--select", "ALL", "-j", jobs, path)
     preflight = (_tool(bench, "torch-preflight", "torch-preflight"), "check", "--no-color", "-j", jobs, path)
+    checked = _ended((0, 1), r"Finished checking [1-9]\d* files"), _ended((0, 1), r"in [1-9]\d* file")
     return [
-        Contestant(TORCHFIX, torchfix, bench.peer_repeat, _ended((0, 1), r"Finished checking [1-9]\d* files")),
-        Contestant(PREFLIGHT, preflight, bench.peer_repeat, _ended((0, 1), r"in [1-9]\d* file")),
+        Contestant(TORCHFIX, torchfix, bench.peer_repeat, checked[0], peer="torchfix"),
+        Contestant(PREFLIGHT, preflight, bench.peer_repeat, checked[1], peer="torch-preflight"),
     ]
 
 

@@ -32,13 +32,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Contestant:
-    """One row of a table: a command, how often it runs, and how its output proves that it worked."""
+    """One row of a table: a command, how often it runs, how its output proves that it worked, and whose it is."""
 
     name: str
     command: tuple[str, ...]
     repeat: int
     worked: Callable[[Done], bool]
     warm_up: bool = False
+    peer: str = ""
 
 
 @dataclass(frozen=True)

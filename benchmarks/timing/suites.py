@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 
 import corpora
@@ -128,7 +128,7 @@ def _suite(name: str, bench: c.Bench, tree: Tree, rows: Sequence[Contestant]) ->
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         machine=f"{platform.system()} {platform.machine()}, {_processor()}",
         cores=cores,
-        versions=_versions(bench),
+        versions=_versions(bench, {row.peer for row in rows if row.peer}),
     )
 
 
@@ -157,15 +157,17 @@ def _three(tree: Tree, label: str) -> Tree:
     return Tree(f"{label} ({tree.label})", tree.path, len(TYPICAL), size)
 
 
-def _versions(bench: c.Bench) -> dict[str, str]:
+def _versions(bench: c.Bench, peers: Set[str]) -> dict[str, str]:
+    """Of torchlint and the peers that took part, and of what their speed depends on."""
     ours = environments.versions(bench.python)
-    return {
-        "CPython": platform.python_version(),
-        "torchlint": ours["torchlint"],
-        "libcst": ours["libcst"],
-        **environments.PEERS,
-        "torch (for pyrefly)": corpora.fetch("torch", bench.cache).version,
-    }
+    found = {"CPython": platform.python_version(), "torchlint": ours["torchlint"], "libcst": ours["libcst"]}
+    for peer in sorted(peers):
+        python = environments.peer(peer, bench.cache) / "python"
+        parser = environments.versions(python).get("libcst")
+        found[peer] = environments.PEERS[peer] + (f" (libcst {parser})" if parser else "")
+    if "pyrefly" in peers:
+        found["torch, for pyrefly"] = corpora.fetch("torch", bench.cache).version
+    return found
 
 
 def _processor() -> str:

@@ -86,7 +86,8 @@ def _seconds(value: float) -> str:
 
 
 def _figure(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    size = abs(value)
+    return f"{value:.{0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 else 3}f}"
 
 
 def _megabytes(size: int) -> str:
