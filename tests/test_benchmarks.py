@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import corpora
 import pytest
 import speed
 from timing import check, contestants, goals, page, record, suites, table, trees

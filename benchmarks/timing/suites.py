@@ -162,11 +162,12 @@ def _versions(bench: c.Bench, peers: Set[str]) -> dict[str, str]:
     ours = environments.versions(bench.python)
     found = {"CPython": platform.python_version(), "torchlint": ours["torchlint"], "libcst": ours["libcst"]}
     for peer in sorted(peers):
-        python = environments.peer(peer, bench.cache) / "python"
-        parser = environments.versions(python).get("libcst")
-        found[peer] = environments.PEERS[peer] + (f" (libcst {parser})" if parser else "")
-    if "pyrefly" in peers:
-        found["torch, for pyrefly"] = corpora.fetch("torch", bench.cache).version
+        found[peer] = environments.PEERS[peer]
+        parser = environments.versions(environments.peer(peer, bench.cache) / "python").get("libcst")
+        if parser:
+            found[peer] += f" (libcst {parser})"
+        if peer == "pyrefly":
+            found[peer] += f" (torch {corpora.fetch('torch', bench.cache).version})"
     return found
 
 
