@@ -25,11 +25,9 @@ COMMIT_TYPICAL = "torchlint, three files"
 COMMIT_PLAIN = "torchlint, three files without torch"
 IMPORT_LIBCST = 'python -c "import libcst"'
 PASS = "python -c pass"
-ALL_RULES = "all rules of the default set"
+WITHOUT, BESIDE = "without ", "all rules, beside "
 #: Runs of a fraction of a second are repeated more often.
 _SHORT = 4
-#: The run with all rules is repeated beside every so many runs without one.
-_BESIDE = 3
 _LOADED = "import sys; from torchlint.cli import main; main(sys.argv[1:]); print('libcst' in sys.modules)"
 
 
@@ -80,14 +78,13 @@ def commit(bench: c.Bench) -> Suite:
 
 
 def rules(bench: c.Bench) -> Suite:
-    """All rules but one, for each rule, beside all rules; in one process, so that processor time is the whole."""
+    """For each rule all rules but this one, beside all rules; in one process, so that processor time is the whole."""
     tree = trees.timm(bench.cache)
     on = _default_rules(bench)
     rows = []
-    for at, left_out in enumerate(on):
-        if at % _BESIDE == 0:
-            rows.append(_selecting(bench, tree, ALL_RULES, on))
-        rows.append(_selecting(bench, tree, left_out, [rule for rule in on if rule != left_out]))
+    for rule in on:
+        rows.append(_selecting(bench, tree, f"{WITHOUT}{rule}", [other for other in on if other != rule]))
+        rows.append(_selecting(bench, tree, f"{BESIDE}{rule}", on))
     return _suite("rules", bench, tree, rows)
 
 

@@ -55,12 +55,15 @@ def table(suite: Suite) -> str:
 
 
 def rule_table(suite: Suite) -> str:
-    """What a run costs without each rule."""
-    costs = goals.rule_costs(suite)
-    lines = ["| what runs | processor, median | the rule's share | runs |", "| --- | ---: | ---: | ---: |"]
-    for name, row in suite.rows.items():
-        label, share = (f"without {name}", f"{costs[name]:.1f} %") if name in costs else (name, "")
-        lines.append(f"| {label} | {_seconds(statistics.median(row.cpu))} s | {share} | {len(row.cpu)} |")
+    """What a run costs with and without each rule."""
+    lines = [
+        "| rule | processor, median, with all rules | without this one | its share, median of pairs | pairs |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for rule, share in goals.rule_costs(suite).items():
+        whole, without = (suite.rows[f"{kind}{rule}"].cpu for kind in (s.BESIDE, s.WITHOUT))
+        times = " | ".join(f"{_seconds(statistics.median(cpu))} s" for cpu in (whole, without))
+        lines.append(f"| {rule} | {times} | {share:.1f} % | {len(without)} |")
     return "\n".join(lines)
 
 
