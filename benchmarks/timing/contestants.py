@@ -23,6 +23,7 @@ TORCHFIX = "TorchFix"
 PYREFLY = "pyrefly, PyTorch lints"
 RUFF = "ruff, no cache"
 RUFF_WARM = "ruff, cache filled"
+RUFF_PYFLAKES_WARM = "ruff --select F, cache filled"
 PARSE = "ast.parse, one process"
 READ = "reading the bytes"
 #: The processors that everything is measured on.
@@ -106,13 +107,21 @@ def hotpath(bench: Bench, tree: Tree) -> Contestant:
 
 
 def ruff(bench: Bench, tree: Tree) -> list[Contestant]:
-    """Ruff with its default rules, without and with its cache."""
-    command = (_tool(bench, "ruff", "ruff"), "check", "--isolated", "--output-format", "concise")
-    cached = (*command, "--cache-dir", str(bench.place.folder / f"ruff-{tree.path.name}"), str(tree.path))
-    worked = _ended((0, 1), r"Found \d+ error|All checks passed")
+    """Ruff with its default rules, without and with its cache, and with few rules.
+
+    Its cache leaves out files with findings; of the default rules, that is most files.
+    """
+
+    def row(name: str, *options: str, warm_up: bool = True) -> Contestant:
+        command = (_tool(bench, "ruff", "ruff"), "check", "--isolated", "--output-format", "concise")
+        worked = _ended((0, 1), r"Found \d+ error|All checks passed")
+        return Contestant(name, (*command, *options, str(tree.path)), bench.repeat, worked, warm_up, "ruff")
+
+    cached = ("--cache-dir", str(bench.place.folder / f"ruff-{tree.path.name}"))
     return [
-        Contestant(RUFF, (*command, "--no-cache", str(tree.path)), bench.repeat, worked, peer="ruff"),
-        Contestant(RUFF_WARM, cached, bench.repeat, worked, warm_up=True, peer="ruff"),
+        row(RUFF, "--no-cache", warm_up=False),
+        row(RUFF_WARM, *cached),
+        row(RUFF_PYFLAKES_WARM, *cached, "--select", "F"),
     ]
 
 

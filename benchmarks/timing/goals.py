@@ -83,7 +83,10 @@ def _goals() -> tuple[Goal, ...]:
             for peer in (c.TORCHFIX, c.PREFLIGHT)
         ),
         Goal("cold, the eleven packages: time of `ast.parse` in one process", "eleven", ratio(c.COLD, c.PARSE), 0.8),
-        Goal("warm, the eleven packages: time of ruff, warm", "eleven", ratio(c.WARM, c.RUFF_WARM), 2.5),
+        *(
+            Goal(f"warm, the eleven packages: time of {ruff}", "eleven", ratio(c.WARM, ruff), 2.5)
+            for ruff in (c.RUFF_WARM, c.RUFF_PYFLAKES_WARM)
+        ),
         Goal('a commit of three files: time of `python -c "import libcst"`', "commit", _COMMIT_TYPICAL, 2),
         Goal("a commit of three files without torch: time of `python -c pass`", "commit", _COMMIT_PLAIN, 5),
         *(
