@@ -1,0 +1,205 @@
+"""What the speed benchmark makes of measurements; nothing here depends on how fast anything is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import corpora
+import pytest
+import speed
+from timing import check, contestants, goals, page, record, suites, table, trees
+from timing.measure import Contestant, Done, Place, measure, run
+from timing.record import BenchmarkError, Row, Suite
+
+
+def row(wall: float, cpu: float = 1.0, peak: float = 50.0) -> Row:
+    return Row([wall / 2, wall, wall * 3], [cpu] * 3, [peak / 2, peak, peak / 2])
+
+
+def suite(name: str, rows: dict[str, Row], cores: int = 2) -> Suite:
+    return Suite(name, f"tree {name}", 1304, 5_465_083, "2026-01-31", "Linux", cores, {"torchlint": "1.2"}, rows)
+
+
+def by_text(words: str) -> goals.Goal:
+    found = [goal for goal in goals.GOALS if words in goal.text]
+    assert len(found) == 1, words
+    return found[0]
+
+
+def test_every_goal_names_a_suite_and_is_not_measured_without_it() -> None:
+    assert {goal.suite for goal in goals.GOALS} == set(suites.SUITES)
+    empty = {name: suite(name, {}) for name in suites.SUITES}
+    for goal in goals.GOALS:
+        assert goal.measured({}) is None
+        assert goal.measured(empty) is None
+
+
+def test_a_goal_compares_medians_of_one_suite() -> None:
+    measured = {"timm": suite("timm", {contestants.COLD: row(2.0), contestants.HOTPATH: row(4.0)})}
+    goal = by_text("timm: time of hotpath-ai")
+    assert goal.measured(measured) == 0.5
+    assert goal.met(0.5)
+    assert goal.met(1.0)
+    assert not goal.met(1.004)  # which would be shown as 1.00
+
+
+def test_a_goal_of_being_faster_needs_at_least_its_limit() -> None:
+    goal = by_text("faster than TorchFix")
+    measured = {"timm": suite("timm", {contestants.COLD: row(2.0), contestants.TORCHFIX: row(118.0)})}
+    assert goal.measured(measured) == 59.0
+    assert not goal.met(59.0)
+    assert goal.met(60.0)
+
+
+def test_growth_compares_the_whole_with_the_mean_of_its_halves() -> None:
+    first, second = contestants.HALVES
+    measured = suite("eleven", {contestants.COLD: row(8.0), first: row(3.0), second: row(5.0)})
+    assert goals.growth(measured) == 2.0
+
+
+def test_the_peak_is_the_largest_of_all_runs_of_torchlint_alone() -> None:
+    rows = {
+        contestants.COLD: row(1, peak=90),
+        contestants.ONE_JOB: row(1, peak=120),
+        contestants.RUFF: row(1, peak=900),
+    }
+    assert goals.peak(suite("timm", rows)) == 120
+
+
+def test_the_share_of_a_rule_is_taken_of_pairs_of_runs() -> None:
+    # The machine became twice as slow between the pairs, which changes nothing.
+    rows = {
+        "without TL101": Row([1.0] * 2, [9.5, 19.0], [1.0] * 2),
+        "all rules, beside TL101": Row([1.0] * 2, [10.0, 20.0], [1.0] * 2),
+        "without TL102": row(1, cpu=10.1),
+        "all rules, beside TL102": row(1, cpu=10.0),
+    }
+    assert goals.rule_share(suite("rules", rows)) == pytest.approx(2.0)
+    assert "| TL101 | 15.00 s | 14.25 s | 5.0 % | 2 |" in table.page({"rules": suite("rules", rows)})
+
+
+def test_the_table_of_goals_says_what_was_measured_and_what_is_met() -> None:
+    rows = {contestants.COLD: row(1.0), contestants.TORCHFIX: row(72.4), contestants.HOTPATH: row(0.5)}
+    lines = table.goal_table({"timm": suite("timm", rows)}).splitlines()
+    assert "| cold, timm: faster than TorchFix | 72.4 times | at least 60 times | yes |" in lines
+    assert "| cold, timm: time of hotpath-ai | 2.00 | at most 1 | **no** |" in lines
+    assert "| cold, torch/utils: time of hotpath-ai | not measured | at most 1 |  |" in lines
+
+
+def test_the_table_of_a_suite_shows_each_row_beside_the_first() -> None:
+    text = table.page({"timm": suite("timm", {contestants.COLD: row(2.0, 3.0), contestants.READ: row(0.05)})})
+    assert "tree timm: 1,304 files, 5.5 MB. Linux, 2 cores. torchlint 1.2. 2026-01-31." in text
+    assert "| torchlint | 2.00 s | 1.00 to 6.00 s | 3.00 s | 50 MB | 1.00 | 3 |" in text
+    assert "| reading the bytes | 0.050 s | 0.025 to 0.150 s | 1.00 s | 50 MB | 0.025 | 3 |" in text
+
+
+def test_results_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    kept = {"timm": suite("timm", {contestants.COLD: row(2.0)})}
+    path = tmp_path / "results.json"
+    assert record.load(path) == {}
+    record.save(kept, path)
+    assert record.load(path) == kept
+    path.write_text('{"schema": 0}', encoding="utf-8")
+    with pytest.raises(BenchmarkError, match="schema 0"):
+        record.load(path)
+
+
+def test_the_text_goes_between_the_markers_of_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "speed.md"
+    path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
+    page.write("new", path)
+    assert path.read_text(encoding="utf-8") == f"before\n{page.BEGIN}\nnew\n{page.END}\nafter\n"
+    path.write_text("no markers", encoding="utf-8")
+    with pytest.raises(BenchmarkError, match="lacks"):
+        page.write("new", path)
+    assert page.BEGIN in page.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_check_warns_only_of_what_is_clearly_slower() -> None:
+    kept = {"timm": suite("timm", {contestants.COLD: row(2.0), contestants.PARSE: row(1.0)})}
+    assert "warning" not in check.verdict(2.5, 2, kept)
+    assert "warning" in check.verdict(2.7, 2, kept)
+    assert "on 2 cores" in check.verdict(2.7, 1, kept)
+    assert "no committed measurement" in check.verdict(2.7, 2, {})
+
+
+def test_the_page_is_not_written_from_too_few_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        speed.main(["--write", "--repeat", "2"])
+    assert "fewer than 5" in capsys.readouterr().err
+
+
+def test_the_halves_hold_every_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpora, "PACKAGES", {"one": "1", "two": "2"})
+    for at in range(20):
+        for folder in ("one-1/one", "two-2/two/.hidden"):
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / f"file{at}.py").write_text(f"x = {at}\n", encoding="utf-8")
+            (tmp_path / folder / f"file{at}.txt").touch()
+    whole, halves = trees.eleven(tmp_path), trees.halves(tmp_path)
+    names = [{p.relative_to(tree.path) for p in tree.path.rglob("*.*") if p.is_file()} for tree in (whole, *halves)]
+    assert whole.files == 40
+    assert all(half.files for half in halves)
+    assert names[1] | names[2] == names[0]
+    assert not names[1] & names[2]
+    assert sum(half.size for half in halves) == whole.size
+
+
+needs_wait4 = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be waited for one by one")
+
+
+def place(folder: Path) -> Place:
+    return Place(folder, dict(os.environ))
+
+
+@needs_wait4
+def test_the_peak_is_that_of_the_largest_process_below(tmp_path: Path) -> None:
+    # Measured from a small process: a new one starts with the peak of the process that starts it.
+    large = "x = bytearray(200_000_000); x[:] = b'1' * len(x)"
+    parent = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {large!r}]))"
+    code = f"""
+import pathlib, sys
+from timing.measure import Place, run
+here = Place(pathlib.Path({str(tmp_path)!r}), {{}})
+print(*(run((sys.executable, "-c", code), here).peak for code in ("pass", {parent!r})))
+"""
+    benchmarks = Path(speed.__file__).parent
+    done = subprocess.run([sys.executable, "-c", code], cwd=benchmarks, capture_output=True, text=True, check=True)
+    small, most = map(float, done.stdout.split())
+    assert small < 100
+    assert most > 200
+
+
+@needs_wait4
+def test_of_a_long_output_both_ends_are_kept(tmp_path: Path) -> None:
+    done = run((sys.executable, "-c", "print('begin', 'x' * 50_000, 'end')"), place(tmp_path))
+    assert done.output.startswith("begin")
+    assert done.output.endswith("end\n")
+    assert len(done.output) < 20_000
+
+
+@needs_wait4
+def test_contestants_take_turns_and_warm_up_unnoted(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def contestant(name: str, repeat: int, *, warm_up: bool = False) -> Contestant:
+        code = f"open({str(log)!r}, 'a').write({name!r})"
+        return Contestant(name, (sys.executable, "-c", code), repeat, _ended_well, warm_up=warm_up)
+
+    rows = measure([contestant("a", 3), contestant("b", 2, warm_up=True), contestant("c", 1)], place(tmp_path))
+    assert log.read_text(encoding="utf-8") == "b" + "abc" + "ba" + "a"
+    assert {name: len(found.wall) for name, found in rows.items()} == {"a": 3, "b": 2, "c": 1}
+
+
+@needs_wait4
+def test_a_contestant_that_did_not_do_its_work_ends_the_measurement(tmp_path: Path) -> None:
+    failing = Contestant("broken", (sys.executable, "-c", "raise SystemExit('words')"), 1, _ended_well)
+    with pytest.raises(BenchmarkError, match="broken ended with 1: words"):
+        measure([failing], place(tmp_path))
+
+
+def _ended_well(done: Done) -> bool:
+    return done.status == 0
