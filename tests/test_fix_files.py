@@ -207,7 +207,7 @@ def test_a_link_is_kept_and_one_that_leaves_the_tree_is_not_followed(
 
 def test_rewriting_says_why_it_does_not(tmp_path: Path) -> None:
     with pytest.raises(NotWritten, match="cannot be written: No such file"):
-        rewrite(tmp_path / "gone.py", b"", b"x", tmp_path)
+        rewrite(tmp_path / "gone.py", b"", b"x", [str(tmp_path)])
 
 
 # -- several files ---------------------------------------------------------------------------------

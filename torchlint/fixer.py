@@ -49,12 +49,15 @@ def fix_files(
     what: Plan,
     allowed: Safety,
     *,
-    write: bool,
+    write_below: Sequence[str] | None,
     jobs: int | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Fixed:
-    """Repair files as far as ``allowed``. Without ``write`` nothing is written, and the result is as if it were."""
+    """Repair files as far as ``allowed``, and write those that really lie in one of the folders ``write_below``.
+
+    With None nothing is written, and the result is as if it were.
+    """
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
     before = dict(tree.contents)
     tally = _Tally()
@@ -64,7 +67,7 @@ def fix_files(
             break
         tree.update(changed)
     changes = {path: (old, new) for path, old in before.items() if (new := tree.contents[path]) != old}
-    unwritten = _write(changes, what.config.root) if write else {}
+    unwritten = {} if write_below is None else _write(changes, write_below)
     if unwritten:
         changes = {path: change for path, change in changes.items() if path not in unwritten}
         tree.update({path: before[path] for path in unwritten})
@@ -87,12 +90,12 @@ def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
     return changed
 
 
-def _write(changes: Mapping[str, tuple[bytes, bytes]], root: str) -> dict[str, str]:
+def _write(changes: Mapping[str, tuple[bytes, bytes]], trees: Sequence[str]) -> dict[str, str]:
     """Write the files; gives those that could not be, with the reason."""
     unwritten = {}
     for path, (old, new) in changes.items():
         try:
-            rewrite(Path(path), old, new, Path(root))
+            rewrite(Path(path), old, new, trees)
         except NotWritten as reason:
             unwritten[path] = str(reason)
     return unwritten

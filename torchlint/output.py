@@ -22,13 +22,11 @@ def write_file(option: str, name: str, text: str) -> None:
     """Write a whole file, or nothing. Raises :class:`Failure`."""
     from pathlib import Path
 
-    target = Path(name)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    from torchlint.files import replace
+
     try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(target)
+        replace(Path(name), text.encode("utf-8", "backslashreplace"), mode=0o666)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise Failure(f"{option}: {name} cannot be written: {error.strerror}") from None
 
 
