@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -18,6 +19,7 @@ from typing import IO
 from torchlint.interrupts import held
 
 SUFFIX = ".torchlint"
+_PATIENCE = 2.0  # seconds
 _LONGEST = 200  # bytes of a name; most systems take 255
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -42,12 +44,26 @@ def rewrite(file: Path, old: bytes, new: bytes, trees: Iterable[str]) -> None:
     if not any(target.is_relative_to(os.path.realpath(tree)) for tree in trees):
         raise NotWritten("is behind a link that leaves the project; fix that file itself")
     try:
-        _rewrite(target, old, new)
+        _rewrite_patiently(target, old, new)
     except BlockingIOError:
         raise NotWritten("is being fixed by another run, and was left to it; run torchlint again") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise NotWritten(f"cannot be written: {reason}; nothing was changed") from None
+
+
+def _rewrite_patiently(target: Path, old: bytes, new: bytes) -> None:
+    """Another run that is writing will have written very soon, and most likely the same."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            _rewrite(target, old, new)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PATIENCE / 100)
+        else:
+            return
 
 
 def _rewrite(target: Path, old: bytes, new: bytes) -> None:

@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    top = _Parser(
+    top: argparse.ArgumentParser = _Parser(
         prog="torchlint",
         description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
