@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -236,6 +236,40 @@ def _is_pythons_own(error: str) -> bool:
     return error.rstrip().endswith("KeyboardInterrupt") and f"torchlint{os.sep}" not in error
 
 
+# -- deaths of single processes ------------------------------------------------------------------
+
+
+def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
+    """Kill one of the processes that lint, as a system does that runs out of memory."""
+    chance, outcome = random.Random(seed), Outcome()
+    tree = folder / "tree"
+    plant(tree, files)
+    lint = ("--no-cache", "--jobs", "3", "--output-format", "json", "--fail-on", "info", ".")
+    takes, whole = duration(tree, *lint), run(tree, *lint)
+    for number in range(count):
+        with started(tree, *lint) as process:
+            killed = _kill_a_child(process, chance.uniform(0, takes), chance)
+            out, error = process.communicate()
+        outcome.seen["a process was killed" if killed else "had finished"] += 1
+        same = (process.returncode, out, error) == whole
+        outcome.check(same, f"death {number}: status {process.returncode}: {error} {out[-500:]}")
+        outcome.check(not left_behind(process.pid), f"death {number}: processes are left")
+    return outcome
+
+
+def _kill_a_child(process: subprocess.Popen[str], after: float, chance: random.Random) -> bool:
+    """Kill any process of a run but the first, this many seconds from now or when there is one."""
+    time.sleep(after)
+    while process.poll() is None:
+        children = [member for member in _members(process.pid) if member != process.pid]
+        if children:
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(children), signal.SIGKILL)
+                return True
+        time.sleep(0.002)
+    return False
+
+
 # -- many at once --------------------------------------------------------------------------------
 
 
@@ -289,7 +323,20 @@ def repairs_together(count: int, folder: Path, files: int = 40) -> Outcome:
 
 # -- the command line ----------------------------------------------------------------------------
 
-EXPERIMENTS = {"kills": kills, "interrupts": interrupts, "together": together, "repairs-together": repairs_together}
+EXPERIMENTS = {
+    "kills": kills,
+    "interrupts": interrupts,
+    "deaths": deaths,
+    "together": together,
+    "repairs-together": repairs_together,
+}
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for an experiment that is gone afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def main() -> int:
@@ -299,8 +346,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--files", type=int, default=80)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = EXPERIMENTS[arguments.experiment](arguments.count, Path(folder), arguments.files)
+    with scratch() as folder:
+        outcome = EXPERIMENTS[arguments.experiment](arguments.count, folder, arguments.files)
     for what, times in sorted(outcome.seen.items()):
         print(f"{times:6}  {what}")
     for fault in outcome.faults:

@@ -351,9 +351,10 @@ class View:
 
 def answer(project: Project, path: str, question: Question) -> Any:
     """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
-    if question[0] not in QUESTIONS:
-        raise KeyError(question[0])
-    return getattr(project, question[0])(path, *question[1:])
+    name, *words = question
+    if name not in QUESTIONS:
+        raise KeyError(name)
+    return getattr(project, name)(path, *words)
 
 
 def digest_of(project: Project, path: str, question: Question) -> str:
