@@ -246,9 +246,20 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
 
 
 def _trees(paths: list[str], config: Config) -> list[str]:
-    """Where files may be written: the project, if a configuration says where that is, and what was named."""
-    named = [path if os.path.isdir(path) else os.path.dirname(path) or "." for path in paths]  # noqa: PTH112, PTH120
-    return [config.root, *named] if config.source else named
+    """Where files may be written: the project, if a configuration says where that is, and what was named.
+
+    A link that was named counts as one that was found: shells name everything that a pattern matches.
+    """
+    from pathlib import Path
+
+    here = Path.cwd()
+    named = [Path(path) if Path(path).is_dir() else Path(path).parent for path in paths]
+    trees = [
+        str(folder)
+        for folder in named
+        if folder.resolve().is_relative_to(here.resolve()) or not Path(os.path.abspath(folder)).is_relative_to(here)  # noqa: PTH100
+    ]
+    return [config.root, *trees] if config.source else trees
 
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
