@@ -26,7 +26,7 @@ examples:
   torchlint confirm -- train.py      run a program, and say what its findings cost
 
 Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
-130 interrupted.
+130 interrupted (143 and 129: ended by SIGTERM and SIGHUP).
 Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the statement.
 """
 
