@@ -200,6 +200,16 @@ def test_output_that_cannot_be_written_is_one_line_and_status_2(tmp_path: Path, 
     assert (done.returncode, done.stderr) == (2, wanted)
 
 
+def test_a_current_folder_that_is_gone_is_one_line_and_status_2(tmp_path: Path) -> None:
+    command = f"mkdir gone; cd gone; rmdir ../gone; '{sys.executable}' -m torchlint"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    wanted = "torchlint: error: the current folder: No such file or directory\n"
+    assert (done.returncode, done.stderr) == (2, wanted)
+
+
 # -- signals ---------------------------------------------------------------------------------------
 
 HELD = """\

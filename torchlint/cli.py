@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(failure))
     except OSError as error:
         _drop_output()
-        return _failed(f"{error.filename or 'standard output'}: {error.strerror or type(error).__name__}")
+        return _failed(f"{error.filename or _nameless()}: {error.strerror or type(error).__name__}")
 
 
 def _failed(reason: str) -> int:
@@ -53,6 +53,15 @@ def _failed(reason: str) -> int:
 
     print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
     return FAILED
+
+
+def _nameless() -> str:
+    """What an error of the system is about that names no file."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib costs start-up
+    except OSError:
+        return "the current folder"
+    return "standard output"
 
 
 def _drop_output() -> None:
@@ -236,30 +245,13 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
         files, problems = _found(paths, what)
         with Bar(len(files), quiet=arguments.quiet) as bar:
             options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
-            trees = None if arguments.diff else _trees(paths, what.config)
+            trees = None if arguments.diff else fixer.trees(paths, what.config)
             done = fixer.fix_files(files, what, allowed, write_below=trees, **options)
         run, changes = _with_problems(done.result, problems), done.changes
     if arguments.diff:
         return _show_diff(arguments, run, changes)
     _write(arguments, run)
     return _status(arguments, what.config, run)
-
-
-def _trees(paths: list[str], config: Config) -> list[str]:
-    """Where files may be written: the project, if a configuration says where that is, and what was named.
-
-    A link that was named counts as one that was found: shells name everything that a pattern matches.
-    """
-    from pathlib import Path
-
-    here = Path.cwd()
-    named = [Path(path) if Path(path).is_dir() else Path(path).parent for path in paths]
-    trees = [
-        str(folder)
-        for folder in named
-        if folder.resolve().is_relative_to(here.resolve()) or not Path(os.path.abspath(folder)).is_relative_to(here)  # noqa: PTH100
-    ]
-    return [config.root, *trees] if config.source else trees
 
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:

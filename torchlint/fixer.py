@@ -16,6 +16,7 @@ from torchlint.session import Plan, Progress, Tree, collect
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
+    from torchlint.config import Config
 
 CONFLICTS, UNWRITTEN, BROKEN = "conflicts", "not written", "would break the file"
 
@@ -42,6 +43,21 @@ class _Tally:
         self.refused.setdefault(path, []).extend(done.refused)
         if done.problem is not None:
             self.problems[path] = done.problem
+
+
+def trees(paths: Sequence[str], config: Config) -> list[str]:
+    """Where files may be written: the project, if a configuration says where that is, and what was named.
+
+    A link that was named counts as one that was found: shells name everything that a pattern matches.
+    """
+    here = Path.cwd()
+    named = [Path(path) if Path(path).is_dir() else Path(path).parent for path in paths]
+    meant = [
+        str(folder)
+        for folder in named
+        if folder.resolve().is_relative_to(here.resolve()) or not Path(os.path.abspath(folder)).is_relative_to(here)  # noqa: PTH100
+    ]
+    return [config.root, *meant] if config.source else meant
 
 
 def fix_files(

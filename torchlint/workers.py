@@ -122,6 +122,9 @@ def _started(job: Job[Item, Answer], batch: list[Item]) -> _Worker[Item]:
     try:
         with interrupts.blocked(), _safe_path():
             process.start()
+    except OSError:
+        ours.close()
+        raise
     finally:
         theirs.close()
     _sent(ours, batch)  # if that fails, the process is dead, and its pipe tells
