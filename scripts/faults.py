@@ -262,9 +262,10 @@ def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
 
 
 def _kill_a_child(process: subprocess.Popen[str], after: float, chance: random.Random) -> bool:
-    """Kill any process of a run but the first, this many seconds from now or when there is one."""
+    """Kill any process of a run but the first, this many seconds from now or soon after."""
     time.sleep(after)
-    while process.poll() is None:
+    until = time.monotonic() + 1  # nobody reads yet what the run says, so it may wait for ever
+    while process.poll() is None and time.monotonic() < until:
         children = [member for member in _members(process.pid) if member != process.pid]
         if children:
             with suppress(ProcessLookupError):
