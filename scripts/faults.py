@@ -202,16 +202,22 @@ def interrupts(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outc
     lint = ("--no-cache", "--jobs", "2", "--output-format", "concise", "--fail-on", "info", ".")
     takes, whole = duration(tree, *lint), run(tree, *lint)
     assert whole[0] == 1
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in range(count):
         way, what, everybody = WAYS[number % len(WAYS)]
         repairs = chance.random() < 0.3
         with started(tree, *(["--fix"] if repairs else []), *lint) as process:
-            time.sleep(chance.uniform(0, takes * 1.1))
-            if process.poll() is None:
+            moment = chance.uniform(0, takes * 1.1)
+            time.sleep(moment)
+            running = process.poll() is None
+            if running:
                 (os.killpg if everybody else os.kill)(process.pid, what)
             out, error = process.communicate()
         end = how_it_ended(process.returncode, out, error, what, whole=None if repairs else whole[1])
         outcome.seen[end] += 1
+        ignored = running and end == "had finished" and moment < takes / 2
+        outcome.check(not ignored, f"{way} {number}: is ignored after {moment:.2f} s")
         outcome.check(not end.startswith("FAULT"), f"{way} {number}: {end}: {process.returncode} {error[-1500:]!r}")
         outcome.check(not left_behind(process.pid), f"{way} {number}: processes are left")
         if repairs:
