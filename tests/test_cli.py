@@ -143,6 +143,20 @@ def test_a_report_can_go_to_a_file(folder: Path, capsys: pytest.CaptureFixture[s
     assert main(["--output-file", "no/such/folder/out", "."]) == 2
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links and rights of POSIX")
+def test_a_report_goes_through_links_and_into_pipes(folder: Path) -> None:
+    (folder / "report").symlink_to("real.txt")
+    assert main(["--output-file", "report", "."]) == 1
+    assert (folder / "report").is_symlink()
+    assert "TL201" in (folder / "real.txt").read_text(encoding="utf-8")
+    assert (folder / "real.txt").stat().st_mode & 0o600 == 0o600
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        assert main(["--output-file", "pipe", "."]) == 1
+        assert "TL201" in reader.communicate(timeout=30)[0]
+    assert (folder / "pipe").is_fifo()
+
+
 @pytest.mark.usefixtures("folder")
 def test_settings_and_files_can_be_shown_without_linting(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--show-files", "."]) == 0

@@ -205,9 +205,47 @@ def test_a_link_is_kept_and_one_that_leaves_the_tree_is_not_followed(
     assert outside.read_text(encoding="utf-8") == GUILTY
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize(
+    ("named", "status", "followed"),
+    [
+        ([], 2, False),
+        (["."], 2, False),
+        (["linked"], 2, False),
+        (["linked/other.py"], 2, False),
+        (["{folder}/linked/other.py"], 2, False),
+        (["{outside}"], 0, True),
+        (["{outside}/other.py"], 0, True),
+        (["{elsewhere}/linked"], 0, True),
+    ],
+)
+def test_a_linked_folder_is_followed_only_from_outside_of_the_tree(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, named: list[str], status: int, followed: bool
+) -> None:
+    """Pointing at a folder by its own name, or through links far away such as a linked home, is meant."""
+    outside, elsewhere = tmp_path_factory.mktemp("outside"), tmp_path_factory.mktemp("elsewhere")
+    (outside / "other.py").write_text(GUILTY, encoding="utf-8")
+    for place in (folder, elsewhere):
+        (place / "linked").symlink_to(outside)
+    paths = [name.format(folder=folder, outside=outside, elsewhere=elsewhere) for name in named]
+    assert main(["--fix", "--no-cache", *paths]) == status
+    assert (outside / "other.py").read_text(encoding="utf-8") == (FIXED if followed else GUILTY)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_links_inside_of_a_configured_project_are_followed(folder: Path) -> None:
+    (folder / "torchlint.toml").write_text("", encoding="utf-8")
+    (folder / "src").mkdir()
+    (folder / "lib").mkdir()
+    (folder / "lib" / "real.py").write_text(GUILTY, encoding="utf-8")
+    (folder / "src" / "linked").symlink_to(folder / "lib")
+    assert main(["--fix", "--no-cache", "src"]) == 0
+    assert (folder / "lib" / "real.py").read_text(encoding="utf-8") == FIXED
+
+
 def test_rewriting_says_why_it_does_not(tmp_path: Path) -> None:
     with pytest.raises(NotWritten, match="cannot be written: No such file"):
-        rewrite(tmp_path / "gone.py", b"", b"x", tmp_path)
+        rewrite(tmp_path / "gone.py", b"", b"x", [str(tmp_path)])
 
 
 # -- several files ---------------------------------------------------------------------------------

@@ -279,3 +279,8 @@ def test_modules_are_looked_up_beside_the_file_first_and_then_upwards() -> None:
     assert project.module("a/b/main.py", "top") == "top.py"
     assert project.module("a/b/main.py", ".top") is None
     assert project.module("a/b/main.py", "torch") is None
+
+
+@pytest.mark.parametrize("path", ["//train.py", "///train.py", "/train.py", "train.py", "../train.py", ""])
+def test_looking_for_a_module_comes_to_an_end_wherever_the_file_is(path: str) -> None:
+    assert Project({path: {}}).module(path, "nowhere.to.be.found") is None

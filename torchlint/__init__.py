@@ -1,22 +1,20 @@
 """torchlint: a linter for PyTorch performance anti-patterns.
 
 The public API is what this package exports. Everything is imported on first use, so that
-``torchlint --version`` and a run in which no file needs parsing stay cheap.
+``torchlint --version`` and a run in which no file needs parsing stay cheap. Nothing at all is imported when the
+package itself is: see ``__main__``.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "__version__", "fix_source", "lint_paths", "lint_source"]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchlint.api import fix_source, lint_paths, lint_source
     from torchlint.model import Finding
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "Finding":
         from torchlint.model import Finding
 

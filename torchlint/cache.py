@@ -1,8 +1,8 @@
 """The cache: what linting a file gave, by the file's content.
 
-One JSON file for each combination of rules, configuration and versions. It is read whole, never
-trusted (whatever does not look like a cache is ignored and replaced), and replaced atomically, so that
-two runs at once can at worst lose each other's new entries.
+One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. It is
+read whole, and never trusted: a file that somebody else could have written is not read, and what does not look like
+an entry is not used. It is replaced atomically, so that two runs at once can at worst lose each other's new entries.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import os
 import platform
-from collections.abc import Iterable, Sequence
+import re
+import stat
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,8 @@ from torchlint import __version__
 from torchlint.engine import Analysis
 from torchlint.files import replace
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
+from torchlint.project import FileFacts
+from torchlint.shape import fits
 
 if TYPE_CHECKING:
     from torchlint.config import Config
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
 
 NAME = ".torchlint_cache"
 _FORMAT = 2
+# Only files with such names are ever removed: a cache, or the beginning of one that a killed run has left.
+_OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
 
 def digest(*parts: bytes) -> str:
@@ -46,8 +53,8 @@ def for_settings(
     settings = dataclasses.replace(config, fail_on=None, exclude=(), source=None, force_exclude=False, budget={})
     versions = [__version__, platform.python_version(), *_stamps()]
     parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
-    place = Path(directory) if directory else Path(config.root, NAME)
-    return Cache(place, digest(*(part.encode() for part in parts)))
+    key = digest(*(part.encode("utf-8", "surrogatepass") for part in parts))
+    return Cache(Path(directory), key) if directory else Cache(Path(config.root, NAME), key, own=True)
 
 
 def _stamps() -> list[str]:
@@ -60,9 +67,14 @@ def _stamps() -> list[str]:
 
 
 class Cache:
-    """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run."""
+    """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run.
 
-    def __init__(self, directory: Path, key: str) -> None:
+    A directory that is torchlint's ``own`` is no link, since nobody has asked for it to be elsewhere, and nobody
+    else's business; one that the user has named is left with the rights that it has.
+    """
+
+    def __init__(self, directory: Path, key: str, *, own: bool = False) -> None:
+        self._own = own
         self._file = directory / f"{key}.json"
         self._entries: dict[str, Any] = self._read()
         self._used: dict[str, Any] = {}
@@ -75,8 +87,9 @@ class Cache:
         if entry is None:
             return None
         try:
-            analysis = _unpack_analysis(path, entry)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            lines = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") + 1
+            analysis = _unpack_analysis(path, entry, lines)
+        except (TypeError, ValueError):
             return None
         self._used[key] = entry
         return analysis
@@ -98,28 +111,51 @@ class Cache:
             if len(entries) >= 4 * len(self._used) + 10_000:
                 break
             entries.setdefault(key, entry)
-        with contextlib.suppress(OSError):
-            _prepare(self._file.parent)
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            _prepare(self._file.parent, own=self._own)
             document = {"format": _FORMAT, "entries": entries}
             replace(self._file, json.dumps(document, separators=(",", ":")).encode())
 
     def _read(self) -> dict[str, Any]:
         try:
-            document = json.loads(self._file.read_bytes())
+            if self._own and self._file.parent.is_symlink():
+                return {}
+            document = json.loads(_bytes(self._file))
             entries = document["entries"] if document["format"] == _FORMAT else {}
             return entries if isinstance(entries, dict) else {}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
 
 
-def _prepare(directory: Path) -> None:
+def _bytes(file: Path) -> bytes:
+    """What a regular file holds that nobody but the user, or the system's administrator, can have written."""
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as stream:  # noqa: PTH123 - not a path
+        found = os.fstat(handle)
+        foreign = hasattr(os, "geteuid") and found.st_uid not in (0, os.geteuid())
+        shared = os.name != "nt" and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if foreign or shared or not stat.S_ISREG(found.st_mode):
+            raise PermissionError
+        return stream.read()
+
+
+def _prepare(directory: Path, *, own: bool) -> None:
     """Make the directory, with a ``.gitignore`` so that nobody commits it, and few old files in it."""
-    directory.mkdir(parents=True, exist_ok=True)
+    if own and directory.is_symlink():
+        raise PermissionError
+    made = not directory.exists()
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if own and stat.S_IMODE(directory.stat().st_mode) & 0o077:
+        directory.chmod(0o700)
     ignore = directory / ".gitignore"
-    if not ignore.exists():
+    if made or (own and not ignore.exists()):
         replace(ignore, b"*\n")
-    kept = sorted(directory.glob("*.json"), key=lambda file: file.stat().st_mtime)
-    for file in kept[:-8]:
+    ages = {}
+    for file in directory.iterdir():
+        if _OURS.fullmatch(file.name):
+            with contextlib.suppress(OSError):
+                ages[file] = file.stat().st_mtime
+    for file in sorted(ages, key=ages.__getitem__)[:-8]:
         file.unlink(missing_ok=True)
 
 
@@ -146,47 +182,53 @@ def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-def _unpack_analysis(path: str, entry: list[Any]) -> Analysis:
+# What an entry is: facts, questions with the digests of their answers, how many findings were suppressed, findings.
+_PackedFinding = tuple[
+    str, str, str, str, str, str | None, int | None, str, tuple[int, int, int, int], list[tuple[int, int, str]]
+]
+_PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
+
+
+def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:
     facts, asked, *packed = entry
-    if not isinstance(facts, dict):
-        raise TypeError("facts expected")
-    questions = tuple((tuple(str(part) for part in question), str(found)) for question, found in asked)
-    return Analysis(_unpack(path, packed), facts, questions)  # type: ignore[arg-type]
+    if not fits(facts, FileFacts) or not fits(asked, list[tuple[tuple[str, ...], str]]):
+        raise TypeError("no facts or questions")
+    questions = tuple((tuple(question), found) for question, found in asked)
+    return Analysis(_unpack(path, packed, lines), facts, questions)
 
 
-def _unpack(path: str, entry: list[Any]) -> FileResult:
+def _unpack(path: str, entry: list[Any], lines: int) -> FileResult:
     suppressed, *findings = entry
-    if not isinstance(suppressed, int):
+    if not fits(suppressed, int):
         raise TypeError("no count of suppressions")
-    return FileResult(path, tuple(_unpack_finding(path, packed) for packed in findings), (), suppressed)
+    return FileResult(path, tuple(_unpack_finding(path, packed, lines) for packed in findings), (), suppressed)
 
 
-def _unpack_finding(path: str, packed: list[Any]) -> Finding:
-    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence, fix = packed
-    for text in (rule, name, topic, message, fingerprint):
-        if not isinstance(text, str):
-            raise TypeError("text expected")
+def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
+    *facts, fix = packed
+    if not fits(facts, _PackedFinding):
+        raise TypeError("no finding")
+    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence = facts
     return Finding(
         rule=rule,
         name=name,
         topic=topic,
         severity=Severity(severity),
         path=path,
-        span=_span(span),
+        span=Span(*span),
         message=message,
         heat=Heat(heat) if heat is not None else None,
-        evidence=tuple(Evidence(int(line), int(column), str(text)) for line, column, text in evidence),
-        fix=_unpack_fix(fix) if fix is not None else None,
+        evidence=tuple(Evidence(*each) for each in evidence),
+        fix=_unpack_fix(fix, lines) if fix is not None else None,
         cell=cell,
         fingerprint=fingerprint,
     )
 
 
-def _span(numbers: Iterable[Any]) -> Span:
-    line, column, end_line, end_column = (int(number) for number in numbers)
-    return Span(line, column, end_line, end_column)
-
-
-def _unpack_fix(packed: list[Any]) -> Fix:
+def _unpack_fix(packed: list[Any], lines: int) -> Fix:
+    if not fits(packed, _PackedFix):
+        raise TypeError("no fix")
     title, safety, caveat, edits = packed
-    return Fix(title, Safety(safety), tuple(Edit(_span(edit[:4]), str(edit[4])) for edit in edits), caveat)
+    if any(not 1 <= line <= lines for edit in edits for line in (edit[0], edit[2])):
+        raise ValueError("an edit of a line that the file does not have")
+    return Fix(title, Safety(safety), tuple(Edit(Span(*numbers), text) for *numbers, text in edits), caveat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -37,11 +38,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("torchlint: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return FAILED
     except Failure as failure:
-        print(f"torchlint: error: {failure}", file=sys.stderr)
-        return FAILED
+        return _failed(str(failure))
+    except OSError as error:
+        _drop_output()
+        return _failed(f"{error.filename or _nameless()}: {error.strerror or type(error).__name__}")
+
+
+def _failed(reason: str) -> int:
+    """Say on one harmless line why torchlint cannot do its work."""
+    from torchlint.report.shared import visible
+
+    print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
+    return FAILED
+
+
+def _nameless() -> str:
+    """What an error of the system is about that names no file."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib costs start-up
+    except OSError:
+        return "the current folder"
+    return "standard output"
+
+
+def _drop_output() -> None:
+    """Nobody can read what is left to be printed; Python would try once more at its end."""
+    with contextlib.suppress(OSError, ValueError):  # standard output may be no file at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(given: list[str]) -> int:
@@ -53,8 +79,9 @@ def _run(given: list[str]) -> int:
     arguments = options.parser().parse_args(given)
     try:
         if arguments.command in options.COMPANION:
-            from torchlint import companion
+            from torchlint import companion, interrupts
 
+            interrupts.give_back()  # the program that is run is told of them, and folders are tidied up
             return companion.run(arguments, program)
         return {"check": _check, "rule": _rule, "rules": _rules, "completion": _completion}[arguments.command](
             arguments
@@ -177,8 +204,10 @@ def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
 
 
 def _show_files(paths: list[str], what: Plan) -> int:
+    from torchlint.report.shared import visible
+
     files, problems = _found(paths, what)
-    print("\n".join(files))
+    print_text("".join(f"{visible(file)}\n" for file in files))
     if problems:
         raise Failure(f"{problems[0].path}: {problems[0].message}")
     return CLEAN
@@ -216,7 +245,8 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
         files, problems = _found(paths, what)
         with Bar(len(files), quiet=arguments.quiet) as bar:
             options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
-            done = fixer.fix_files(files, what, allowed, write=not arguments.diff, **options)
+            trees = None if arguments.diff else fixer.trees(paths, what.config)
+            done = fixer.fix_files(files, what, allowed, write_below=trees, **options)
         run, changes = _with_problems(done.result, problems), done.changes
     if arguments.diff:
         return _show_diff(arguments, run, changes)

@@ -17,6 +17,7 @@ from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
 from torchlint.output import Failure, colored, print_text, write_file
+from torchlint.report.shared import visible
 
 _PROBLEMS = (order.OrderProblem, evidence.EvidenceProblem, prices.ProfileProblem, BudgetProblem)
 CLEAN, FOUND, FAILED = 0, 1, 2
@@ -119,7 +120,7 @@ def _report(
     except (*_PROBLEMS, Failure) as problem:
         if not status:
             raise Failure(str(problem)) from None
-        print_text(f"torchlint: error: {problem}\n", sys.stderr)
+        print_text(f"torchlint: error: {visible(str(problem))}\n", sys.stderr)
         return status
     _write(arguments, judged, sys.stderr)
     if status:

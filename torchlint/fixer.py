@@ -16,6 +16,7 @@ from torchlint.session import Plan, Progress, Tree, collect
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
+    from torchlint.config import Config
 
 CONFLICTS, UNWRITTEN, BROKEN = "conflicts", "not written", "would break the file"
 
@@ -44,17 +45,35 @@ class _Tally:
             self.problems[path] = done.problem
 
 
+def trees(paths: Sequence[str], config: Config) -> list[str]:
+    """Where files may be written: the project, if a configuration says where that is, and what was named.
+
+    A link that was named counts as one that was found: shells name everything that a pattern matches.
+    """
+    here = Path.cwd()
+    named = [Path(path) if Path(path).is_dir() else Path(path).parent for path in paths]
+    meant = [
+        str(folder)
+        for folder in named
+        if folder.resolve().is_relative_to(here.resolve()) or not Path(os.path.abspath(folder)).is_relative_to(here)  # noqa: PTH100
+    ]
+    return [config.root, *meant] if config.source else meant
+
+
 def fix_files(
     paths: Sequence[str],
     what: Plan,
     allowed: Safety,
     *,
-    write: bool,
+    write_below: Sequence[str] | None,
     jobs: int | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Fixed:
-    """Repair files as far as ``allowed``. Without ``write`` nothing is written, and the result is as if it were."""
+    """Repair files as far as ``allowed``, and write those that really lie in one of the folders ``write_below``.
+
+    With None nothing is written, and the result is as if it were.
+    """
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
     before = dict(tree.contents)
     tally = _Tally()
@@ -64,7 +83,7 @@ def fix_files(
             break
         tree.update(changed)
     changes = {path: (old, new) for path, old in before.items() if (new := tree.contents[path]) != old}
-    unwritten = _write(changes, what.config.root) if write else {}
+    unwritten = {} if write_below is None else _write(changes, write_below)
     if unwritten:
         changes = {path: change for path, change in changes.items() if path not in unwritten}
         tree.update({path: before[path] for path in unwritten})
@@ -87,12 +106,12 @@ def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
     return changed
 
 
-def _write(changes: Mapping[str, tuple[bytes, bytes]], root: str) -> dict[str, str]:
+def _write(changes: Mapping[str, tuple[bytes, bytes]], trees: Sequence[str]) -> dict[str, str]:
     """Write the files; gives those that could not be, with the reason."""
     unwritten = {}
     for path, (old, new) in changes.items():
         try:
-            rewrite(Path(path), old, new, Path(root))
+            rewrite(Path(path), old, new, trees)
         except NotWritten as reason:
             unwritten[path] = str(reason)
     return unwritten

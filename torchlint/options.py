@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import NoReturn
 
 from torchlint import __version__
 from torchlint.report import FORMATS
@@ -25,7 +26,7 @@ examples:
   torchlint confirm -- train.py      run a program, and say what its findings cost
 
 Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
-130 interrupted.
+130 interrupted (143 and 129: ended by SIGTERM and SIGHUP).
 Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the statement.
 """
 
@@ -46,9 +47,18 @@ def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return given[:at], given[at + 1 :]
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors stay on one harmless line, whatever a file that is taken for an option is called."""
+
+    def error(self, message: str) -> NoReturn:
+        from torchlint.report.shared import visible
+
+        super().error(visible(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    top = argparse.ArgumentParser(
+    top: argparse.ArgumentParser = _Parser(
         prog="torchlint",
         description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",

@@ -19,16 +19,18 @@ def print_text(text: str, stream: TextIO | None = None) -> None:
 
 
 def write_file(option: str, name: str, text: str) -> None:
-    """Write a whole file, or nothing. Raises :class:`Failure`."""
+    """Write a whole file, or nothing; a link stays one, and a device or a pipe is written to. Raises `Failure`."""
     from pathlib import Path
 
-    target = Path(name)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    from torchlint.files import replace
+
+    target, data = Path(name), text.encode("utf-8", "backslashreplace")
     try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(target)
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            replace(target.resolve(), data, mode=0o666)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise Failure(f"{option}: {name} cannot be written: {error.strerror}") from None
 
 

@@ -119,7 +119,7 @@ class Project:
             return self._file(posixpath.join(folder, tail) if tail else folder)
         while True:
             found = self._file(posixpath.join(folder, tail))
-            if found is not None or folder in ("", "/"):
+            if found is not None or folder == posixpath.dirname(folder):
                 return found
             folder = posixpath.dirname(folder)
 
@@ -173,7 +173,7 @@ class Project:
         path, function = found
         facts = self.facts[path]
         if argument.isdigit():
-            parameters = facts["parameters"][function]
+            parameters = facts.get("parameters", {}).get(function, [])
             if int(argument) >= len(parameters):
                 return None
             argument = parameters[int(argument)]
@@ -351,16 +351,17 @@ class View:
 
 def answer(project: Project, path: str, question: Question) -> Any:
     """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
-    if question[0] not in QUESTIONS:
-        raise KeyError(question[0])
-    return getattr(project, question[0])(path, *question[1:])
+    name, *words = question
+    if name not in QUESTIONS:
+        raise KeyError(name)
+    return getattr(project, name)(path, *words)
 
 
 def digest_of(project: Project, path: str, question: Question) -> str:
     """A digest of what a project answers to a question of a file; of a question there is not, none at all."""
     try:
         return _digest(answer(project, path.replace("\\", "/"), question))
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         return ""
 
 

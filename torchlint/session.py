@@ -16,8 +16,6 @@ from torchlint.rule_options import check_rule_tables
 from torchlint.select import chosen
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
-
     from torchlint.cache import Cache
     from torchlint.engine import Analysis
     from torchlint.rule import Rule
@@ -218,11 +216,8 @@ _job: tuple[Plan, Project | None] | None = None
 
 
 def _start(config: Config, active: frozenset[str], project: Project | None) -> None:
-    """In a new process: know the plan and the project, and leave Ctrl-C to the parent."""
-    import signal
-
+    """In a new process: know the plan and the project."""
     global _job  # noqa: PLW0603 - a worker process serves one plan
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _job = Plan(registry.load(), active, config), project
 
 
@@ -267,52 +262,25 @@ def _batches(todo: list[Work]) -> Iterator[list[Work]]:
 def _in_processes(
     todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
 ) -> Iterator[tuple[Work, Analysis]]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
+    from torchlint import workers
 
-    lost: list[Work] = []
-    pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
+    left = dict(todo)
+    job = workers.Job(_start, (what.config, what.active, project), _work)
+    batches = ([_order(work) for work in batch] for batch in _batches(todo))
     try:
-        futures = {pool.submit(_work, [_order(work) for work in batch]): batch for batch in _batches(todo)}
-        for future in as_completed(futures):
-            batch = futures[future]
-            try:
-                results = future.result()
-            except BrokenProcessPool:
-                lost += batch
-                continue
-            for work, found in zip(batch, results, strict=True):
-                yield work, found or what.analyse(work[1], work[0], project)
+        for batch, results in workers.answers(job, batches, jobs):
+            for (path, _), found in zip(batch, results or [_died(path) for path, _ in batch], strict=True):
+                data = left.pop(path)
+                yield (path, data), found or what.analyse(data, path, project)
             _report(progress, len(batch))
-        pool.shutdown()
-    except BaseException:
-        _kill(pool)
-        raise
-    for work in lost:
-        yield work, _alone(work, what, project)
-        _report(progress, 1)
+    except workers.NoProcess:
+        for path, data in left.items():
+            yield (path, data), what.analyse(data, path, project)
+            _report(progress, 1)
 
 
-def _kill(pool: ProcessPoolExecutor) -> None:
-    """Stop at once: what is running is not waited for."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
-
-
-def _alone(work: Work, what: Plan, project: Project | None) -> Analysis:
-    """Lint one file of a batch whose process died, in a process of its own, to learn which one it was."""
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
+def _died(path: str) -> Analysis:
     from torchlint.engine import Analysis
 
-    with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active, project)) as pool:
-        future: Future[list[Analysis | None]] = pool.submit(_work, [_order(work)])
-        try:
-            return future.result()[0] or what.analyse(work[1], work[0], project)
-        except BrokenProcessPool:
-            reason = "the process that linted this file died; exclude the file and report it"
-            problem = Problem(work[0], f"{SYNTAX_ERROR} internal-error: {reason}")
-            return Analysis(FileResult(work[0], (), (problem,)), {})
+    reason = "the process that linted this file died twice; exclude the file, or give it more memory"
+    return Analysis(FileResult(path, (), (Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}"),)), {})

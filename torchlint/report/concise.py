@@ -16,5 +16,5 @@ def render(run: RunResult, options: ReportOptions) -> str:
 
 def _line(finding: Finding) -> str:
     where = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
-    rule = f"{finding.rule} {visible(finding.name)} {finding.severity.value}"
+    rule = f"{visible(finding.rule)} {visible(finding.name)} {finding.severity.value}"
     return f"{where}: {rule}: {' '.join(visible_lines(finding.message))}"

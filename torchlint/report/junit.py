@@ -38,7 +38,7 @@ def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - eve
 
 def _finding(suite: Element, finding: Finding) -> None:
     span = finding.span
-    name = f"{finding.rule} {visible(finding.name)} ({span.line}:{span.column})"
+    name = f"{visible(finding.rule)} {visible(finding.name)} ({span.line}:{span.column})"
     lines = [f"line {span.line}, column {span.column}: {' '.join(visible_lines(finding.message))}"]
     lines += [f"line {evidence.line}: {visible(evidence.text)}" for evidence in finding.evidence]
     text = "\n".join(lines)

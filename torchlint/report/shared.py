@@ -111,7 +111,10 @@ def repaired(run: RunResult, done: str = "fixed") -> str:
 def repairs_by_file(run: RunResult) -> list[str]:
     """What was fixed where, one line for each file and rule."""
     counts = Counter((f.path, f.rule, f.name) for f in run.repairs.fixed) if run.repairs else Counter()
-    return [f"Fixed {place(path)}: {n} x {rule} {visible(name)}" for (path, rule, name), n in sorted(counts.items())]
+    return [
+        f"Fixed {place(path)}: {n} x {visible(rule)} {visible(name)}"
+        for (path, rule, name), n in sorted(counts.items())
+    ]
 
 
 def statistics(run: RunResult) -> list[str]:
@@ -119,7 +122,7 @@ def statistics(run: RunResult) -> list[str]:
     counts = Counter((finding.rule, finding.name) for finding in run.findings)
     digits = len(str(max(counts.values(), default=0)))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [f"{count:>{digits}}  {rule}  {visible(name)}" for (rule, name), count in ordered]
+    return [f"{count:>{digits}}  {visible(rule)}  {visible(name)}" for (rule, name), count in ordered]
 
 
 def tail(run: RunResult, *, quiet: bool, counted: bool) -> list[str]:

@@ -71,7 +71,7 @@ def _finding(finding: Finding, lines: Sequence[str] | None, paint: Paint, rules:
 
 def _head(finding: Finding, paint: Paint) -> str:
     where = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
-    rule = paint(finding.rule, COLORS[finding.severity])
+    rule = paint(visible(finding.rule), COLORS[finding.severity])
     severity = paint(finding.severity.value, COLORS[finding.severity])
     return f"{paint(where, BOLD)}: {rule} {paint(visible(finding.name), BOLD)} {severity}"
 

@@ -1,0 +1,298 @@
+"""The cache is the user's alone, and nothing that stands in it is believed because it stands there."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from torchlint import session
+from torchlint.cache import NAME, Cache, for_settings
+from torchlint.cli import main
+from torchlint.config import Config
+from torchlint.project import FileFacts, Project
+from torchlint.report import FORMATS
+from torchlint.shape import fits
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
+ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader
+from data import get_loader, pick_device
+
+torch.manual_seed(0)
+torch.backends.cudnn.benchmark = True
+device = pick_device()
+
+
+def train(loader, model):
+    for x in loader:
+        model(x.to("cuda"))
+
+
+def setup_flags(fast=True):
+    torch.backends.cudnn.deterministic = fast
+
+
+train(get_loader(), None)
+"""
+OTHER = """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def get_loader():
+    return DataLoader([], batch_size=4)
+
+
+def pick_device():
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+HOSTILE: list[Any] = [
+    None,
+    True,
+    -1,
+    2**31,
+    10**4000,
+    1.5,
+    float("inf"),
+    float("nan"),
+    "",
+    "\x1b[2J",
+    [],
+    {},
+    [[]],
+    [1, 2, 3, 4],
+    {"seeds": {}},
+]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with findings, a fix, facts and questions."""
+    for name, text in (("guilty.py", GUILTY), ("train.py", LOADER), ("data.py", OTHER)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def linted(*options: str) -> int:
+    return main([*options, "--output-format", "concise", "--fail-on", "info", "."])
+
+
+def entries(folder: Path) -> tuple[Path, dict[str, Any]]:
+    (file,) = (folder / NAME).glob("*.json")
+    return file, json.loads(file.read_bytes())
+
+
+# -- who may read and write it -------------------------------------------------------------------
+
+
+@POSIX
+def test_the_folder_and_its_files_are_the_users_alone(tree: Path) -> None:
+    before = os.umask(0)
+    try:
+        linted()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tree / NAME).stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tree / NAME).iterdir()} == {0o600}
+
+
+@POSIX
+def test_a_folder_of_torchlints_that_is_open_to_others_is_closed(tree: Path) -> None:
+    (tree / NAME).mkdir(mode=0o777)
+    (tree / NAME).chmod(0o777)
+    linted()
+    assert stat.S_IMODE((tree / NAME).stat().st_mode) == 0o700
+    assert (tree / NAME / ".gitignore").exists()
+
+
+@POSIX
+def test_a_named_folder_keeps_its_rights_and_gets_no_file_that_hides_others(tree: Path) -> None:
+    named = tree / "named"
+    named.mkdir()
+    named.chmod(0o755)
+    linted("--cache-dir", "named")
+    assert stat.S_IMODE(named.stat().st_mode) == 0o755
+    assert [path.suffix for path in named.iterdir()] == [".json"]
+
+
+@POSIX
+def test_a_link_in_the_place_of_the_folder_is_neither_read_nor_written_through(tree: Path) -> None:
+    elsewhere = tree / "elsewhere"
+    elsewhere.mkdir()
+    (tree / NAME).symlink_to(elsewhere)
+    assert linted() == 1
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_only_caches_are_ever_removed(tree: Path) -> None:
+    named = tree / "named"
+    named.mkdir()
+    precious = [f"data{i}.json" for i in range(20)]
+    for name in [*precious, *(f"{i:032x}.json" for i in range(20)), f".{7:032x}.json.torchlint"]:
+        (named / name).write_text("{}", encoding="utf-8")
+        os.utime(named / name, (1, 1))
+    linted("--cache-dir", "named")
+    left = {path.name for path in named.iterdir()}
+    assert set(precious) <= left
+    assert len(left - set(precious)) == 9
+
+
+def forged_silence(tree: Path) -> Path:
+    """A cache that says that nothing is wrong."""
+    linted()
+    file, document = entries(tree)
+    document["entries"] = {key: [{}, [], 0] for key in document["entries"]}
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return file
+
+
+def test_what_the_user_has_written_is_read(tree: Path) -> None:
+    forged_silence(tree)
+    assert linted() == 0
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o666, 0o620])
+def test_a_file_that_others_could_have_written_is_not_read(tree: Path, mode: int) -> None:
+    forged_silence(tree).chmod(mode)
+    assert linted() == 1
+
+
+@ROOT_ONLY
+def test_a_file_of_somebody_else_is_not_read(tree: Path) -> None:
+    os.chown(forged_silence(tree), 65534, 65534)
+    assert linted() == 1
+
+
+@POSIX
+def test_a_pipe_or_a_link_in_the_place_of_a_file_is_not_waited_for(tree: Path) -> None:
+    file = forged_silence(tree)
+    file.rename(tree / "elsewhere.json")
+    file.symlink_to(tree / "elsewhere.json")
+    assert linted() == 1
+    file.unlink()
+    os.mkfifo(file)
+    assert linted() == 1
+
+
+# -- what stands in it ---------------------------------------------------------------------------
+
+
+def leaves(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The place of everything in a document."""
+    yield at
+    if isinstance(value, (list, dict)):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from leaves(value[key], (*at, key))
+
+
+def test_whatever_stands_in_an_entry_there_is_no_traceback(tree: Path) -> None:
+    """Each part of a cache is replaced by each of many wrong things: what is used is right or has the right shape."""
+    paths = ["data.py", "guilty.py", "train.py"]
+    plan = session.plan(Config())
+    cache = for_settings(plan.rules, plan.active, plan.config, "named")
+    session.run(paths, plan, cache=cache)
+    (file,) = (tree / "named").glob("*.json")
+    whole = json.loads(file.read_bytes())
+    places = list(leaves(whole["entries"], ("entries",)))
+    assert len(places) > 60
+    for place in places:
+        for wrong in HOSTILE:
+            entries = {"entries": copy.deepcopy(whole["entries"])}
+            inner: Any = entries
+            for key in place[:-1]:
+                inner = inner[key]
+            inner[place[-1]] = wrong
+            if isinstance(entries["entries"], dict):
+                check_entries(paths, entries["entries"], file)
+
+
+def check_entries(paths: list[str], entries: dict[str, Any], file: Path) -> None:
+    """Use entries the way a run does."""
+    cache = Cache(file.parent, "none")
+    cache._entries = entries
+    known = {p: found for p in paths if (found := cache.get(p, Path(p).read_bytes())) is not None}
+    project = Project({path: analysis.facts for path, analysis in known.items()})
+    for analysis in known.values():
+        analysis.holds(project)
+        assert all(f.span.line < 2**31 for f in analysis.result.findings)
+
+
+NESTED = b'{"format": 2, "entries": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}"
+
+
+@pytest.mark.parametrize("wrong", [b"[" * 200_000, NESTED], ids=["open", "closed"])
+def test_deep_nesting_is_survived(tree: Path, wrong: bytes) -> None:
+    linted()
+    file, _ = entries(tree)
+    file.write_bytes(wrong)
+    (tree / "guilty.py").write_text(GUILTY + "\n", encoding="utf-8")
+    assert linted() == 1
+
+
+def test_a_truncated_cache_is_replaced(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    linted()
+    file, whole = entries(tree)
+    wanted = capsys.readouterr().out
+    for size in range(0, file.stat().st_size, 97):
+        file.write_bytes(json.dumps(whole).encode()[:size])
+        assert linted() == 1
+        assert capsys.readouterr().out == wanted
+    assert entries(tree)[1] == whole
+
+
+def test_a_forged_edit_beyond_the_file_is_not_made(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    linted()
+    file, document = entries(tree)
+    for entry in document["entries"].values():
+        for finding in entry[3:]:
+            if finding[-1] is not None:
+                finding[-1][3] = [[900, 1, 901, 1, "import os"]]
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["--fix", "."]) in (0, 1)
+    assert "device=device" in (tree / "guilty.py").read_text(encoding="utf-8")
+    assert "import os" not in (tree / "guilty.py").read_text(encoding="utf-8")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_forged_findings_cannot_steer_a_terminal(tree: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    linted()
+    capsys.readouterr()
+    file, document = entries(tree)
+    evil = "\x1b]0;owned\x07\x9b2J\u202e\u2066\u200f\u2028\r\n::error::forged"
+    for entry in document["entries"].values():
+        for finding in entry[3:]:
+            finding[0] = finding[1] = finding[2] = finding[4] = finding[7] = evil
+            finding[9] = [[1, 1, evil]]
+            if finding[-1] is not None:
+                finding[-1][0] = finding[-1][2] = evil
+    file.write_text(json.dumps(document), encoding="utf-8")
+    main(["--output-format", name, "--statistics", "-v", "--fail-on", "info", "."])
+    out = capsys.readouterr().out
+    assert "owned" in out
+    assert [c for c in out if c != "\n" and not (c.isprintable() or c == " ")] == []
+    assert not any(line.startswith("::error::forged") for line in out.splitlines())
+
+
+def test_facts_of_real_files_have_the_shape_that_is_asked_for(tree: Path) -> None:
+    """Else nothing would ever come from the cache."""
+    linted()
+    _, document = entries(tree)
+    every = [entry[0] for entry in document["entries"].values()]
+    assert all(fits(facts, FileFacts) for facts in every)
+    assert {key for facts in every for key in facts} >= {"seeds", "tunes", "devices", "feeds"}
+    cache = Cache(tree / NAME, entries(tree)[0].stem)
+    for path in ("data.py", "guilty.py", "train.py"):
+        assert cache.get(path, Path(path).read_bytes()) is not None
