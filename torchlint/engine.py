@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchlint import screen
+from torchlint import limits, screen, size
 from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rule import Rule
 
-MAX_BYTES = 8_000_000
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
 _NOTHING = Suppressions()
@@ -53,11 +52,13 @@ class Analysis:
     """What one file gave: its findings, its facts for other files, and what it asked of those.
 
     ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
+    ``unfinished``: the file cost too much, so that the result says nothing about its content.
     """
 
     result: FileResult
     facts: FileFacts
     asked: tuple[tuple[Question, str], ...] = ()
+    unfinished: bool = False
 
     def holds(self, project: Project) -> bool:
         """The project answers what it answered when the file was linted."""
@@ -97,9 +98,7 @@ class _File:
 
     def broken(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The file itself is at fault."""
-        span = Span(line, column, line, column + 1)
-        finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, self.path, span, message)
-        self.findings = [_fingerprinted(finding, "", 0, self.config)]
+        self.findings = [_refusal(self.path, message, self.config, line, column)]
         return self.result()
 
 
@@ -123,15 +122,26 @@ def analyse(
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     """
     file = _File(path, rules, active, config, project, from_bytes(data))
+    try:
+        return limits.within(config.time_limit, lambda: _analysed(file, data))
+    except limits.OverLimit as over:
+        return unfinished(path, str(over), config, file.facts)
+
+
+def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
+    """The result for a file whose linting was given up."""
+    return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
+
+
+def _analysed(file: _File, data: bytes) -> Analysis:
     survivors = screen.survivors(data, file.rules)
     commented = b"torchlint:" in data or b"noqa" in data.lower()
     judged = commented and UNUSED_SUPPRESSION in file.active
     offers = file.alone and needs_parsing(data)
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
-    if len(data) > MAX_BYTES:
-        size = f"{len(data) / 1_000_000:.0f} MB"
-        return file.broken(f"the file is too large to lint ({size}; the limit is 8 MB): exclude it")
+    if len(data) > limits.MAX_BYTES:
+        return file.broken("the file is too large to lint (the limit is 8 MB): exclude it")
     try:
         text = decode(data)
     except DecodeProblem as problem:
@@ -140,6 +150,8 @@ def analyse(
     if suppressions.skip_file:
         return file.result()
     if survivors or offers:
+        if (heavy := size.problem(data)) is not None:
+            return file.broken(heavy)
         with _deep_recursion(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             broken = _run(file, text, survivors, suppressions, offers=offers)
@@ -147,7 +159,7 @@ def analyse(
             return broken
     if UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions, text)
-    file.findings = _with_fingerprints(file.findings, text, config)
+    file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
 
 
@@ -263,6 +275,12 @@ def _with_fingerprints(findings: list[Finding], text: str, config: Config) -> li
         seen[(finding.rule, line)] = number + 1
         done.append(_fingerprinted(finding, line, number, config))
     return done
+
+
+def _refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
+    span = Span(line, column, line, column + 1)
+    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
+    return _fingerprinted(finding, "", 0, config)
 
 
 def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:

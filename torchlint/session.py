@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from torchlint import registry
+from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
 from torchlint.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from torchlint.cache import Cache
     from torchlint.engine import Analysis
     from torchlint.rule import Rule
+
+    Results = Future[list[Analysis | None]]
 
 # Starting processes costs about as much as linting this many bytes.
 _POOL_BYTES = 150_000
@@ -114,7 +116,7 @@ class Tree:
             self._alone[path] = analysis
         self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
         self.analyses = dict(self._alone)
-        again = {path for path, analysis in self._alone.items() if not analysis.holds(self.project)}
+        again = {path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))}
         for (path, _), analysis in self._analyse(again, self.project, None):
             self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
         return again
@@ -183,7 +185,7 @@ def usable_cpus() -> int:
 def _read(path: str) -> bytes | FileResult:
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
-            return stream.read()
+            return stream.read(limits.MAX_BYTES + 1)  # what is longer is refused
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
@@ -202,7 +204,7 @@ def _analyse_all(
     todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
 ) -> Iterator[tuple[Work, Analysis]]:
     """Lint files, in other processes where that pays."""
-    worth = len(todo) > 1 and sum(len(data) for _, data in todo) > _POOL_BYTES
+    worth = sum(len(data) for _, data in todo) > _POOL_BYTES  # also for one file: a process can be killed
     if jobs > 1 and worth:
         yield from _in_processes(todo, what, project, jobs, progress)
         return
@@ -266,30 +268,58 @@ def _batches(todo: list[Work]) -> Iterator[list[Work]]:
 def _in_processes(
     todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
 ) -> Iterator[tuple[Work, Analysis]]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
     lost: list[Work] = []
-    pool = ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
+    batches = list(_batches(todo))
+    pool = _pool(min(jobs, len(batches)), what, project)
     try:
-        futures = {pool.submit(_work, [_order(work) for work in batch]): batch for batch in _batches(todo)}
-        for future in as_completed(futures):
-            batch = futures[future]
-            try:
-                results = future.result()
-            except BrokenProcessPool:
+        futures = {pool.submit(_work, [_order(work) for work in batch]): batch for batch in batches}
+        for future in _finished(futures, limits.patience(what.config.time_limit)):
+            batch = futures.pop(future)
+            results = _result(future)
+            if results is None:
                 lost += batch
                 continue
             for work, found in zip(batch, results, strict=True):
                 yield work, found or what.analyse(work[1], work[0], project)
             _report(progress, len(batch))
-        pool.shutdown()
+        if futures:
+            _kill(pool)
+        else:
+            pool.shutdown()
     except BaseException:
         _kill(pool)
         raise
-    for work in lost:
+    for work in (*lost, *(work for batch in futures.values() for work in batch)):
         yield work, _alone(work, what, project)
         _report(progress, 1)
+
+
+def _pool(jobs: int, what: Plan, project: Project | None) -> ProcessPoolExecutor:
+    from concurrent.futures import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(jobs, initializer=_start, initargs=(what.config, what.active, project))
+
+
+def _finished(futures: Iterable[Results], patience: float | None) -> Iterator[Results]:
+    """What is finished, until nothing has been for so long that those left are taken to be stuck."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, patience, FIRST_COMPLETED)
+        if not done:
+            return
+        yield from done
+
+
+def _result(future: Results) -> list[Analysis | None] | None:
+    """The result of a batch; None when its process died."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return None
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:
@@ -301,17 +331,20 @@ def _kill(pool: ProcessPoolExecutor) -> None:
 
 
 def _alone(work: Work, what: Plan, project: Project | None) -> Analysis:
-    """Lint one file of a batch whose process died, in a process of its own, to learn which one it was."""
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+    """Lint one file of a batch whose process died or hangs, in a process of its own, to learn which one it was."""
+    from torchlint.engine import Analysis, unfinished
 
-    from torchlint.engine import Analysis
-
-    with ProcessPoolExecutor(1, initializer=_start, initargs=(what.config, what.active, project)) as pool:
-        future: Future[list[Analysis | None]] = pool.submit(_work, [_order(work)])
-        try:
-            return future.result()[0] or what.analyse(work[1], work[0], project)
-        except BrokenProcessPool:
-            reason = "the process that linted this file died; exclude the file and report it"
-            problem = Problem(work[0], f"{SYNTAX_ERROR} internal-error: {reason}")
-            return Analysis(FileResult(work[0], (), (problem,)), {})
+    limit = what.config.time_limit
+    pool = _pool(1, what, project)
+    try:
+        future: Results = pool.submit(_work, [_order(work)])
+        if not list(_finished((future,), limits.patience(limit))):
+            return unfinished(work[0], limits.out_of_time(limit), what.config, {})
+        results = _result(future)
+    finally:
+        _kill(pool)
+    if results is not None:
+        return results[0] or what.analyse(work[1], work[0], project)
+    reason = "the process that linted this file died; exclude the file and report it"
+    problem = Problem(work[0], f"{SYNTAX_ERROR} internal-error: {reason}")
+    return Analysis(FileResult(work[0], (), (problem,)), {})
