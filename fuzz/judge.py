@@ -29,12 +29,17 @@ def fault(data: bytes) -> str | None:
         result = plan().lint(data, "input.py")
         wrong = _of_result(result) or _of_places(result, data) or _of_fixes(result, data)
     except Exception as error:
-        trace, place = error.__traceback__, ""
-        while trace is not None:
-            place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
-        return f"{type(error).__name__}: {error} at {place}"[:500]
+        return traced(error)
     spent = time.process_time() - start
     return wrong or (f"took {spent:.0f} s" if spent > SLOW else None)
+
+
+def traced(error: Exception) -> str:
+    """An exception and where it came from, on a line."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
+    return f"{type(error).__name__}: {error} at {place}"[:500]
 
 
 def refused(data: bytes) -> bool:

@@ -10,7 +10,7 @@ import argparse
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -58,22 +58,47 @@ def inputs(task: Task) -> Iterator[bytes]:
     return mutants(files, random)
 
 
+class Trial:
+    """Tries one input after the other, and keeps count."""
+
+    def __init__(self, task: Task, target: Callable[[bytes], str | None]) -> None:
+        self._task, self._target, self._tried = task, target, 0
+
+    def __call__(self, data: bytes) -> None:
+        self._task.current.write_bytes(data)
+        wrong = self._target(data)
+        self._tried += 1
+        if wrong:
+            keep(self._task, data, wrong)
+        if self._tried % 20 == 0:
+            self.count()
+
+    def count(self) -> None:
+        """Leave the count for the parent."""
+        self._task.count.write_text(str(self._tried))
+
+
 def work(task: Task) -> None:
     """Try inputs until the time is over or there are none left."""
-    end = time.monotonic() + task.seconds
-    tried = 0
+    if task.kind in GUIDED:
+        search(task)
+    end, trial = time.monotonic() + task.seconds, Trial(task, fault)
     for data in inputs(task):
-        task.current.write_bytes(data)
-        wrong = fault(data)
-        tried += 1
-        if wrong:
-            keep(task, data, wrong)
-        if tried % 50 == 0:
-            task.count.write_text(str(tried))
+        trial(data)
         if time.monotonic() > end:
             break
-    task.count.write_text(str(tried))
+    trial.count()
     task.current.unlink(missing_ok=True)
+
+
+def search(task: Task) -> None:
+    """Let Atheris look for inputs; does not return."""
+    import guided
+
+    seeds = {"guided-config": guided.TOML, "guided-suppress": guided.COMMENTS}
+    given = seeds.get(task.kind) or corpus([HERE.parent / "fixtures"], Random(task.seed), 60)
+    trial = Trial(task, guided.targets(task.out)[task.kind])
+    guided.fuzz(trial, given, task.out / f"{task.kind}.corpus", task.seed, task.seconds)
 
 
 def keep(task: Task, data: bytes, wrong: str) -> None:
@@ -132,20 +157,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(any(options.out.glob("*-*.txt")))
 
 
+GUIDED = ("guided-lint", "guided-config", "guided-suppress")  # these need Atheris
 KINDS = ("cut", "mutate", "generate")
+
+
+_HELP = f"some of {', '.join((*KINDS, *GUIDED))}; default: the first three"
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60, help="for all kinds together (%(default)s)")
-    parser.add_argument("--what", type=lambda text: text.split(","), default=list(KINDS), metavar="KIND,...")
+    parser.add_argument("--what", type=lambda text: text.split(","), default=list(KINDS), metavar="KIND,...", help=_HELP)
     parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same inputs (%(default)s)")
     parser.add_argument("--corpus", type=Path, action="append", default=[], help="more real code to start from")
     parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failures go (%(default)s)")
     options = parser.parse_args(argv)
-    unknown = sorted(set(options.what) - set(KINDS))
+    unknown = sorted(set(options.what) - {*KINDS, *GUIDED})
     if unknown:
-        parser.error(f"no kind {unknown[0]!r}; there are {', '.join(KINDS)}")
+        parser.error(f"no kind {unknown[0]!r}; there are {', '.join((*KINDS, *GUIDED))}")
     return options
 
 

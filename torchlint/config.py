@@ -155,7 +155,7 @@ def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
 def _translate(glob: str) -> str:
     bare = re.sub(r"(?:\*\*/)+", "**/", glob.replace(os.sep, "/").rstrip("/"))
     anchored = "/" in bare
-    tokens = re.findall(r"\*\*/|\*+|\?|\[!?\]?[^\]/]*\]|.", re.sub(r"^\.?/", "", bare), re.DOTALL)
+    tokens = re.findall(r"\*\*/|\*+|\?|\[!?\]?[^\]/]{0,200}\]|.", re.sub(r"^\.?/", "", bare), re.DOTALL)
     return ("" if anchored else "(?:.*/)?") + "".join(map(_token, tokens)) + r"(?:/.*)?\Z"
 
 

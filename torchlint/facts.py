@@ -12,16 +12,16 @@ _TUNES = re.compile(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|determinis
 _CONVOLVES = re.compile(rb"\bConv(?:Transpose)?[123]d\b")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS = re.compile(
-    rb"cudnn|deterministic_algorithms|pad_sequence|def collate|class \w*[cC]ollate|\.Resize\(|models\.detection|"
-    rb"def \w*(?:device|cuda|gpu)\w*\(|def dev\(|init_process_group|"
-    rb"def to\(self, \w+\)|^\s*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
-    rb"^\s*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
+    rb"cudnn|deterministic_algorithms|pad_sequence|def collate|class \w{0,80}?[cC]ollate|\.Resize\(|models\.detection|"
+    rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\(|def dev\(|init_process_group|"
+    rb"def to\(self, \w+\)|^[ \t]*import (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)|"
+    rb"^[ \t]*from (?:triton|cupy|flash_attn|apex|pycuda|bitsandbytes)",
     re.MULTILINE,
 )
 _LOADERS = re.compile(rb"loader|data_iter|train_iter|next\(", re.IGNORECASE)
 _MOVES = re.compile(rb"\.to\(|\.cuda\b|DataLoader")
 # What a function that makes loaders is mostly called: the file may hand its result on to a third one.
-_MAKERS = re.compile(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w*(?:data|loader)\w*\(")
+_MAKERS = re.compile(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}?(?:data|loader)\w{0,80}\(")
 
 
 def from_bytes(data: bytes) -> FileFacts:

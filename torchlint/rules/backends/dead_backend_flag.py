@@ -21,7 +21,7 @@ _STATED = re.compile(
     re.MULTILINE,
 )
 _ASSIGNED = re.compile(
-    rb"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
+    rb"(?:manual_seed(?:_all)?|deterministic\w{0,80}|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
     rb"[ \t]*=[^=]"
 )
 

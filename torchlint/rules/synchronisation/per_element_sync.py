@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _CONVERSION = re.compile(rb"(?<![.\w])(?:float|int|bool|complex|str)\(")
-_LOOP = re.compile(rb"\bfor\b[^\n]+\bin\b")
+_LOOP = re.compile(rb"\bfor\b[^\n]{1,200}?\bin\b")
 
 
 class PerElementSync(Rule):
