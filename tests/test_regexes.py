@@ -55,16 +55,28 @@ def patterns_among(values: Iterable[object], depth: int) -> Iterator[Pattern]:
 
 
 def literals(module: ModuleType) -> Iterator[Pattern]:
-    """Patterns that stand in calls, such as ``re.split("..", text)``."""
+    """Patterns that stand in calls which search, such as ``re.split("..", text)``."""
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
-        named = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "re"
-        if named and isinstance(call.args[0], ast.Constant):
+        searching = ast.unparse(call.func) in ("re.search", "re.findall", "re.finditer", "re.split", "re.sub")
+        if searching and isinstance(call.args[0], ast.Constant):
             yield re.compile(call.args[0].value, re.DOTALL if "DOTALL" in ast.unparse(call) else 0)
 
 
+def is_searched(name: str, module: ModuleType) -> bool:
+    """Whether more is done with a pattern than to hold it against one place of a text."""
+    source = Path(module.__file__ or "").read_text(encoding="utf-8")
+    return set(re.findall(rf"\b{name}\.(\w+)\(", source)) - {"match", "fullmatch"} != set() or f"{name}." not in source
+
+
 def every_pattern() -> list[Pattern]:
-    found = {pattern for module in modules() for value in vars(module).values() for pattern in patterns_in(value)}
+    found = {
+        pattern
+        for module in modules()
+        for name, value in vars(module).items()
+        for pattern in patterns_in(value)
+        if not isinstance(value, re.Pattern) or is_searched(name, module)
+    }
     found |= {pattern for module in modules() for pattern in literals(module)}
     found |= set(patterns_in(comments._patterns()))
     return sorted(found, key=lambda pattern: str(pattern.pattern))
@@ -81,7 +93,8 @@ def pieces(pattern: Pattern) -> list[str]:
 def attacks(pattern: Pattern) -> Iterator[tuple[str, str]]:
     """Repetitive texts: what could open a match, and what is repeated after it."""
     own = pieces(pattern)
-    return product(["", *own[:8]], [*REPEATED, *own, *(f"{piece} " for piece in own)])
+    openings = [piece + end for piece in own for end in ("", "_", " ")]
+    return product(["", *openings[:50]], [*REPEATED, *own, *(f"{piece} " for piece in own)])
 
 
 def seconds(pattern: Pattern, opening: str, unit: str, size: int) -> float:

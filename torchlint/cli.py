@@ -153,7 +153,7 @@ def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
     path = arguments.stdin_filename or "<stdin>"
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES and (arguments.fix or arguments.diff):
-        raise Failure("standard input is larger than 8 MB, which torchlint does not repair")
+        raise Failure("standard input is larger than 4 MB, which torchlint does not repair")
     _sources[path] = data
     return path, data
 

@@ -141,7 +141,7 @@ def _analysed(file: _File, data: bytes) -> Analysis:
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
     if len(data) > limits.MAX_BYTES:
-        return file.broken("the file is too large to lint (the limit is 8 MB): exclude it")
+        return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
         text = decode(data)
     except DecodeProblem as problem:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MAX_BYTES = 8_000_000
+MAX_BYTES = 4_000_000
 # Megabytes that the work on one file may add to the process.
-MEMORY = 1000
+MEMORY = 930
 _TICK = 0.25
 _ADVICE = "exclude the file, and please report it at https://github.com/torchlint/torchlint/issues"
 
