@@ -7,9 +7,10 @@ from random import Random
 
 _NAMES = "x y z self model loader batch device torch np nn F data loss step optimizer i f cls".split()
 _ATTRIBUTES = (
-    "cuda cpu to item numpy float mean detach device shape T data grad backward step zero_grad no_grad zeros ones tensor "
-    "as_tensor from_numpy arange eye stack cat array load utils DataLoader backends cudnn benchmark deterministic enabled "
-    "flags manual_seed use_deterministic_algorithms pin_memory is_available nn Linear Conv2d x y append train eval"
+    "cuda cpu to item numpy float mean detach device shape T data grad backward step zero_grad no_grad zeros ones "
+    "tensor as_tensor from_numpy arange eye stack cat array load utils DataLoader backends cudnn benchmark "
+    "deterministic enabled flags "
+    "manual_seed use_deterministic_algorithms pin_memory is_available nn Linear Conv2d x y append train eval"
 ).split()
 _VALUES = "None True False ... 0 1 -1 1e9 3j 'cuda' 'cpu' 'cuda:0' b'' '' f'{x}' [] {} () [0]*4".split()
 _HEAD = "import torch, numpy as np\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
@@ -112,7 +113,7 @@ _SIMPLE: tuple[Callable[[Random], str], ...] = (
 )
 _COMPOUND: tuple[Callable[[Random], str], ...] = (
     *[lambda r: f"for {r.choice(_NAMES)} in {_expression(r)}:"] * 4,
-    *[lambda r: f"def {r.choice(_NAMES)}(self, x: torch.Tensor, *a, k={_expression(r, 2)}, **b) -> {r.choice(_NAMES)}:"] * 3,
+    *[lambda r: f"def {r.choice(_NAMES)}(self, x: torch.Tensor, *a, k={_expression(r, 2)}, **b) -> torch.Tensor:"] * 3,
     lambda r: f"class {r.choice(_NAMES)}({_expression(r, 2)}):",
     lambda r: f"if {_expression(r)}:",
     lambda r: f"while {_expression(r)}:",

@@ -10,12 +10,11 @@ from random import Random
 LARGEST = 40_000
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 # What breaks tokenizers, decoders and whoever counts lines.
-TOKENS = tuple(
-    b"( ) [ ] { } : ; , . \\ ' \" ''' \"\"\" # @ = := -> ** ... \n \r \r\n \x0c \t \0 \xff \xc3\xa9 \xef\xbb\xbf".split(b" ")
-) + (
+TOKENS = (
+    *(b"( ) [ ] { } : ; , . \\ ' \" ''' \"\"\" # @ = := -> ** ... \x0c \t \0 \xff \xc3\xa9 \xef\xbb\xbf".split(b" ")),
     *(b"async await lambda yield match case type global nonlocal del f'{x!r:>{w}}' rb'' 0x 1e 1_ 0o8 \\N{x}".split()),
     b"# noqa", b"# torchlint: ignore[TL101]", b"# torchlint: skip-file", b"# -*- coding: latin-1 -*-\n",
-    b" if x else ", b"torch.", b".cuda()", b".item()", b".to(device)", b"\n    ", b"\n\t",
+    b" if x else ", b"torch.", b".cuda()", b".item()", b".to(device)", b"\n    ", b"\n\t", b"\n", b"\r", b"\r\n",
 )  # fmt: skip
 
 
@@ -42,6 +41,13 @@ def mutants(files: Sequence[bytes], random: Random) -> Iterator[bytes]:
         yield data
 
 
+def whole(folder: Path) -> Iterator[bytes]:
+    """Every file below a folder as it is, those for tests of other parsers included."""
+    for path in sorted(folder.rglob("*.py")):
+        if "site-packages" not in path.parts and path.is_file():
+            yield path.read_bytes()
+
+
 def cuts(files: Sequence[bytes], random: Random) -> Iterator[bytes]:
     """Every file, cut off at the end of each line, and at as many places within lines."""
     for data in files:
@@ -50,7 +56,7 @@ def cuts(files: Sequence[bytes], random: Random) -> Iterator[bytes]:
             yield data[: random.randrange(len(data))]
 
 
-def _flip(data: bytes, _: Sequence[bytes], random: Random) -> bytes:
+def _flip(data: bytes, __: Sequence[bytes], random: Random) -> bytes:
     changed = bytearray(data)
     for _ in range(random.randint(1, 8)):
         if changed:

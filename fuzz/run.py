@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
-from judge import fault
-from mutate import corpus, cuts, mutants
+from judge import fault, unscreened
+from mutate import corpus, cuts, mutants, whole
 
 HERE = Path(__file__).parent
 HUNG = 120.0
@@ -53,6 +54,8 @@ def inputs(task: Task) -> Iterator[bytes]:
         return programs(task.seed)
     own = corpus([HERE.parent / "fixtures", HERE / "regressions"], random, 400)
     files = [*corpus(task.folders, random, 400), *own]
+    if task.kind == "stdlib":
+        return whole(Path(sysconfig.get_path("stdlib")))
     if task.kind == "cut":
         return cuts(random.sample(files, min(200, len(files))), random)
     return mutants(files, random)
@@ -65,6 +68,7 @@ class Trial:
         self._task, self._target, self._tried = task, target, 0
 
     def __call__(self, data: bytes) -> None:
+        """Try one."""
         self._task.current.write_bytes(data)
         wrong = self._target(data)
         self._tried += 1
@@ -82,7 +86,7 @@ def work(task: Task) -> None:
     """Try inputs until the time is over or there are none left."""
     if task.kind in GUIDED:
         search(task)
-    end, trial = time.monotonic() + task.seconds, Trial(task, fault)
+    end, trial = time.monotonic() + task.seconds, Trial(task, unscreened if task.kind == "stdlib" else fault)
     for data in inputs(task):
         trial(data)
         if time.monotonic() > end:
@@ -158,16 +162,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 GUIDED = ("guided-lint", "guided-config", "guided-suppress")  # these need Atheris
-KINDS = ("cut", "mutate", "generate")
+KINDS = ("cut", "mutate", "generate", "stdlib")
 
 
-_HELP = f"some of {', '.join((*KINDS, *GUIDED))}; default: the first three"
+_HELP = f"some of {', '.join((*KINDS, *GUIDED))}; default: those that need no Atheris"
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60, help="for all kinds together (%(default)s)")
-    parser.add_argument("--what", type=lambda text: text.split(","), default=list(KINDS), metavar="KIND,...", help=_HELP)
+    parser.add_argument(
+        "--what", type=lambda text: text.split(","), default=list(KINDS), metavar="KIND,...", help=_HELP
+    )
     parser.add_argument("--seed", type=int, default=1, help="the same seed tries the same inputs (%(default)s)")
     parser.add_argument("--corpus", type=Path, action="append", default=[], help="more real code to start from")
     parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failures go (%(default)s)")

@@ -174,7 +174,12 @@ def test_a_file_whose_tree_would_not_fit_is_one_finding(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["\n" * 150_000, "# some words, and (marks)\n" * 100_000, '"""' + "words, words\n" * 100_000 + '"""\n', "x = '" + "A" * 3_000_000 + "'\n"],
+    [
+        "\n" * 150_000,
+        "# some words, and (marks)\n" * 100_000,
+        '"""' + "words, words\n" * 100_000 + '"""\n',
+        "x = '" + "A" * 3_000_000 + "'\n",
+    ],
 )
 def test_comments_and_strings_make_no_file_too_large(text: str) -> None:
     assert [f.rule for f in lint_source(GUILTY + text, "code.py").findings] == ["TL201"]

@@ -25,7 +25,29 @@ APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")
 SIZE = 20_000
 # Nothing is quadratic that takes less than so many seconds for a text of that size.
 HARMLESS = 0.01
-REPEATED = ["a", "a ", "a.", "a,", "a(", "a[", "a-", "_", "0", " ", "\t", "\n", "\n ", "\r", "\r\n", "\\", "\\\n", "'", '"', "#", "# "]
+REPEATED = [
+    "a",
+    "a ",
+    "a.",
+    "a,",
+    "a(",
+    "a[",
+    "a-",
+    "_",
+    "0",
+    " ",
+    "\t",
+    "\n",
+    "\n ",
+    "\r",
+    "\r\n",
+    "\\",
+    "\\\n",
+    "'",
+    '"',
+    "#",
+    "# ",
+]
 
 
 def modules() -> Iterator[ModuleType]:

@@ -116,7 +116,9 @@ class Tree:
             self._alone[path] = analysis
         self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
         self.analyses = dict(self._alone)
-        again = {path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))}
+        again = {
+            path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))
+        }
         for (path, _), analysis in self._analyse(again, self.project, None):
             self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
         return again
