@@ -16,13 +16,13 @@ _VALUES = "None True False ... 0 1 -1 1e9 3j 'cuda' 'cpu' 'cuda:0' b'' '' f'{x}'
 _HEAD = "import torch, numpy as np\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n"
 
 
-def programs(seed: int) -> Iterator[bytes]:
+def programs(seed: int, *, lawful: bool = True) -> Iterator[bytes]:
     """Endless programs: mostly the small grammar's, which rules have something to say about."""
     random = Random(seed)
-    lawful = _hypothesmith(random)
+    drawn = _hypothesmith(random) if lawful else None
     while True:
-        if lawful is not None and random.random() < 0.2:
-            yield (_HEAD + lawful()).encode("utf-8", "surrogatepass")
+        if drawn is not None and random.random() < 0.2:
+            yield (_HEAD + drawn()).encode("utf-8", "surrogatepass")
         yield (_HEAD + _block(random, 0)).encode()
 
 

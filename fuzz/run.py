@@ -52,7 +52,7 @@ def inputs(task: Task) -> Iterator[bytes]:
         from generate import programs
 
         return programs(task.seed)
-    own = corpus([HERE.parent / "fixtures", HERE / "regressions"], random, 400)
+    own = corpus([HERE.parent / "fixtures"], random, 400)
     files = [*corpus(task.folders, random, 400), *own]
     if task.kind == "stdlib":
         return whole(Path(sysconfig.get_path("stdlib")))

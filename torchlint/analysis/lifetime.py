@@ -125,8 +125,7 @@ class Lifetimes:
             return node is not use or isinstance(parent, cst.AugAssign)
         if isinstance(parent, cst.Arg):
             call = self._module.parent(parent)
-            assert isinstance(call, cst.Call)
-            return self._argument_written(call, parent)
+            return not isinstance(call, cst.Call) or self._argument_written(call, parent)
         return False
 
     def _argument_written(self, call: cst.Call, arg: cst.Arg) -> bool:
