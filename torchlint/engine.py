@@ -229,11 +229,13 @@ def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppress
 
 
 def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
-    for unused in suppressions.unused(file.known, file.active):
+    complaints = suppressions.unused(file.known, file.active)
+    places = Places(text) if complaints else None
+    for unused in complaints:
         span = Span(unused.line, unused.column, unused.line, unused.end_column)
         fix = None
-        if unused.removal is not None:
-            edit = Edit(Places(text).span(*unused.removal), "")
+        if unused.removal is not None and places is not None:
+            edit = Edit(places.span(*unused.removal), "")
             fix = Fix("delete the suppression", Safety.SAFE, (edit,))
         file.findings.append(
             Finding(
