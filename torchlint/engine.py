@@ -122,8 +122,14 @@ def analyse(
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     """
     file = _File(path, rules, active, config, project, from_bytes(data))
+    survivors = screen.survivors(data, file.rules)
+    commented = b"torchlint:" in data or b"noqa" in data.lower()
+    judged = commented and UNUSED_SUPPRESSION in file.active
+    offers = file.alone and needs_parsing(data)
+    if not (survivors or judged or offers or data.startswith(_UTF16)):
+        return file.result()
     try:
-        return limits.within(config.time_limit, lambda: _analysed(file, data))
+        return limits.within(config.time_limit, lambda: _analysed(file, data, survivors, commented, offers))
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts)
 
@@ -133,13 +139,7 @@ def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Ana
     return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
 
 
-def _analysed(file: _File, data: bytes) -> Analysis:
-    survivors = screen.survivors(data, file.rules)
-    commented = b"torchlint:" in data or b"noqa" in data.lower()
-    judged = commented and UNUSED_SUPPRESSION in file.active
-    offers = file.alone and needs_parsing(data)
-    if not (survivors or judged or offers or data.startswith(_UTF16)):
-        return file.result()
+def _analysed(file: _File, data: bytes, survivors: Sequence[type[Rule]], commented: bool, offers: bool) -> Analysis:
     if len(data) > limits.MAX_BYTES:
         return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
