@@ -18,9 +18,7 @@ def parse(text: str) -> SourceModule:
 def find(module: SourceModule, code: str, occurrence: int = 0) -> cst.CSTNode:
     """The expression whose source is ``code``; later occurrences by number."""
     found = [
-        node
-        for node in descendants(module.tree)
-        if isinstance(node, cst.BaseExpression) and module.code(node) == code
+        node for node in descendants(module.tree) if isinstance(node, cst.BaseExpression) and module.code(node) == code
     ]
     found.sort(key=lambda node: (module.span(node).line, module.span(node).column))
     assert found, f"{code!r} is not in the module"

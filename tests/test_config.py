@@ -314,3 +314,17 @@ def test_the_published_schema_is_fresh() -> None:
     published = Path(__file__).parent.parent / schema.TARGET
     fresh = schema.render(registry.load())
     assert published.read_text(encoding="utf-8") == fresh, "stale; run: python -m torchlint.schema"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("time-limit = '9'", "a number of seconds"), ("time-limit = -1", "0 for no")]
+)
+def test_a_wrong_time_limit_is_an_error_that_says_what_to_write(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "torchlint.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=words):
+        load(tmp_path)
+
+
+def test_the_time_limit_is_read_in_seconds(tmp_path: Path) -> None:
+    (tmp_path / "torchlint.toml").write_text("time-limit = 2.5", encoding="utf-8")
+    assert load(tmp_path).time_limit == 2.5

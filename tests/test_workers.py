@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,10 +56,10 @@ def fail(batch: list[int]) -> list[int]:
     raise LookupError(str(batch))
 
 
-def answered(job: workers.Job[int, int], count: int = 2) -> dict[int, int | None]:
-    found: dict[int, int | None] = {}
+def answered(job: workers.Job[int, int], count: int = 2) -> dict[int, int | workers.Lost]:
+    found: dict[int, int | workers.Lost] = {}
     for batch, answers in workers.answers(job, BATCHES, count):
-        each: Sequence[int | None] = answers if answers is not None else [None] * len(batch)
+        each = [answers] * len(batch) if isinstance(answers, workers.Lost) else answers
         found.update(zip(batch, each, strict=True))
     return found
 
@@ -88,7 +88,7 @@ def test_every_item_gets_its_answer_and_no_process_stays(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("method")
 def test_an_item_on_which_two_processes_die_is_all_that_is_lost(tmp_path: Path) -> None:
-    assert answered(job(die_on_five, tmp_path)) == {**ALL, 5: None}
+    assert answered(job(die_on_five, tmp_path)) == {**ALL, 5: workers.Lost.DIED}
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])
@@ -98,7 +98,7 @@ def test_a_process_that_dies_once_loses_nothing(tmp_path: Path, count: int) -> N
 
 
 def test_too_little_memory_is_a_death_and_no_error_of_the_whole_run(tmp_path: Path) -> None:
-    assert answered(job(have_too_little_memory, tmp_path)) == {**ALL, 5: None}
+    assert answered(job(have_too_little_memory, tmp_path)) == {**ALL, 5: workers.Lost.DIED}
 
 
 def test_where_every_process_dies_every_item_is_reported(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from torchlint.rule import DOCS_URL
 _SYNTAX = """\
 ## What it finds
 A file that torchlint cannot read as Python: a syntax error, merge conflict markers, Python 2, an encoding that the file
-does not keep to, code nested deeper than a parser survives, a file of more than eight megabytes.
+does not keep to, code nested deeper than a parser survives, a file of more than four megabytes, or one that would take
+more than a gigabyte of memory or more than `time-limit` seconds (60) of processor time.
 
 Files in which no rule could fire are not parsed, so their syntax errors are left to Python.
 
@@ -16,7 +17,7 @@ Files in which no rule could fire are not parsed, so their syntax errors are lef
 Nothing in the file is checked.
 
 ## Instead
-Mend the file, or leave it out with `exclude`.
+Mend the file, or leave it out with `exclude`. A file that takes too long is worth a report as well.
 
 ## When to leave it
 A file that is broken on purpose belongs into `exclude`. The rule cannot be turned off.

@@ -50,7 +50,9 @@ def for_settings(
 ) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    settings = dataclasses.replace(config, fail_on=None, exclude=(), source=None, force_exclude=False, budget={})
+    settings = dataclasses.replace(
+        config, fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0
+    )
     versions = [__version__, platform.python_version(), *_stamps()]
     parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
     key = digest(*(part.encode("utf-8", "surrogatepass") for part in parts))
@@ -97,7 +99,7 @@ class Cache:
     def put(self, data: bytes, analysis: Analysis) -> None:
         """Remember a result. What torchlint failed at is tried again."""
         result = analysis.result
-        if not result.problems:
+        if not (result.problems or analysis.unfinished):
             key = digest(result.path.encode("utf-8", "surrogatepass"), data)
             self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
             self._changed = True

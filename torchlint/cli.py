@@ -175,9 +175,14 @@ def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
 
 
 def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
+    from torchlint.limits import MAX_BYTES
+
     path = arguments.stdin_filename or "<stdin>"
-    _sources[path] = sys.stdin.buffer.read()
-    return path, _sources[path]
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES and (arguments.fix or arguments.diff):
+        raise Failure("standard input is larger than 4 MB, which torchlint does not repair")
+    _sources[path] = data
+    return path, data
 
 
 _sources: dict[str, bytes] = {}
@@ -342,6 +347,7 @@ def _show_settings(what: Plan) -> int:
         "force-exclude": config.force_exclude,
         "target-torch": config.target_torch,
         "fail-on": config.fail_on.value if config.fail_on else "never",
+        "time-limit": config.time_limit,
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }
     print(json.dumps(settings, indent=2))

@@ -27,6 +27,7 @@ from torchlint.setting_values import (
     ignores,
     kind,
     quote,
+    seconds,
     strings,
     tables,
     version,
@@ -55,6 +56,7 @@ class Config:
     force_exclude: bool = False
     target_torch: str | None = None
     fail_on: Severity | None = Severity.WARNING
+    time_limit: float = 60.0
     rules: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, float] = field(default_factory=dict)
     root: str = "."
@@ -91,6 +93,7 @@ KEYS: Mapping[str, Key] = {
         "The oldest torch the code must run on, such as 2.4; by default what the project requires.",
     ),
     "fail-on": Key("fail_on", "fail-on", "The least severity that makes the exit status 1."),
+    "time-limit": Key("time_limit", "seconds", "Seconds of processor time that one file may take; 0 for no limit."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
     "budget": Key("budget", "budget", "What a step may transfer and wait, checked by `torchlint confirm`."),
 }
@@ -152,7 +155,7 @@ def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
 def _translate(glob: str) -> str:
     bare = re.sub(r"(?:\*\*/)+", "**/", glob.replace(os.sep, "/").rstrip("/"))
     anchored = "/" in bare
-    tokens = re.findall(r"\*\*/|\*+|\?|\[!?\]?[^\]/]*\]|.", re.sub(r"^\.?/", "", bare), re.DOTALL)
+    tokens = re.findall(r"\*\*/|\*+|\?|\[!?\]?[^\]/]{0,200}\]|.", re.sub(r"^\.?/", "", bare), re.DOTALL)
     return ("" if anchored else "(?:.*/)?") + "".join(map(_token, tokens)) + r"(?:/.*)?\Z"
 
 
@@ -273,6 +276,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "flag": flag,
     "version": version,
     "fail-on": fail_on,
+    "seconds": seconds,
     "rules": tables,
     "budget": budget,
 }

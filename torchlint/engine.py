@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchlint import limits, size
 from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rule import Rule
 
-MAX_BYTES = 8_000_000
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
 _NOTHING = Suppressions()
@@ -54,11 +54,13 @@ class Analysis:
     """What one file gave: its findings, its facts for other files, and what it asked of those.
 
     ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
+    ``unfinished``: the file cost too much, so that the result says nothing about its content.
     """
 
     result: FileResult
     facts: FileFacts
     asked: tuple[tuple[Question, str], ...] = ()
+    unfinished: bool = False
 
     def holds(self, project: Project) -> bool:
         """The project answers what it answered when the file was linted."""
@@ -98,9 +100,7 @@ class _File:
 
     def broken(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The file itself is at fault."""
-        span = Span(line, column, line, column + 1)
-        finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, self.path, span, message)
-        self.findings = [_fingerprinted(finding, "", 0, self.config)]
+        self.findings = [_refusal(self.path, message, self.config, line, column)]
         return self.result()
 
 
@@ -135,9 +135,25 @@ def analyse(
     offers = file.alone and (exhaustive or needs_parsing(screen, lowered))
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
-    if len(data) > MAX_BYTES:
-        size = f"{len(data) / 1_000_000:.0f} MB"
-        return file.broken(f"the file is too large to lint ({size}; the limit is 8 MB): exclude it")
+    try:
+        return limits.within(
+            config.time_limit,
+            lambda: _analysed(file, data, survivors, commented=commented, offers=offers, exhaustive=exhaustive),
+        )
+    except limits.OverLimit as over:
+        return unfinished(path, str(over), config, file.facts)
+
+
+def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
+    """The result for a file whose linting was given up."""
+    return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
+
+
+def _analysed(
+    file: _File, data: bytes, survivors: Sequence[type[Rule]], *, commented: bool, offers: bool, exhaustive: bool
+) -> Analysis:
+    if len(data) > limits.MAX_BYTES:
+        return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
         text = decode(data)
     except DecodeProblem as problem:
@@ -148,6 +164,8 @@ def analyse(
     if not exhaustive:
         survivors = _holding(survivors, text)
     if survivors or offers:
+        if (heavy := size.problem(data)) is not None:
+            return file.broken(heavy)
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             layout = exhaustive or any(rule.layout for rule in survivors)
@@ -156,7 +174,7 @@ def analyse(
             return broken
     if UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions, text)
-    file.findings = _with_fingerprints(file.findings, text, config)
+    file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
 
 
@@ -294,11 +312,13 @@ def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppress
 
 
 def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
-    for unused in suppressions.unused(file.known, file.active):
+    complaints = suppressions.unused(file.known, file.active)
+    places = Places(text) if complaints else None
+    for unused in complaints:
         span = Span(unused.line, unused.column, unused.line, unused.end_column)
         fix = None
-        if unused.removal is not None:
-            edit = Edit(Places(text).span(*unused.removal), "")
+        if unused.removal is not None and places is not None:
+            edit = Edit(places.span(*unused.removal), "")
             fix = Fix("delete the suppression", Safety.SAFE, (edit,))
         file.findings.append(
             Finding(
@@ -340,6 +360,12 @@ def _with_fingerprints(findings: list[Finding], text: str, config: Config) -> li
         seen[(finding.rule, line)] = number + 1
         done.append(_fingerprinted(finding, line, number, config))
     return done
+
+
+def _refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
+    span = Span(line, column, line, column + 1)
+    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
+    return _fingerprinted(finding, "", 0, config)
 
 
 def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:

@@ -12,8 +12,8 @@ _EXTRA = re.compile(r"requirements[\w.-]*\.txt\Z")
 _BYTES = 1_000_000
 # `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` as Poetry writes it.
 _DECLARED = re.compile(
-    r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]*\])?\s*(?:=\s*(?:\{[^}\n]*version\s*=\s*)?["'])?\s*\(?"""
-    r"""((?:>=|==|~=|\^)\s*\d+(?:\.\d+)*)""",
+    r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]{0,80}\])?\s{0,9}(?:=\s{0,9}(?:\{[^}\n]{0,200}?version\s{0,9}=\s{0,9})?["'])?"""
+    r"""\s{0,9}\(?((?:>=|==|~=|\^)\s{0,9}\d{1,9}(?:\.\d{1,9}){0,9})""",
     re.MULTILINE,
 )
 

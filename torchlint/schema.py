@@ -116,6 +116,7 @@ _KINDS: Mapping[str, dict[str, Any]] = {
     "flag": {"type": "boolean"},
     "version": {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"},
     "fail-on": {"enum": list(FAIL_ON)},
+    "seconds": {"type": "number", "minimum": 0, "maximum": 86_400},
     "budget": {
         "type": "object",
         "additionalProperties": False,

@@ -39,5 +39,3 @@ class Screen:
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
         return self.any(trigger.words) and trigger.pattern.search(self._data) is not None
-
-

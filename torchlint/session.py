@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from torchlint import registry
+from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
 from torchlint.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torchlint.cache import Cache
     from torchlint.engine import Analysis
     from torchlint.rule import Rule
+    from torchlint.workers import Lost
 
 # Starting processes costs about as much as linting this many bytes.
 _POOL_BYTES = 150_000
@@ -113,7 +114,9 @@ class Tree:
             self._alone[path] = analysis
         self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
         self.analyses = dict(self._alone)
-        again = {path for path, analysis in self._alone.items() if not analysis.holds(self.project)}
+        again = {
+            path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))
+        }
         for (path, _), analysis in self._analyse(again, self.project, None):
             self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
         return again
@@ -182,7 +185,7 @@ def usable_cpus() -> int:
 def _read(path: str) -> bytes | FileResult:
     try:
         with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
-            return stream.read()
+            return stream.read(limits.MAX_BYTES + 1)  # what is longer is refused
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
@@ -201,7 +204,7 @@ def _analyse_all(
     todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
 ) -> Iterator[tuple[Work, Analysis]]:
     """Lint files, in other processes where that pays."""
-    worth = len(todo) > 1 and sum(len(data) for _, data in todo) > _POOL_BYTES
+    worth = sum(len(data) for _, data in todo) > _POOL_BYTES  # also for one file: a process can be killed
     if jobs > 1 and worth:
         yield from _in_processes(todo, what, project, jobs, progress)
         return
@@ -215,10 +218,10 @@ def _analyse_all(
 _job: tuple[Plan, Project | None] | None = None
 
 
-def _start(config: Config, active: frozenset[str], project: Project | None) -> None:
+def _start(config: Config, active: frozenset[str], exhaustive: bool, project: Project | None) -> None:
     """In a new process: know the plan and the project."""
     global _job  # noqa: PLW0603 - a worker process serves one plan
-    _job = Plan(registry.load(), active, config), project
+    _job = Plan(registry.load(), active, config, exhaustive), project
 
 
 def _work(batch: list[Order]) -> list[Analysis | None]:
@@ -265,11 +268,16 @@ def _in_processes(
     from torchlint import workers
 
     left = dict(todo)
-    job = workers.Job(_start, (what.config, what.active, project), _work)
+    patience = limits.patience(what.config.time_limit)
+    job = workers.Job(_start, (what.config, what.active, what.exhaustive, project), _work, patience)
     batches = ([_order(work) for work in batch] for batch in _batches(todo))
+    _import_before_fork(todo)
     try:
         for batch, results in workers.answers(job, batches, jobs):
-            for (path, _), found in zip(batch, results or [_died(path) for path, _ in batch], strict=True):
+            given = (
+                [_given_up(path, results, what) for path, _ in batch] if isinstance(results, workers.Lost) else results
+            )
+            for (path, _), found in zip(batch, given, strict=True):
                 data = left.pop(path)
                 yield (path, data), found or what.analyse(data, path, project)
             _report(progress, len(batch))
@@ -279,8 +287,21 @@ def _in_processes(
             _report(progress, 1)
 
 
-def _died(path: str) -> Analysis:
-    from torchlint.engine import Analysis
+def _import_before_fork(todo: list[Work]) -> None:
+    """What nearly every process needs is imported once, where processes begin as copies of this one."""
+    from multiprocessing import get_start_method
 
+    if get_start_method() == "fork" and any(b"torch" in data for _, data in todo):
+        import torchlint.analysis.facts
+        import torchlint.analysis.module  # noqa: F401
+
+
+def _given_up(path: str, why: Lost, what: Plan) -> Analysis:
+    """The result for a file on which two processes were lost."""
+    from torchlint import workers
+    from torchlint.engine import Analysis, unfinished
+
+    if why is workers.Lost.STUCK:
+        return unfinished(path, limits.out_of_time(what.config.time_limit), what.config, {})
     reason = "the process that linted this file died twice; exclude the file, or give it more memory"
     return Analysis(FileResult(path, (), (Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}"),)), {})

@@ -97,6 +97,15 @@ def fail_on(value: object) -> Severity | None:
     return None if text == "never" else Severity(text)
 
 
+def seconds(value: object) -> float:
+    """A number of seconds, 0 for no limit."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise WrongValue(f"must be a number of seconds, not {kind(value)}; write 60, or 0 for no limit")
+    if not 0 <= value <= 86_400:
+        raise WrongValue("must be between 0 and 86400 seconds; write 0 for no limit")
+    return float(value)
+
+
 def choice(value: object, choices: Sequence[object]) -> object:
     """One of a few values."""
     if any(type(value) is type(choice) and value == choice for choice in choices):

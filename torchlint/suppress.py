@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from torchlint.comments import comments
@@ -48,11 +49,15 @@ class _Directive:
     codes: list[tuple[int, int]] = field(default_factory=list)
     entries: list[_Entry] = field(default_factory=list)
 
-    def without(self, entry: _Entry) -> tuple[int, int]:
+    @cached_property
+    def needless(self) -> bool:
+        """Nothing of it is needed; to be asked when all entries are judged."""
+        return all(entry.judged_unused for entry in self.entries)
+
+    def without(self, place: int) -> tuple[int, int]:
         """What to delete for one entry: its code and a comma, or everything where nothing else is needed."""
-        if not self.codes or all(other.judged_unused for other in self.entries):
+        if not self.codes or self.needless:
             return self.whole
-        place = next(i for i, other in enumerate(self.entries) if other is entry)
         if place + 1 < len(self.codes):
             return self.codes[place][0], self.codes[place + 1][0]
         return self.codes[place - 1][1], self.codes[place][1]
@@ -68,6 +73,7 @@ class _Entry:
     code: str | None
     own: bool
     directive: _Directive
+    place: int = 0
     used: bool = False
     judged_unused: bool = False
 
@@ -107,7 +113,7 @@ class Suppressions:
             entry.judged_unused = message is not None and message.startswith(_UNUSED)
         for entry, message in judged:
             if message:
-                removal = entry.directive.without(entry) if entry.judged_unused else None
+                removal = entry.directive.without(entry.place) if entry.judged_unused else None
                 complaints.append(Unused(entry.line, entry.column, entry.end_column, message, removal))
         accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
         return sorted(complaint for complaint in complaints if complaint.line not in accepted)
@@ -157,8 +163,8 @@ class _Reader:
         group = _Directive(self._whole(directive), codes)
         if not codes and not (directive["codes"] or "").strip():
             group.entries.append(_Entry(*self._place(*directive.span()), None, own, group))
-        for start, end in codes:
-            group.entries.append(_Entry(*self._place(start, end), self._text[start:end], own, group))
+        for place, (start, end) in enumerate(codes):
+            group.entries.append(_Entry(*self._place(start, end), self._text[start:end], own, group, place))
         self._found._entries += group.entries
 
     def _whole(self, directive: re.Match[str]) -> tuple[int, int]:

@@ -22,7 +22,7 @@ class Calls:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds all that are attributes of a module, functions that are only named, and imports, which may give names."""
+        """Finds calls by attribute, functions that are only named, and imports, which may give names."""
         names, without = "|".join(self.names), "|".join(self.without)
         arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
         return re.compile(rf"\.(?:{names})(?!\w)(?!\s*\({arguments}\b(?:{without})\s*=)|\bimport\b")

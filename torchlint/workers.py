@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from multiprocessing import Pipe, Process, get_start_method
 from multiprocessing.connection import Connection, wait
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from torchlint import interrupts
@@ -21,6 +23,14 @@ from torchlint import interrupts
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 _LAST = 5.0
+_LOOK = 1.0
+
+
+class Lost(Enum):
+    """How two processes were lost on one item: they died, or had to be ended after having been waited for."""
+
+    DIED = "died"
+    STUCK = "stuck"
 
 
 class NoProcess(Exception):
@@ -29,27 +39,31 @@ class NoProcess(Exception):
 
 @dataclass(frozen=True)
 class Job(Generic[Item, Answer]):
-    """What every process does: ``start`` once, with ``given``, and then ``work`` for each batch."""
+    """What every process does: ``start`` once, with ``given``, and then ``work`` for each batch.
+
+    A process that answers nothing for ``patience`` seconds for each item of its batch is ended; None: it is
+    waited for.
+    """
 
     start: Callable[..., None]
     given: tuple[Any, ...]
     work: Callable[[list[Item]], Sequence[Answer]]
+    patience: float | None = None
 
 
 def answers(
     job: Job[Item, Answer], batches: Iterable[list[Item]], count: int
-) -> Iterator[tuple[list[Item], Sequence[Answer] | None]]:
-    """Each batch with its answers, in the order they come; None for an item on which two processes died.
+) -> Iterator[tuple[list[Item], Sequence[Answer] | Lost]]:
+    """Each batch with its answers, in the order they come; for an item on which two processes were lost, how.
 
     What ``work`` raises is raised here. Raises :class:`NoProcess`.
     """
-    lost: list[list[Item]] = []
-    yield from _spread(job, deque(batches), count, lost.append)
-    again = deque([item] for batch in lost for item in batch)
-    dead: list[list[Item]] = []
-    yield from _spread(job, again, 1, dead.append)
-    for batch in dead:
-        yield batch, None
+    lost: list[tuple[list[Item], Lost]] = []
+    yield from _spread(job, deque(batches), count, lost)
+    again = deque([item] for batch, _ in lost for item in batch)
+    dead: list[tuple[list[Item], Lost]] = []
+    yield from _spread(job, again, 1, dead)
+    yield from dead
 
 
 @dataclass
@@ -59,27 +73,37 @@ class _Worker(Generic[Item]):
     process: Process
     pipe: Connection
     batch: list[Item]
+    since: float
+    stuck: bool = False
+
+    def watch(self, patience: float) -> None:
+        """End the process if it has been at its batch for too long."""
+        if not self.stuck and monotonic() - self.since > patience * len(self.batch):
+            self.stuck = True
+            self.process.kill()
 
 
 def _spread(
     job: Job[Item, Answer],
     waiting: deque[list[Item]],
     count: int,
-    lose: Callable[[list[Item]], None],
+    lost: list[tuple[list[Item], Lost]],
 ) -> Iterator[tuple[list[Item], Sequence[Answer]]]:
-    """Have so many processes work until nothing waits; batches whose process dies are given to ``lose``."""
+    """Have so many processes work until nothing waits; batches whose process is lost are added to ``lost``."""
     busy: dict[Connection, _Worker[Item]] = {}
     try:
         while waiting or busy:
             _fill(job, waiting, count, busy)
-            for ready in wait(list(busy)):
+            for worker in busy.values() if job.patience is not None else ():
+                worker.watch(job.patience or 0.0)
+            for ready in wait(list(busy), _LOOK if job.patience is not None else None):
                 worker = busy[ready]  # type: ignore[index]
                 batch = worker.batch
                 try:
                     found = worker.pipe.recv()
                 except (EOFError, OSError):
                     _end(busy.pop(worker.pipe))
-                    lose(batch)
+                    lost.append((batch, Lost.STUCK if worker.stuck else Lost.DIED))
                     continue
                 if isinstance(found, BaseException):
                     raise found
@@ -95,7 +119,7 @@ def _spread(
 def _go_on(worker: _Worker[Item], waiting: deque[list[Item]], busy: dict[Connection, _Worker[Item]]) -> None:
     """Give a process that has answered its next batch, or let it go."""
     if waiting and _sent(worker.pipe, waiting[0]):
-        worker.batch = waiting.popleft()
+        worker.batch, worker.since = waiting.popleft(), monotonic()
     else:
         del busy[worker.pipe]
         _end(worker)
@@ -128,7 +152,7 @@ def _started(job: Job[Item, Answer], batch: list[Item]) -> _Worker[Item]:
     finally:
         theirs.close()
     _sent(ours, batch)  # if that fails, the process is dead, and its pipe tells
-    return _Worker(process, ours, batch)
+    return _Worker(process, ours, batch, monotonic())
 
 
 @contextmanager

@@ -122,7 +122,8 @@ class Consumptions:
 
     def _loader_given(self, arg: cst.Arg, way: Way) -> None:
         call = self._module.parent(arg)
-        assert isinstance(call, cst.Call)
+        if not isinstance(call, cst.Call):  # a class is made of it
+            return
         name = self._module.qualified(call.func)
         if name == "builtins.enumerate":
             self._push("loader", call, (1, *way))
@@ -221,7 +222,8 @@ class Consumptions:
 
     def _batch_given(self, arg: cst.Arg, loop: cst.CSTNode) -> None:
         call = self._module.parent(arg)
-        assert isinstance(call, cst.Call)
+        if not isinstance(call, cst.Call):  # a class is made of it
+            return
         name = self._module.qualified(call.func)
         if name == "builtins.map" and isinstance(call.args[0].value, cst.Lambda):
             for param in call.args[0].value.params.params:

@@ -81,19 +81,19 @@ def method(call: cst.CSTNode) -> str | None:
     """The name of the method called, ``to`` for ``x.to(device)``."""
     if call.__class__ is not cst.Call:
         return None
-    func = call.func  # type: ignore[attr-defined]
+    func = call.func
     return func.attr.value if func.__class__ is cst.Attribute else None
 
 
 def may_be(call: cst.Call, last: frozenset[str]) -> bool:
     """The function called may be one whose name ends so: it is named directly, or an attribute that is called so."""
     func = call.func
-    return func.__class__ is not cst.Attribute or func.attr.value in last  # type: ignore[attr-defined]
+    return func.__class__ is not cst.Attribute or func.attr.value in last
 
 
 def receiver(call: cst.Call) -> cst.BaseExpression | None:
     """What a method is called on."""
-    return call.func.value if call.func.__class__ is cst.Attribute else None  # type: ignore[attr-defined]
+    return call.func.value if call.func.__class__ is cst.Attribute else None
 
 
 def literal(node: cst.CSTNode | None) -> object:

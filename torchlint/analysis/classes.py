@@ -120,7 +120,8 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         stores: list[cst.CSTNode] = []
-        for kind in (cst.Assign, cst.AnnAssign, cst.AugAssign):
+        kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
+        for kind in kinds:
             more = [node for node in self._module.within(owner, kind, (f"self.{name}",)) if _stores(node, name)]
             stores = more if not stores else sorted(stores + more, key=self._module.order) if more else stores
         for node in stores:

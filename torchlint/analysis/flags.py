@@ -237,7 +237,9 @@ class Flags:
         """The function, or one it calls, writes a flag."""
         if function not in self._writers:
             self._writers[function] = False
-            self._writers[function] = self.module.may_hold(function, self._flag_words) and any(self._writes_below(node) for node in descendants(function.body))
+            self._writers[function] = self.module.may_hold(function, self._flag_words) and any(
+                self._writes_below(node) for node in descendants(function.body)
+            )
         return self._writers[function]
 
     @cached_property
@@ -262,7 +264,7 @@ class Flags:
 
     def _writes_below(self, node: cst.CSTNode) -> bool:
         if node.__class__ is cst.Attribute:
-            named = node.attr.value in known.FLAG_WORDS  # type: ignore[attr-defined]
+            named = node.attr.value in known.FLAG_WORDS
             return named and self.module.qualified(node) in known.ATTRIBUTES
         if node.__class__ is not cst.Call:
             return False

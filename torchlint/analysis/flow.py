@@ -108,7 +108,7 @@ class Forward(Generic[StateT]):
 
     def _statement(self, node: cst.CSTNode, state: StateT) -> StateT | None:
         if node.__class__ is cst.SimpleStatementLine:
-            return self._block(node.body, state)  # type: ignore[attr-defined]
+            return self._block(node.body, state)
         if _is_small(node):
             return self._small(node, state)  # type: ignore[arg-type]
         if isinstance(node, cst.If):

@@ -32,6 +32,7 @@ class Guards:
     def __init__(self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]) -> None:
         self._parents = parents
         self._qualified = qualified
+        self._left: dict[cst.CSTNode, tuple[dict[cst.CSTNode, int], list[tuple[int, Guard]]]] = {}
 
     def of(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
         """Guards from the inside out, through enclosing functions and classes up to ``stop``.
@@ -65,12 +66,13 @@ class Guards:
 
     def _earlier(self, block: cst.BaseSuite | cst.Module, below: cst.CSTNode) -> Iterator[Guard]:
         """Asserts, and ifs that left, before the statement in the same block; nearest first."""
-        before: list[Guard] = []
-        for statement in block.body:
-            if statement is below:
-                break
-            before += self._left_behind(statement)
-        yield from reversed(before)
+        if block not in self._left:  # once a block: long ones are asked about as often as they have statements
+            places = {statement: place for place, statement in enumerate(block.body)}
+            left = [(place, guard) for statement, place in places.items() for guard in self._left_behind(statement)]
+            self._left[block] = places, left
+        places, left = self._left[block]
+        here = places.get(below, len(places))
+        yield from (guard for place, guard in reversed(left) if place < here)
 
     def _left_behind(self, statement: cst.CSTNode) -> Iterator[Guard]:
         if isinstance(statement, cst.SimpleStatementLine):

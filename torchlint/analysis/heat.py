@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 LOOPS = (cst.For, cst.While)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
-_FUNCTIONS = frozenset({cst.FunctionDef, cst.Lambda})
-_LOOPS, _COMPREHENSIONS = frozenset(LOOPS), frozenset(COMPREHENSIONS)
+_FUNCTIONS: frozenset[type] = frozenset({cst.FunctionDef, cst.Lambda})
+_LOOPS: frozenset[type] = frozenset(LOOPS)
+_COMPREHENSIONS: frozenset[type] = frozenset(COMPREHENSIONS)
 _RANKS = (Heat.ONCE, Heat.EPOCH, Heat.STEP, Heat.ELEMENT)
 _DEPTH = 6
 

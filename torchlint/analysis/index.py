@@ -23,7 +23,7 @@ Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
 class Block(cst.IndentedBlock):
     """The block of a unit: its statements are made when they are first asked for."""
 
-    __slots__ = ("unit",)
+    __slots__ = ("unit",)  # type: ignore[misc]
 
     unit: Unit
 
@@ -205,7 +205,7 @@ class Index:
 
     def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The same one by one: units after the last node that is wanted stay closed."""
-        return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[arg-type, return-value]
+        return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[return-value]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
@@ -237,7 +237,7 @@ class Index:
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
                 continue
-            unit: Unit = part.unit  # type: ignore[attr-defined]
+            unit: Unit = part.unit
             if self.has(unit, groups):
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
@@ -263,7 +263,7 @@ class Index:
             current = self.parents.get(current)
         if current is None or current is node:
             return self.place(node), -1
-        unit: Unit = current.unit  # type: ignore[attr-defined]
+        unit: Unit = current.unit
         if unit not in self._inside:
             inside = (part for statement in unit.statements() for part in _outside(statement))
             self._inside[unit] = {part: i for i, part in enumerate(inside)}

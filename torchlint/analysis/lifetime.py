@@ -124,8 +124,7 @@ class Lifetimes:
             return node is not use or isinstance(parent, cst.AugAssign)
         if isinstance(parent, cst.Arg):
             call = self._module.parent(parent)
-            assert isinstance(call, cst.Call)
-            return self._argument_written(call, parent)
+            return not isinstance(call, cst.Call) or self._argument_written(call, parent)
         return False
 
     def _argument_written(self, call: cst.Call, arg: cst.Arg) -> bool:
@@ -146,7 +145,7 @@ class Lifetimes:
         name = attribute.attr.value
         words = (f"self.{name}",)
         found: list[cst.CSTNode] = []
-        for kind in (cst.AssignTarget, cst.AugAssign):
+        for kind in _STORES:
             found += [node for node in self._module.within(owner, kind, words) if _stores_into(node, name)]
         found += [call for call in self._module.within(owner, cst.Call, words) if self._call_writes(call, name)]
         return min(found, key=self._module.order, default=None)
@@ -162,6 +161,9 @@ class Lifetimes:
         return written and any(_is_attribute(arg.value, name) for arg in call.args[:1])
 
 
+_STORES: tuple[type[cst.CSTNode], ...] = (cst.AssignTarget, cst.AugAssign)
+
+
 def is_neutral(module: SourceModule, use: cst.Name) -> bool:
     """Reading a shape, or asking for the length or for None, looks at no element."""
     parent = module.parent(use)
@@ -173,7 +175,9 @@ def is_neutral(module: SourceModule, use: cst.Name) -> bool:
     return isinstance(call, cst.Call) and module.qualified(call.func) in ("builtins.len", "builtins.type")
 
 
-def _stores_into(node: cst.AssignTarget | cst.AugAssign, name: str) -> bool:
+def _stores_into(node: cst.CSTNode, name: str) -> bool:
+    if not isinstance(node, (cst.AssignTarget, cst.AugAssign)):
+        return False
     target = node.target
     if isinstance(node, cst.AugAssign) and _is_attribute(target, name):
         return True

@@ -58,7 +58,8 @@ class SourceModule:
         self.target_torch = target_torch
         self.project = project or View(Project(), path)
         self._shared: dict[object, object] = {}
-        units, self._statement_lines = light or ((), None)
+        units: Sequence[Unit] = light[0] if light is not None else ()
+        self._statement_lines = light[1] if light is not None else None
         self._index = Index(tree, text, units)
 
     @classmethod

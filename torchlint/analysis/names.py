@@ -173,8 +173,8 @@ class Names:
 
     def _resolve(self, node: cst.CSTNode) -> str | None:
         if node.__class__ is cst.Attribute:
-            base = self.qualified(node.value)  # type: ignore[attr-defined]
-            return canonical(f"{base}.{node.attr.value}") if base else None  # type: ignore[attr-defined]
+            base = self.qualified(node.value)
+            return canonical(f"{base}.{node.attr.value}") if base else None
         if node.__class__ is not cst.Name:
             return None
         assert isinstance(node, cst.Name)

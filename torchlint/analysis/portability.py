@@ -149,12 +149,11 @@ class Portability:
         index = ":" in text
         parent = self._module.parent(node)
         if isinstance(parent, cst.Arg):
-            return self._argument(node, parent, index)
+            call = self._module.parent(parent)
+            return self._argument(node, parent, call, index) if isinstance(call, cst.Call) else None
         return self._constant(node, parent, index)
 
-    def _argument(self, node: cst.SimpleString, arg: cst.Arg, index: bool) -> CudaUse | None:
-        call = self._module.parent(arg)
-        assert isinstance(call, cst.Call)
+    def _argument(self, node: cst.SimpleString, arg: cst.Arg, call: cst.Call, index: bool) -> CudaUse | None:
         name = self._module.qualified(call.func)
         if name == "torch.device":
             return self._device(call, index)
@@ -266,7 +265,9 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        return any(self._module.qualified(call.func) == "builtins.exec" for call in self._module.each(cst.Call, ("exec(",)))
+        return any(
+            self._module.qualified(call.func) == "builtins.exec" for call in self._module.each(cst.Call, ("exec(",))
+        )
 
     def _corrected(self, assign: cst.Assign) -> bool:
         """The same name gets another value where CUDA is missing."""

@@ -31,6 +31,8 @@ class VaryingShapes:
         """The reasons in words, each once."""
         reasons = [text for _, text in self.here] + [text for _, _, text in self.elsewhere]
         return list(dict.fromkeys(reasons))
+
+
 _STEPS = ("backward(", "step(")
 
 

@@ -132,7 +132,9 @@ class Uploads:
     def _reads(self, names: list[str], beside: cst.Name) -> list[cst.Name]:
         function = self._module.function_of(beside)
         return [
-            n for n in self._module.nodes_of(cst.Name, sorted(names)) if n.value in names and self._module.function_of(n) is function
+            n
+            for n in self._module.nodes_of(cst.Name, sorted(names))
+            if n.value in names and self._module.function_of(n) is function
         ]
 
     def _odd_use(self, name: cst.Name, whole: bool) -> bool:

@@ -33,7 +33,7 @@ _SKIPPED = frozenset(
 )
 
 
-_LEAVES = frozenset(
+_LEAVES: frozenset[type] = frozenset(
     {
         cst.Name,
         cst.Integer,
@@ -54,13 +54,13 @@ _getters: dict[type[cst.CSTNode], Callable[[cst.CSTNode], Iterable[Any]]] = {}
 
 
 def _hash_by_identity(kind: type[cst.CSTNode]) -> None:
-    """LibCST's own hash is the identity as well, but a function in Python: nodes are keys of nearly every table here."""
-    kind.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
+    """LibCST's own hash is the identity too, but a function in Python; nodes are keys of nearly every table here."""
+    kind.__hash__ = object.__hash__  # type: ignore[method-assign]
     for below in kind.__subclasses__():
         _hash_by_identity(below)
 
 
-_hash_by_identity(cst.CSTNode)
+_hash_by_identity(cst.CSTNode)  # type: ignore[type-abstract]
 
 
 def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
-def test_of(*kinds: type[cst.CSTNode]) -> Callable[[object], bool]:
+def test_of(*kinds: type) -> Callable[[object], bool]:
     """A test whether something is of one of these classes.
 
     ``isinstance`` says the same, but LibCST's classes have an abstract base, which makes every "no" slow.
@@ -122,7 +122,7 @@ def _is_node(kind: type) -> bool:
 def wording(node: cst.CSTNode) -> str:
     """A text that is the same for expressions that are written alike; of a name, the name."""
     if node.__class__ is cst.Attribute:
-        return f"{wording(node.value)}.{wording(node.attr)}"  # type: ignore[attr-defined]
+        return f"{wording(node.value)}.{wording(node.attr)}"
     if node.__class__ in _LEAVES:
         return str(getattr(node, "value", node.__class__.__name__))
     operator, star = getattr(node, "operator", None), getattr(node, "star", None)

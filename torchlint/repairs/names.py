@@ -70,15 +70,7 @@ class Speller:
 
     def is_bound(self, name: str) -> bool:
         """A name means something, or is read, somewhere in the file; parts of dotted names do not count."""
-        return any(node.value == name and not self._is_part(node) for node in self._module.nodes_of(cst.Name))
-
-    def _is_part(self, node: cst.Name) -> bool:
-        parent = self._module.parent(node)
-        if isinstance(parent, cst.Arg):
-            return parent.keyword is node
-        if isinstance(parent, cst.Attribute) and parent.attr is node:
-            return True
-        return any(isinstance(around, cst.ImportFrom) for around in self._module.ancestors(node))
+        return name in self._module.shared(_bound)
 
     def last_import(self) -> cst.SimpleStatementLine:
         """The last of the imports at the head of the module; raises :class:`Unfixable` without any."""
@@ -106,3 +98,17 @@ def _spelled(name: str, known: str, bindings: list[Binding]) -> str | None:
     if qualified == name:
         return known
     return f"{known}{name[len(qualified) :]}" if name.startswith(f"{qualified}.") else None
+
+
+def _bound(module: SourceModule) -> frozenset[str]:
+    """Every name that means something; looked for once a file."""
+    return frozenset(node.value for node in module.nodes_of(cst.Name) if not _is_part(module, node))
+
+
+def _is_part(module: SourceModule, node: cst.Name) -> bool:
+    parent = module.parent(node)
+    if isinstance(parent, cst.Arg):
+        return parent.keyword is node
+    if isinstance(parent, cst.Attribute) and parent.attr is node:
+        return True
+    return any(isinstance(around, cst.ImportFrom) for around in module.ancestors(node))

@@ -30,7 +30,7 @@ def exact(lines: str) -> Exact:
         raise Unsupported("nested too deeply for LibCST")
     try:
         tree = cst.parse_module(text)
-        statement = tree.body[0].body.body[0] if around else tree.body[0]  # type: ignore[union-attr, index]
+        statement = tree.body[0].body.body[0] if around else tree.body[0]  # type: ignore[union-attr]
     except Exception as error:  # LibCST's parser raises what it likes
         raise Unsupported(lines[:80]) from error
     return Exact(tree, statement, text, len(around))

@@ -94,9 +94,7 @@ _dict_comp = maker(cst.DictComp, "key", "value", "for_in")
 _comp_for = maker(cst.CompFor, "target", "iter", "ifs", "inner_for_in", "asynchronous")
 _comp_if = maker(cst.CompIf, "test")
 _lambda = maker(cst.Lambda, "params", "body")
-_parameters = maker(
-    cst.Parameters, "params", "star_arg", "kwonly_params", "star_kwarg", "posonly_params"
-)
+_parameters = maker(cst.Parameters, "params", "star_arg", "kwonly_params", "star_kwarg", "posonly_params")
 _param = maker(cst.Param, "name", "annotation", "default", "star")
 _param_star = maker(cst.ParamStar)
 
@@ -207,7 +205,7 @@ class Expressions:
 
     def _argument(self, arg: ast.expr) -> Node:
         if arg.__class__ is ast.Starred:
-            return _arg(self.of(arg.value), None, "*")  # type: ignore[attr-defined]
+            return _arg(self.of(arg.value), None, "*")
         return _arg(_FINDERS[arg.__class__](self, arg), None, "")
 
     def _keyword(self, keyword: ast.keyword) -> Node:
@@ -216,8 +214,8 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> Node:
         value, where = self.of(node.value), node.slice
-        if where.__class__ is ast.Tuple and where.elts and not self._is_bracketed(where):  # type: ignore[attr-defined]
-            return _subscript(value, [_subscript_element(self._slice(part)) for part in where.elts])  # type: ignore[attr-defined]
+        if where.__class__ is ast.Tuple and where.elts and not self._is_bracketed(where):
+            return _subscript(value, [_subscript_element(self._slice(part)) for part in where.elts])
         return _subscript(value, [_subscript_element(self._slice(where))])
 
     def _is_bracketed(self, node: ast.Tuple) -> bool:
@@ -233,10 +231,10 @@ class Expressions:
 
     def _slice(self, node: ast.expr) -> Node:
         if node.__class__ is ast.Slice:
-            lower, upper, step = node.lower, node.upper, node.step  # type: ignore[attr-defined]
+            lower, upper, step = node.lower, node.upper, node.step
             return _slice(self.optional(lower), self.optional(upper), self.optional(step))
         if node.__class__ is ast.Starred:
-            return _index(self.of(node.value), "*")  # type: ignore[attr-defined]
+            return _index(self.of(node.value), "*")
         return _index(self.of(node), None)
 
     # -- collections -----------------------------------------------------------------------------

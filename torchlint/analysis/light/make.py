@@ -15,7 +15,8 @@ _new = object.__new__
 def maker(kind: type[cst.CSTNode], *fields: str) -> Maker:
     """A function that makes nodes of a class from the values of these fields, in this order."""
     setters = [getattr(kind, name).__set__ for name in fields]
-    return _MAKERS[len(fields)](kind, *setters)
+    made: Maker = _MAKERS[len(fields)](kind, *setters)
+    return made
 
 
 def _none(kind: type[cst.CSTNode]) -> Maker:

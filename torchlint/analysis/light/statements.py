@@ -33,9 +33,7 @@ _DOT = cst.Dot()
 _line = maker(cst.SimpleStatementLine, "body")
 _block = maker(cst.IndentedBlock, "body")
 _suite = maker(cst.SimpleStatementSuite, "body")
-_function = maker(
-    cst.FunctionDef, "name", "params", "body", "decorators", "returns", "type_parameters", "asynchronous"
-)
+_function = maker(cst.FunctionDef, "name", "params", "body", "decorators", "returns", "type_parameters", "asynchronous")
 _class = maker(cst.ClassDef, "name", "body", "bases", "keywords", "decorators", "type_parameters")
 _decorator = maker(cst.Decorator, "decorator")
 _arg = maker(cst.Arg, "value", "keyword", "star")
@@ -117,9 +115,9 @@ class Statements(Expressions):
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
         if node.__class__ is ast.ClassDef:
-            return self._class(node, outermost)  # type: ignore[arg-type]
+            return self._class(node, outermost)
         if node.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef):
-            return self._function(node, outermost)  # type: ignore[arg-type]
+            return self._function(node, outermost)
         find = _COMPOUND.get(node.__class__)
         return find(self, node) if find is not None else self._parsed(node)
 
@@ -175,10 +173,10 @@ class Statements(Expressions):
 
     # -- compound statements ---------------------------------------------------------------------
 
-    def _if(self, node: ast.If) -> Node:
+    def _if_statement(self, node: ast.If) -> Node:
         test, body, rest = self.of(node.test), self.suite(node.body), node.orelse
         if len(rest) == 1 and rest[0].__class__ is ast.If and self.source.says(rest[0], "elif"):
-            return _if(test, body, self._if(rest[0]))  # type: ignore[arg-type]
+            return _if(test, body, self._if_statement(rest[0]))
         return _if(test, body, self._orelse(rest))
 
     def _for(self, node: ast.For | ast.AsyncFor) -> Node:
@@ -286,7 +284,7 @@ _SMALL: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
     ast.Continue: Statements._plain,
 }
 _COMPOUND: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
-    ast.If: Statements._if,
+    ast.If: Statements._if_statement,
     ast.For: Statements._for,
     ast.AsyncFor: Statements._for,
     ast.While: Statements._while,

@@ -21,15 +21,15 @@ STATED = re.compile(
     re.MULTILINE,
 )
 ASSIGNED = re.compile(
-    r"(?:manual_seed(?:_all)?|deterministic\w*|\bset_\w+|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
+    r"(?:manual_seed(?:_all)?|deterministic\w{0,80}|\bset_\w{1,80}|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
     r"[ \t]*=[^=]"
 )
 # The same, searched line by line.
 _LINE = re.compile(
-    rb"\n[ \t]*[\w.\[\]]*(?:"
+    rb"\n[ \t]*[\w.\[\]]{0,200}?(?:"
     rb"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)[ \t]*"
     rb"(?:(?:#[^\n]*)?\r?(?:\n|\Z)|=[^=])|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
-    rb"|\b(?:manual_seed(?:_all)?|deterministic\w*|set_\w+|synchronize|empty_cache)[ \t]*=[^=])"
+    rb"|\b(?:manual_seed(?:_all)?|deterministic\w{0,80}|set_\w{1,80}|synchronize|empty_cache)[ \t]*=[^=])"
 )
 _AFTER_SEMICOLON = re.compile(rb";" + STATED.pattern.removeprefix("(?:^|;)").encode(), re.MULTILINE)
 

@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
 
 _CONVERSION = guarded(
-    rb"(?<![.\w])(?:float|int|bool|complex|str)\(", b"float(", b" int(", b"(int(", b"bool(", b"complex(", b"str(", b"=int("
+    rb"(?<![.\w])(?:float|int|bool|complex|str)\(",
+    b"float(",
+    b"int(",
+    b"bool(",
+    b"complex(",
+    b"str(",
 )
-_LOOP = re.compile(rb"\bfor\b[^\n]+\bin\b")
+_LOOP = re.compile(rb"\bfor\b[^\n]{1,200}?\bin\b")
 
 
 class PerElementSync(Rule):

@@ -1,0 +1,81 @@
+"""What must hold for any input: findings or ``TL000``, no exception, no internal error, no long wait."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from unittest import mock
+
+from torchlint import session
+from torchlint.config import Config
+from torchlint.fixer import fix_text
+from torchlint.model import SYNTAX_ERROR, FileResult, Safety
+from torchlint.session import Plan
+from torchlint.text import split_lines
+
+# Seconds of processor time for one input. Inputs are small; more than this is a hang in the making.
+SLOW = 10.0
+
+
+@lru_cache(maxsize=1)
+def plan() -> Plan:
+    """All rules."""
+    return session.plan(Config(select=("ALL",)))
+
+
+def fault(data: bytes) -> str | None:
+    """What is wrong with the way these bytes were linted and repaired; None when all is well."""
+    start = time.process_time()
+    try:
+        result = plan().lint(data, "input.py")
+        wrong = _of_result(result) or _of_places(result, data) or _of_fixes(result, data)
+    except Exception as error:
+        return traced(error)
+    spent = time.process_time() - start
+    return wrong or (f"took {spent:.0f} s" if spent > SLOW else None)
+
+
+def unscreened(data: bytes) -> str | None:
+    """The same, with every rule looking at every text: most Python has nothing to do with PyTorch."""
+    with mock.patch("torchlint.screen.survivors", lambda _, rules: tuple(rules)):
+        return fault(data)
+
+
+def traced(error: Exception) -> str:
+    """An exception and where it came from, on a line."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
+    return f"{type(error).__name__}: {error} at {place}"[:500]
+
+
+def refused(data: bytes) -> bool:
+    """Whether the bytes are no program that torchlint reads."""
+    return any(f.rule == SYNTAX_ERROR for f in plan().lint(data, "input.py").findings)
+
+
+def _of_result(result: FileResult) -> str | None:
+    return result.problems[0].message if result.problems else None
+
+
+def _of_places(result: FileResult, data: bytes) -> str | None:
+    """A finding must stand in the file, and its message on one line."""
+    lines = len(split_lines(data.decode("latin-1")))
+    for finding in result.findings:
+        span = finding.span
+        ordered = (1, 1) <= (span.line, span.column) <= (span.end_line, span.end_column)
+        if not ordered or span.line > lines:
+            return f"{finding.rule} stands at {span}, in a text of {lines} lines"
+        if not finding.message.isprintable():
+            return f"{finding.rule} has a message with control characters: {finding.message!r}"
+    return None
+
+
+def _of_fixes(result: FileResult, data: bytes) -> str | None:
+    """Making every fix must leave a program."""
+    if not any(finding.fix for finding in result.findings):
+        return None
+    after, run = fix_text(data, "input.py", plan(), Safety.UNSAFE)
+    if run.problems:
+        return f"repairing: {run.problems[0].message}"
+    return "repairing broke the program" if refused(after) and not refused(data) else None
