@@ -120,18 +120,18 @@ def tree(folder: Path, count: int = 12) -> list[str]:
     return paths
 
 
-def circles_on_file03(data: bytes, path: str, *rest: object) -> Analysis:
+def circles_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
     if path.endswith("file03.py"):
         data = GUILTY.encode() + b"# circle"
-    return analyse(data, path, *rest)  # type: ignore[arg-type]
+    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
-def hangs_on_file03(data: bytes, path: str, *rest: object) -> Analysis:
+def hangs_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
     """As a call into C that does not come back: no signal reaches Python."""
     if path.endswith("file03.py"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         time.sleep(600)
-    return analyse(data, path, *rest)  # type: ignore[arg-type]
+    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
 @forking

@@ -66,9 +66,9 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Pattern]:
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):
         yield from patterns_among(value, depth)
     elif depth < 4 and isinstance(value, type) and value.__module__.startswith("torchlint"):
-        yield from patterns_among(vars(value).values(), depth)
+        yield from patterns_among(getattr(value, "__dict__", {}).values(), depth)
     elif depth < 4 and dataclasses.is_dataclass(value):
-        yield from patterns_among(vars(value).values(), depth)
+        yield from patterns_among(getattr(value, "__dict__", {}).values(), depth)
 
 
 def patterns_among(values: Iterable[object], depth: int) -> Iterator[Pattern]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests import harness
-from torchlint import registry, screen
+from torchlint import registry, session
 from torchlint.api import lint_source
 from torchlint.config import Config
 from torchlint.fixer import fix_text
@@ -62,10 +63,9 @@ def without_imports(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", harness.files(), ids=lambda p: str(p.relative_to(harness.FIXTURES)))
-def test_screening_changes_no_result(path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_shortcut_changes_a_result(path: object) -> None:
     assert isinstance(path, Path)
-    text = path.read_text(encoding="utf-8")
-    config = Config(root=str(harness.ROOT))
-    screened = lint_source(text, str(path), config)
-    monkeypatch.setattr(screen, "survivors", lambda _, rules: tuple(rules))
-    assert lint_source(text, str(path), config) == screened
+    data = path.read_bytes()
+    plan = session.plan(Config(root=str(harness.ROOT)))
+    everything = replace(plan, exhaustive=True).lint(data, str(path))
+    assert plan.lint(data, str(path)) == everything

@@ -56,10 +56,10 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
     assert run(paths, jobs=3) == wanted
 
 
-def dies_on_file03(data: bytes, path: str, *rest: object) -> Analysis:
+def dies_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
     if path.endswith("file03.py"):
         os._exit(1)
-    return analyse(data, path, *rest)  # type: ignore[arg-type]
+    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the replacement reaches other processes by forking")

@@ -102,7 +102,7 @@ def test_too_little_memory_is_a_death_and_no_error_of_the_whole_run(tmp_path: Pa
 
 
 def test_where_every_process_dies_every_item_is_reported(tmp_path: Path) -> None:
-    assert answered(job(die_always, tmp_path)) == dict.fromkeys(ALL)
+    assert answered(job(die_always, tmp_path)) == dict.fromkeys(ALL, workers.Lost.DIED)
 
 
 def test_what_the_work_raises_is_raised_and_no_process_stays(tmp_path: Path) -> None:

@@ -55,7 +55,6 @@ def called_otherwise(name: str) -> re.Pattern[str]:
 
 # Patterns that begin with a plain text are found fastest; none of these needs to be exact.
 _IMPORTED_AS = re.compile(r"[ \t]as[ \t]+(\w+)")
-_DOTTED_BEFORE = re.compile(r"[\w.]+$")
 _IMPORTED_FROM = re.compile(r"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^()]*\)|[^\n(]*)")
 _ASSIGNED = re.compile(
     r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*([\w.]+)[ \t]*(?:if\b[^\n]*\belse[ \t]+([\w.]+)[ \t]*)?"
@@ -96,9 +95,7 @@ class Names:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for found in _IMPORTED_AS.finditer(text):
-        before = _DOTTED_BEFORE.search(text, max(0, found.start() - 100), found.start())
-        if before is not None:
-            yield found[1], before.group()
+        yield found[1], text[max(0, found.start() - 100) : found.start()].replace("\n", " ").rpartition(" ")[2]
     for found in _IMPORTED_FROM.finditer(text):
         for part in found[2].strip("()").split(","):
             name, _, other = part.partition("#")[0].strip().partition(" as ")
