@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -104,7 +105,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.diff and arguments.output_file:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     config = _config(arguments, paths)
-    what = session.plan(config)
+    what = replace(session.plan(config), exhaustive=arguments.exhaustive)
     if arguments.show_settings:
         return _show_settings(what)
     if arguments.show_files and paths != ["-"]:
@@ -193,9 +194,26 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
     from torchlint.progress import Bar
 
     files, problems = _found(paths, what)
-    with Bar(len(files), quiet=arguments.quiet) as bar:
+    with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
         run = session.run(files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
     return _with_problems(run, problems)
+
+
+@contextmanager
+def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
+    """Where the time goes, in one process, into the file of ``--profile``."""
+    if not arguments.profile:
+        yield
+        return
+    import json
+
+    from torchlint import timings
+
+    arguments.jobs = 1
+    timings.start()
+    with timings.phase("all"):
+        yield
+    write_file("--profile", arguments.profile, json.dumps({"seconds": timings.taken()}, indent=2) + "\n")
 
 
 def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
@@ -220,7 +238,7 @@ def _show_files(paths: list[str], what: Plan) -> int:
 
 def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
     """The cache for this configuration, or None."""
-    if arguments.no_cache:
+    if arguments.no_cache or arguments.exhaustive:
         return None
     from torchlint.cache import for_settings
 

@@ -37,6 +37,7 @@ from torchlint.screen import Screen
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.suppress import Suppressions, scan
 from torchlint.text import Places, split_lines
+from torchlint.timings import phase
 from torchlint.words import Functions, Names
 
 if TYPE_CHECKING:
@@ -126,13 +127,14 @@ def analyse(
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     """
-    screen = Screen(data)
-    file = _File(path, rules, active, config, project, from_bytes(screen))
-    survivors = file.rules if exhaustive else screen.survivors(file.rules)
-    lowered = data.lower()
-    commented = b"torchlint:" in data or b"noqa" in lowered
-    judged = commented and UNUSED_SUPPRESSION in file.active
-    offers = file.alone and (exhaustive or needs_parsing(screen, lowered))
+    with phase("screen"):
+        screen = Screen(data)
+        file = _File(path, rules, active, config, project, from_bytes(screen))
+        survivors = file.rules if exhaustive else screen.survivors(file.rules)
+        lowered = data.lower()
+        commented = b"torchlint:" in data or b"noqa" in lowered
+        judged = commented and UNUSED_SUPPRESSION in file.active
+        offers = file.alone and (exhaustive or needs_parsing(screen, lowered))
     if not (survivors or judged or offers or data.startswith(_UTF16)):
         return file.result()
     try:
@@ -155,14 +157,16 @@ def _analysed(
     if len(data) > limits.MAX_BYTES:
         return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
-        text = decode(data)
+        with phase("decode"):
+            text = decode(data)
     except DecodeProblem as problem:
         return file.broken(problem.message, problem.line)
     suppressions = scan(text) if commented else _NOTHING
     if suppressions.skip_file:
         return file.result()
     if not exhaustive:
-        survivors = _holding(survivors, text)
+        with phase("words"):
+            survivors = _holding(survivors, text)
     if survivors or offers:
         if (heavy := size.problem(data)) is not None:
             return file.broken(heavy)
@@ -251,7 +255,8 @@ def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool
     from torchlint.analysis.module import SourceModule
 
     target = file.config.target_torch
-    module = SourceModule.parse(text, file.path, target_torch=target, project=file.view, layout=layout)
+    with phase("parse"):
+        module = SourceModule.parse(text, file.path, target_torch=target, project=file.view, layout=layout)
     found = _Found(file.facts)
     try:
         _ask(module, file, rules, found, offers=offers)
@@ -265,7 +270,8 @@ def _ask(module: SourceModule, file: _File, rules: Sequence[type[Rule]], found: 
 
     for rule in rules:
         try:
-            found.findings += _findings(rule, module, file.config)
+            with phase(rule.id):
+                found.findings += _findings(rule, module, file.config)
         except (Unsupported, RecursionError):
             raise
         except Exception as error:
@@ -280,7 +286,8 @@ def _gather(file: _File, module: SourceModule, found: _Found) -> None:
     from torchlint.analysis.module import Unsupported
 
     try:
-        found.facts = collect(module, found.facts)
+        with phase("facts"):
+            found.facts = collect(module, found.facts)
     except (Unsupported, RecursionError):
         raise
     except Exception as error:

@@ -155,6 +155,9 @@ def _running(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-j", "--jobs", metavar="N", type=_positive, help="processes; default: one for each processor")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
+    # For torchlint's developers: no shortcuts, in one process, and where the time goes.
+    group.add_argument("--exhaustive", action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("--profile", metavar="FILE", help=argparse.SUPPRESS)
 
 
 def _positive(text: str) -> int:

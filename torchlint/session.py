@@ -14,6 +14,7 @@ from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResu
 from torchlint.project import Project
 from torchlint.rule_options import check_rule_tables
 from torchlint.select import chosen
+from torchlint.timings import phase
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
@@ -88,7 +89,8 @@ class Tree:
         self.contents: dict[str, bytes] = {}
         self._unreadable: list[FileResult] = []
         for path in paths:
-            data = _read(path)
+            with phase("read"):
+                data = _read(path)
             if isinstance(data, FileResult):
                 self._unreadable.append(data)
             else:
@@ -110,15 +112,17 @@ class Tree:
 
     def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
         """Lint these files alone, then those that the facts of all files concern; gives the latter."""
-        for (path, _), analysis in self._analyse(paths, None, progress):
-            self._alone[path] = analysis
+        with phase("files alone"):
+            for (path, _), analysis in self._analyse(paths, None, progress):
+                self._alone[path] = analysis
         self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
         self.analyses = dict(self._alone)
         again = {
             path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))
         }
-        for (path, _), analysis in self._analyse(again, self.project, None):
-            self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
+        with phase("files again"):
+            for (path, _), analysis in self._analyse(again, self.project, None):
+                self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
         return again
 
     def _analyse(
