@@ -38,7 +38,6 @@ from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.suppress import Suppressions, scan
 from torchlint.text import Places, split_lines
 from torchlint.timings import phase
-from torchlint.words import Functions, Names
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -164,9 +163,6 @@ def _analysed(
     suppressions = scan(text) if commented else _NOTHING
     if suppressions.skip_file:
         return file.result()
-    if not exhaustive:
-        with phase("words"):
-            survivors = _holding(survivors, text)
     if survivors or offers:
         if (heavy := size.problem(data)) is not None:
             return file.broken(heavy)
@@ -180,16 +176,6 @@ def _analysed(
         _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
-
-
-def _holding(rules: Sequence[type[Rule]], text: str) -> tuple[type[Rule], ...]:
-    """Those of the rules for which some function holds all they need, told without parsing."""
-    narrow = [rule for rule in rules if rule.near and not hasattr(rule, "visit_Module")]
-    if not narrow:
-        return tuple(rules)
-    names, functions = Names(text), Functions(text)
-    out = {r for r in narrow if not functions.hold([names.spelled(words) for words in r.near_in(text)])}
-    return tuple(rule for rule in rules if rule not in out)
 
 
 @contextmanager

@@ -6,19 +6,35 @@ Everything here errs on one side: a function that holds what is asked for is alw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 _NAMES = 3  # names of names of names
 
 
+_NAMED_BEFORE = re.compile(r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z")
+_PARENTHESIS = re.compile(r"[()]")
+_AFTER = re.compile(r"(?:[ \t\r\n\\)]|#[^\r\n]*)*\.")
+_FAR = 400
+
+
 @dataclass(frozen=True)
 class Calls:
-    """Calls of functions by the last part of their names, without certain keywords among the arguments."""
+    """Calls of functions by the last part of their names, without certain keywords among the arguments.
+
+    ``used``: only those whose result is given a name, or has a method called on it at once.
+    """
 
     names: tuple[str, ...]
     without: tuple[str, ...]
+    used: bool = False
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """Some such call, or another name for one, may stand between the offsets."""
+        if not self.used:
+            return self.pattern.search(text, start, end) is not None
+        return any(_is_used(text, found) for found in self.pattern.finditer(text, start, end))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -28,6 +44,20 @@ class Calls:
         return re.compile(rf"\.(?:{names})(?!\w)(?!\s*\({arguments}\b(?:{without})\s*=)|\bimport\b")
 
 
+def _is_used(text: str, found: re.Match[str]) -> bool:
+    """A method is called on the result of a call, or it gets a name; also true where that cannot be told."""
+    if found.group() == "import":
+        return True
+    if _NAMED_BEFORE.search(text, max(0, found.start() - _FAR), found.start()):
+        return True
+    depth = 0
+    for mark in _PARENTHESIS.finditer(text, found.end(), found.end() + _FAR):
+        depth += 1 if mark.group() == "(" else -1
+        if depth <= 0:
+            return depth < 0 or _AFTER.match(text, mark.end()) is not None
+    return True
+
+
 Word = str | re.Pattern[str] | Calls
 Words = Sequence[Word]
 
@@ -35,8 +65,7 @@ Words = Sequence[Word]
 def holds(text: str, start: int, end: int, word: Word) -> bool:
     """A word stands between two offsets; one that ends with ``(`` is a name that is called, or given another name."""
     if not isinstance(word, str):
-        pattern = word.pattern if isinstance(word, Calls) else word
-        return pattern.search(text, start, end) is not None
+        return bool(word.search(text, start, end))
     if text.find(word, start, end) >= 0:
         return True
     if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
@@ -87,7 +116,7 @@ class Names:
         found: set[str] = set()
         for text in texts:
             plain = text.strip("(.")
-            if plain and plain in self._meanings:
+            if plain and text[0] != "." and plain in self._meanings:  # what begins with a point is a method
                 end = text[-1] if text[-1] in "(." else ""
                 found |= {name + end for name, meant in self._pairs if plain in meant}
         return {name for name in found if not any(text in name for text in texts)}
@@ -107,56 +136,3 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             yield found[1], found[3]
     for found in _DERIVED.finditer(text):
         yield found[1], found[2]
-
-
-# -- functions -----------------------------------------------------------------------------------
-
-_OUTERMOST = re.compile(r"\n(def|class|async|@)?(?![ \t\r\n\f#)\]}])")
-_METHOD = re.compile(r"\n([ \t]+)(?:async[ \t]+)?def[ \t]")
-
-
-class Functions:
-    """The functions of one text by their lines: of the module level, and methods.
-
-    What stands outside, or is not sure to be a function, are ``others``. Decorators count as functions.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.parts: list[tuple[int, int]] = []
-        self.others: list[tuple[int, int]] = []
-        starts = list(_OUTERMOST.finditer(text))
-        self.others.append((0, starts[0].start() if starts else len(text)))
-        for i, found in enumerate(starts):
-            end = starts[i + 1].start() if i + 1 < len(starts) else len(text)
-            self._sort(found[1], found.start(), end)
-        if any(text.count(quotes, *part) % 2 for part in (*self.parts, *self.others) for quotes in ('"""', "'''")):
-            self.parts, self.others = [(0, len(text))], [(0, len(text))]  # a line in a text looks like code
-
-    def _sort(self, opening: str | None, start: int, end: int) -> None:
-        if opening is None:
-            self.others.append((start, end))
-        elif opening == "class":
-            self._methods(start, end)
-        else:
-            self.parts.append((start, end))
-
-    def _methods(self, start: int, end: int) -> None:
-        first = _METHOD.search(self._text, start, end)
-        if first is None:
-            self.others.append((start, end))
-            return
-        starts = [m.start() for m in _METHOD.finditer(self._text, start, end) if m[1] == first[1]]
-        self.others.append((start, starts[0]))
-        self.parts += zip(starts, [*starts[1:], end], strict=True)
-
-    def hold(self, groups: Sequence[Words]) -> bool:
-        """Some function holds a word of each group, or something outside functions one of the first group."""
-        if not groups:
-            return True
-        if any(holds(self._text, *part, word) for part in self.others for word in groups[0]):
-            return True
-        return any(self._holds_all(part, groups) for part in self.parts)
-
-    def _holds_all(self, part: tuple[int, int], groups: Iterable[Words]) -> bool:
-        return all(any(holds(self._text, *part, word) for word in words) for words in groups)

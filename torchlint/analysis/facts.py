@@ -154,8 +154,8 @@ def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
     parent = module.parent(call)
     if not isinstance(parent, cst.Assign):
         return False
-    parts = descendants(parent.targets[0].target)
-    return any(_LOADER_NAME.search(str(getattr(part, "value", ""))) for part in parts)
+    values = (getattr(part, "value", None) for part in descendants(parent.targets[0].target))
+    return any(isinstance(value, str) and _LOADER_NAME.search(value) for value in values)
 
 
 def _last_name(node: cst.CSTNode) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from torchlint.analysis.walk import children
-from torchlint.words import Calls, Word, Words, called_otherwise, holds
+from torchlint.words import Word, Words, called_otherwise, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
@@ -161,8 +161,7 @@ class Index:
     def _search(self, word: Word) -> Iterator[Unit]:
         """The units that hold a word."""
         if not isinstance(word, str):
-            pattern = word.pattern if isinstance(word, Calls) else word
-            yield from (unit for unit in self.units if pattern.search(self._text, unit.start, unit.end))
+            yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
             return
         held = set(self._around(word))
         yield from held

@@ -14,6 +14,7 @@ from torchlint.analysis.calls import argument, keyword, literal, method, positio
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
 from torchlint.analysis.tensors import device_of
+from torchlint.analysis.transfers import is_device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants, wording
 from torchlint.knowledge import synchronisation as known
@@ -92,7 +93,10 @@ class Syncs:
 
     def _repeating(self) -> set[cst.CSTNode]:
         """The functions with anything that may be a read in what may be done again and again."""
-        holding = self._module.calm_functions(self._module.spelled(known.READ_WORDS))
+        words = self._module.spelled(known.READ_WORDS)
+        if "cpu" in self._module.text:
+            words = (*words, known.TO_HOST)
+        holding = self._module.calm_functions(words)
         may_loop = set(self._module.calm_functions(known.AGAIN_WORDS))
         return {f for f in holding if f in may_loop or self._is_hot(f)}
 
@@ -168,7 +172,9 @@ class Syncs:
         if method(call) == "to":
             if literal(keyword(call, "non_blocking")) is True:
                 return False  # it does not wait
-            return device_of(self._module.evaluator, argument(call, "device", 0)) is Device.CPU
+            where = argument(call, "device", 0)
+            named = where is not None and not is_device_of(where)
+            return named and device_of(self._module.evaluator, where) is Device.CPU
         kind = positional(call, 0) if method(call) == "type" else None
         return kind is not None and LEGACY.get(self._module.qualified(kind) or "") == "cpu"
 

@@ -173,7 +173,7 @@ class Transfers:
         verb = method(call)
         if verb == "to":
             target = keyword(call, "device") or positional(call, 0)
-            if target is None or _is_device_of(target) or device_of(self._module.evaluator, target) is not Device.CPU:
+            if target is None or is_device_of(target) or device_of(self._module.evaluator, target) is not Device.CPU:
                 return False
         elif verb != "cpu":
             return False
@@ -292,7 +292,7 @@ class Transfers:
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
 
 
-def _is_device_of(target: cst.CSTNode) -> bool:
+def is_device_of(target: cst.CSTNode) -> bool:
     """``x.to(y.device)`` brings things together; it is not how one asks for the CPU."""
     return (
         isinstance(target, cst.Attribute)

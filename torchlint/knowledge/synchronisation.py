@@ -31,10 +31,14 @@ READ_WORDS: tuple[str | re.Pattern[str], ...] = (
     *(f".{name}(" for name in sorted(READS)),
     *(f".{name}(" for name in sorted(LOG_METHODS)),
     *(".format(", ".type(", "math.", "print(", "tqdm", "wandb", "mlflow", "logging", "run.log(", "experiment.log("),
-    re.compile(r"(?<![.\w])(?:float|int|bool|complex|str|repr|format)\("),
-    re.compile(r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"),
+    re.compile(r"(?<![.\w])(?:float|int|bool|complex|str|repr|format)\((?!\s*[\"'\d-])"),
     re.compile(r"(?:log|ing|ger)\.(?:info|debug|warning|error|critical)\(", re.IGNORECASE),
     re.compile(r"\b[rR]?[fF][rR]?[\"']|[\"'] *%"),
+)
+# And one of these where the CPU is named anywhere: a move there.
+TO_HOST = re.compile(
+    r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype\s*=\s*[\w.]+|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
+    r"|(?!self\.device)[\w.]+\.device)\s*\))"
 )
 AGAIN_WORDS = ("for ", "for\t", "while", "def ", "for(")
 # What only modules have.

@@ -85,7 +85,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (MOVE,), (b"zeros(", b"arange(", b"ones(", b"full(", CALL))
-    near = ((Calls(CALLED, ("device", "out", "generator", "pin_memory")),), MOVED)
+    near = ((Calls(CALLED, ("device", "out", "generator", "pin_memory"), used=True),), MOVED)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 

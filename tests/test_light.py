@@ -1,0 +1,173 @@
+"""Light trees: the same nodes as LibCST's own, at the same places, and no more of them than somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+import pytest
+
+from tests import harness
+from torchlint.analysis.index import Block
+from torchlint.analysis.light.parse import parse
+from torchlint.analysis.module import SourceModule, Unsupported
+from torchlint.analysis.walk import descendants, fields_of
+
+SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
+    **dict.fromkeys((cst.Arg, cst.Param, cst.Index), ("star",)),
+    **dict.fromkeys((cst.FunctionDef, cst.For, cst.With, cst.CompFor), ("asynchronous",)),
+    **dict.fromkeys((cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation), ("operator",)),
+    **dict.fromkeys((cst.ComparisonTarget, cst.AugAssign), ("operator",)),
+    cst.ImportFrom: ("relative",),
+    cst.FormattedString: ("start", "end"),
+    cst.FormattedStringExpression: ("conversion", "equal"),
+}
+SOURCES = [
+    *harness.files(),
+    *sorted((harness.ROOT / "torchlint").rglob("*.py")),
+    *sorted((harness.ROOT / "tests" / "shapes").rglob("*.py")),
+]
+ODD = [
+    "x = 'a' \"b\"\n",
+    "x = ('a'\n     f'{b}' 'c')\n",
+    "x = f'{a!r:>{w}} {b=} {{}}' + rf'\\d{c}' + F\"{d.e[0]}\"\n",
+    "x = '''a\n\"b\"''' + b'c' + u'd' + Rb'e'\n",
+    "a[1:2, ::3, (4, 5)], b[(6, 7)], c[(8), (9)], d[*e]\n",
+    "if a: b; c\nelif d: pass\nelse:\n    if e:\n        pass\n",
+    "def f(a, /, b: int = 1, *c, d, e=2, **g) -> None: ...\n",
+    "def f(a, *, b): return (yield a), (yield), (yield from b)\n",
+    "class A(B, *C, metaclass=D, **E):\n    x: int\n    y: int = 1\n    def f(self): pass\n",
+    "@a.b(1)\n@c\nclass D:\n @e\n async def f(self):\n  async with g as h, i: await j\n  async for k in l: pass\n",
+    "try:\n    a\nexcept (B, C) as d: pass\nexcept E:\n    raise\nelse: f\nfinally:\n    del g, h\n",
+    "from . import a\nfrom ..b import (c as d, e)\nfrom f import *\nimport g.h as i, j.k\n",
+    "x = [a for b in c if d if e for f, *g in h]; y = {**i, j: k}; z = {l for m in n}; w = (lambda *o, p=1: q)\n",
+    "x = not a and b or c is not d not in e < f\ny = -1 ** ~2 @ 3 // 4\nz = (w := 5)\n",
+    "x += 1; y @= 2; z: int; global_ = ...; print(1e5, 0xff, 3j, None, True)\n",
+    "match a:\n    case [1, *b] if c: pass\n    case {'d': e, **f} | G(h=1): pass\n    case _: pass\n",
+    "def f():\n    global a, b\n    def g():\n        nonlocal c\n    assert d, e\n    raise F from g\n",
+    "with (open(a) as b, c): pass\nfor d, in e: break\nelse: continue\nwhile f: pass\n",
+    "f(a, *b, c=d, *e, **g)\nf(h for i in j)\n",
+    "ß = 'ü'; f(ß, 'ä' 'ö')\r\nif ß:\r\n\tx = 1\r\n",
+    "\tif a:\n\t  b\n" if False else "if a:\n\tb\n\tc\n",
+    "if a: \\\n  b\n",
+    "x = 1;\ny = 2; \n",
+    "",
+    "# only a comment\n",
+]
+
+
+def differences(one: object, other: object, way: str = "module") -> Iterator[str]:
+    """Where two trees differ in what carries meaning."""
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        if len(one) != len(other):
+            yield f"{way}: {len(one)} and {len(other)} members"
+        for i, (left, right) in enumerate(zip(one, other, strict=False)):
+            yield from differences(left, right, f"{way}[{i}]")
+    elif isinstance(one, cst.CSTNode) and isinstance(other, cst.CSTNode):
+        yield from differences_of_nodes(one, other, way)
+    elif isinstance(one, str) and isinstance(other, str):
+        if one.replace("\r\n", "\n") != other:
+            yield f"{way}: {one!r} and {other!r}"
+    elif one != other:
+        yield f"{way}: {type(one).__name__} and {type(other).__name__}"
+
+
+def differences_of_nodes(one: cst.CSTNode, other: cst.CSTNode, way: str) -> Iterator[str]:
+    kind = cst.IndentedBlock if isinstance(other, Block) else type(other)
+    if type(one) is not kind:
+        yield f"{way}: {type(one).__name__} and {kind.__name__}"
+        return
+    for name in fields_of(kind):
+        yield from differences(getattr(one, name), getattr(other, name), f"{way}.{name}")
+    for name in SCALARS.get(kind, ()):
+        left, right = outline(getattr(one, name)), outline(getattr(other, name))
+        if left != right:
+            yield f"{way}.{name}: {left} and {right}"
+
+
+def outline(value: object) -> object:
+    """What of an operator, a star or the dots of an import carries meaning."""
+    if isinstance(value, (list, tuple)):
+        return len(value)
+    return value if isinstance(value, str) else type(value)
+
+
+def same_tree(text: str) -> None:
+    try:
+        tree, _, _ = parse(text)
+    except Unsupported:
+        with pytest.raises(cst.ParserSyntaxError):
+            cst.parse_module(text)
+        return
+    assert list(differences(cst.parse_module(text), tree)) == []
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_code_gives_the_nodes_that_libcst_gives(text: str) -> None:
+    same_tree(text)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(harness.ROOT)))
+def test_whole_files_give_the_nodes_that_libcst_gives(path: Path) -> None:
+    same_tree(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_every_node_stands_where_libcst_says(text: str) -> None:
+    light = SourceModule.parse(text, "x.py", layout=False)
+    exact = SourceModule.parse(text, "x.py")
+    pairs = list(zip(descendants(light.tree), descendants(exact.tree), strict=True))[1:]
+    for one, other in pairs:
+        assert light.span(one) == exact.span(other)
+        if isinstance(one, cst.BaseExpression):
+            assert light.positions.outer(one) == exact.positions.outer(other)
+            assert light.positions.is_bracketed(one) == exact.positions.is_bracketed(other)
+
+
+FUNCTIONS = """
+import torch as t
+
+def first(x):
+    '''Docstring with item in it.'''
+    return x.cpu()
+
+class Model:
+    size = 1
+
+    def second(self):
+        return self.third().item()
+
+    def third(self):
+        return t.ones(1)
+"""
+
+
+def open_units(module: SourceModule) -> list[bool]:
+    return [unit.is_open for unit in module._index.units]
+
+
+def test_a_function_is_made_when_somebody_looks() -> None:
+    module = SourceModule.parse(FUNCTIONS, "x.py", layout=False)
+    assert open_units(module) == [False, False, False]
+    [call] = [c for c in module.nodes_of(cst.Call, (".item(",)) if isinstance(c.func, cst.Attribute)][:1]
+    assert open_units(module) == [False, True, False]
+    assert module.function_of(call) is not None
+    assert len(module.nodes_of(cst.Return)) == 3
+    assert open_units(module) == [True, True, True]
+
+
+def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None:
+    module = SourceModule.parse(FUNCTIONS, "x.py", layout=False)
+    module.nodes_of(cst.Call, ("ones(",))
+    lines = [module.line(node) for node in module.nodes_of(cst.Return)]
+    assert lines == sorted(lines)
+    names = [node.value for node in module.nodes_of(cst.Name) if node.value in ("first", "second", "third")]
+    assert names == ["first", "second", "third", "third"]
+
+
+def test_a_name_that_a_function_declares_global_is_known_without_opening_it() -> None:
+    text = "def f():\n    global y\n    import numpy as y\n\ndef g():\n    return y.zeros(1)\n"
+    module = SourceModule.parse(text, "x.py", layout=False)
+    [call] = module.nodes_of(cst.Call, ("zeros(",))
+    assert module.qualified(call.func) == "numpy.zeros"
