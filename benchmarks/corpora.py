@@ -104,6 +104,26 @@ def check(corpus: Corpus, timeout: float) -> Check:
     return _judge(corpus, done, time.perf_counter() - start)
 
 
+def shortcuts(corpus: Corpus, timeout: float) -> Check:
+    """Lint a corpus as always, and with LibCST parsing everything for every rule: the output must be the same bytes."""
+    options = ("--isolated", "--no-cache", "--output-format", "json")
+    command = [sys.executable, "-m", "torchlint", "check", *options, str(corpus.path)]
+    start, outputs = time.perf_counter(), []
+    for more in ((), ("--exhaustive",)):
+        try:
+            done = subprocess.run([*command, *more], capture_output=True, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return Check(corpus, 0, 0, timeout, f"still running after {timeout:.0f} s")
+        outputs.append(done.stdout)
+    seconds = time.perf_counter() - start
+    try:
+        document = json.loads(outputs[0])
+    except ValueError:
+        return Check(corpus, 0, 0, seconds, "no JSON")
+    failure = "" if outputs[0] == outputs[1] else "shortcuts change the output"
+    return Check(corpus, document["summary"]["files"], len(document["findings"]), seconds, failure)
+
+
 def _judge(corpus: Corpus, done: subprocess.CompletedProcess[str], seconds: float) -> Check:
     try:
         document = json.loads(done.stdout)
@@ -175,6 +195,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"some of {', '.join(PACKAGES)} (default: all), or {', '.join(INSTALLED)} as installed here",
     )
     parser.add_argument("--check", action="store_true", help="run torchlint over each and report what breaks")
+    parser.add_argument("--shortcuts", action="store_true", help="compare the output with every shortcut off")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one corpus with --check (%(default)s)")
     parser.add_argument("--clean", action="store_true", help="empty the cache folder's pinned corpora first")
     return parser.parse_args(argv)
@@ -192,6 +213,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(corpus.path, flush=True)
             if options.check:
                 failed |= _report(check(corpus, options.timeout))
+            if options.shortcuts:
+                failed |= _report(shortcuts(corpus, options.timeout))
     except CorpusError as problem:
         print(f"corpora: {problem}", file=sys.stderr)
         return 2

@@ -119,6 +119,8 @@ def test_every_node_stands_where_libcst_says(text: str) -> None:
     exact = SourceModule.parse(text, "x.py")
     pairs = list(zip(descendants(light.tree), descendants(exact.tree), strict=True))[1:]
     for one, other in pairs:
+        if isinstance(one, cst.ImportStar):
+            continue  # LibCST gives it no place
         assert light.span(one) == exact.span(other)
         if isinstance(one, cst.BaseExpression):
             assert light.positions.outer(one) == exact.positions.outer(other)
