@@ -77,7 +77,7 @@ def _run(given: list[str]) -> int:
     from torchlint.registry import RegistryError
 
     given, program = options.split_program(options.with_command(given))
-    arguments = options.parser().parse_args(given)
+    arguments = options.parser(given[0] if given[0] in options.COMMANDS else None).parse_args(given)
     try:
         if arguments.command in options.COMPANION:
             from torchlint import companion, interrupts

@@ -56,8 +56,8 @@ class _Parser(argparse.ArgumentParser):
         super().error(visible(message))
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The command line; with ``only``, that of one command, which takes less time to make."""
     top: argparse.ArgumentParser = _Parser(
         prog="torchlint",
         description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
@@ -66,23 +66,30 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("-V", "--version", action="version", version=f"torchlint {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _check(commands)
+    for name, add in _ADDED.items():
+        if only in (None, name):
+            add(commands)
+    return top
+
+
+def _rule(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     rule = commands.add_parser("rule", help="explain one rule", description="Explain one rule.")
     rule.add_argument("name", metavar="RULE", help="an id (TL101) or a name (tensor-copies-ndarray)")
     rule.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def _rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
     rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    _confirm(commands)
-    _compare(commands)
-    _verdict(commands)
-    _calibrate(commands)
+
+
+def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     completion = commands.add_parser(
         "completion",
         help="print a script that teaches a shell torchlint's options",
         description="Print a completion script, for instance: torchlint completion bash > ~/.torchlint-completion",
     )
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-    return top
 
 
 def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -303,3 +310,15 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; give more than 0")
     return seconds
+
+
+_ADDED = {
+    "check": _check,
+    "rule": _rule,
+    "rules": _rules,
+    "confirm": _confirm,
+    "compare": _compare,
+    "verdict": _verdict,
+    "calibrate": _calibrate,
+    "completion": _completion,
+}
