@@ -36,13 +36,15 @@ def fault(data: bytes) -> str | None:
     return wrong or (f"took {spent:.0f} s" if spent > SLOW else None)
 
 
-def unscreened(data: bytes) -> str | None:
-    """The same, with every rule looking at every text: most Python has nothing to do with PyTorch.
+def alike(data: bytes) -> str | None:
+    """The same, and no shortcut may change the result: findings are as when LibCST parses everything for every rule."""
+    return fault(data) or _of_shortcuts(data)
 
-    No shortcut may change a result: findings are the same when everything is parsed by LibCST.
-    """
+
+def unscreened(data: bytes) -> str | None:
+    """The same, with every rule looking at every text: most Python has nothing to do with PyTorch."""
     with mock.patch("torchlint.screen.Screen.survivors", lambda _, rules: tuple(rules)):
-        return fault(data) or _of_shortcuts(data)
+        return alike(data)
 
 
 def _of_shortcuts(data: bytes) -> str | None:

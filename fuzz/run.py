@@ -17,7 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
-from judge import fault, unscreened
+from judge import alike, unscreened
 from mutate import corpus, cuts, mutants, whole
 
 HERE = Path(__file__).parent
@@ -86,7 +86,7 @@ def work(task: Task) -> None:
     """Try inputs until the time is over or there are none left."""
     if task.kind in GUIDED:
         search(task)
-    end, trial = time.monotonic() + task.seconds, Trial(task, unscreened if task.kind == "stdlib" else fault)
+    end, trial = time.monotonic() + task.seconds, Trial(task, unscreened if task.kind == "stdlib" else alike)
     for data in inputs(task):
         trial(data)
         if time.monotonic() > end:
