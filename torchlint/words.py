@@ -68,16 +68,17 @@ def _is_used(text: str, found: re.Match[str]) -> bool:
     for mark in _PARENTHESIS.pattern.finditer(text, found.end(), found.end() + _FAR):
         depth += 1 if mark.group() == "(" else -1
         if depth <= 0:
-            return depth < 0 or _goes_on(text[mark.end() : mark.end() + _FAR])
+            return depth < 0 or _goes_on(text, mark.end())
     return True
 
 
-def _goes_on(after: str) -> bool:
-    """What comes next, behind closing parentheses and comments, is a point; also true where it is out of sight."""
+def _goes_on(text: str, place: int) -> bool:
+    """What comes next, behind closing parentheses and comments, is a point; also true where that is far away."""
+    after = text[place : place + _FAR]
     while True:
         after = after.lstrip(" \t\r\n\\)")
         if not after.startswith("#"):
-            return not after or after.startswith(".")
+            return after.startswith(".") or (not after and place + _FAR < len(text))
         after = after.partition("\n")[2]
 
 
