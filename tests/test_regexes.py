@@ -19,8 +19,10 @@ import pytest
 
 import torchlint
 from torchlint import comments, limits
+from torchlint.knowledge.screening import Guarded
+from torchlint.words import Calls, Pattern
 
-Pattern = re.Pattern[Any]
+Compiled = re.Pattern[Any]
 APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")
 SIZE = 20_000
 # Nothing is quadratic that takes less than so many seconds for a text of that size.
@@ -57,10 +59,12 @@ def modules() -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
 
 
-def patterns_in(value: object, depth: int = 0) -> Iterator[Pattern]:
+def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     """The compiled patterns in a value, also inside classes, records and collections."""
     if isinstance(value, re.Pattern):
         yield value
+    elif isinstance(value, (Calls, Guarded, Pattern)):
+        yield value.pattern
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):
@@ -71,12 +75,12 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Pattern]:
         yield from patterns_among(getattr(value, "__dict__", {}).values(), depth)
 
 
-def patterns_among(values: Iterable[object], depth: int) -> Iterator[Pattern]:
+def patterns_among(values: Iterable[object], depth: int) -> Iterator[Compiled]:
     for value in list(values):
         yield from patterns_in(value, depth + 1)
 
 
-def literals(module: ModuleType) -> Iterator[Pattern]:
+def literals(module: ModuleType) -> Iterator[Compiled]:
     """Patterns that stand in calls which search, such as ``re.split("..", text)``."""
     tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args):
@@ -91,7 +95,7 @@ def is_searched(name: str, module: ModuleType) -> bool:
     return set(re.findall(rf"\b{name}\.(\w+)\(", source)) - {"match", "fullmatch"} != set() or f"{name}." not in source
 
 
-def every_pattern() -> list[Pattern]:
+def every_pattern() -> list[Compiled]:
     found = {
         pattern
         for module in modules()
@@ -104,7 +108,7 @@ def every_pattern() -> list[Pattern]:
     return sorted(found, key=lambda pattern: str(pattern.pattern))
 
 
-def pieces(pattern: Pattern) -> list[str]:
+def pieces(pattern: Compiled) -> list[str]:
     """Words of the pattern itself, which take a search furthest into it."""
     text = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     words = re.findall(r"[A-Za-z_]{2,}|\\?[^\w\s\\]", re.sub(r"\(\?[^)]*?[:>=!]|\\[bswdSWDAZ]|\[[^\]]*\]", " ", text))
@@ -112,14 +116,14 @@ def pieces(pattern: Pattern) -> list[str]:
     return sorted(plain)[:40]
 
 
-def attacks(pattern: Pattern) -> Iterator[tuple[str, str]]:
+def attacks(pattern: Compiled) -> Iterator[tuple[str, str]]:
     """Repetitive texts: what could open a match, and what is repeated after it."""
     own = pieces(pattern)
     openings = [piece + end for piece in own for end in ("", "_", " ")]
     return product(["", *openings[:50]], [*REPEATED, *own, *(f"{piece} " for piece in own)])
 
 
-def seconds(pattern: Pattern, opening: str, unit: str, size: int) -> float:
+def seconds(pattern: Compiled, opening: str, unit: str, size: int) -> float:
     """The time of a search for all matches in a text of that size; the least of three where it is long."""
     text = opening + unit * (size // len(unit)) + "\x01"
     subject: Any = text if isinstance(pattern.pattern, str) else text.encode("latin-1")
@@ -134,7 +138,7 @@ def seconds(pattern: Pattern, opening: str, unit: str, size: int) -> float:
     return best
 
 
-def is_slow(pattern: Pattern, opening: str, unit: str) -> bool:
+def is_slow(pattern: Compiled, opening: str, unit: str) -> bool:
     """Whether four times the text take much more than four times as long: 16 times where it is quadratic."""
     spent = [seconds(pattern, opening, unit, size) for size in (200, SIZE)]
     if max(spent) < HARMLESS:
@@ -145,7 +149,7 @@ def is_slow(pattern: Pattern, opening: str, unit: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no alarm could end a search that does not end")
 @pytest.mark.parametrize("pattern", every_pattern(), ids=lambda pattern: str(pattern.pattern)[:40])
-def test_no_text_makes_a_search_slow(pattern: Pattern) -> None:
+def test_no_text_makes_a_search_slow(pattern: Compiled) -> None:
     slow = limits.within(60, lambda: next((a for a in attacks(pattern) if is_slow(pattern, *a)), None))
     assert slow is None, f"{pattern.pattern!r} is slow on {slow[0]!r} and repetitions of {slow[1]!r}"
 

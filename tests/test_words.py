@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from torchlint.words import Calls, Names, Word, holds
+from torchlint.other_names import Names
+from torchlint.words import Calls, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), ("device",))
 USED = Calls(("zeros", "ones"), ("device",), used=True)

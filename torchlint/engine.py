@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchlint import limits, size
+from torchlint import limits
 from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
@@ -35,17 +35,16 @@ from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screen import Screen
 from torchlint.select import ignored_for, names, relative_to_root
-from torchlint.suppress import Suppressions, scan
 from torchlint.text import Places, split_lines
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rule import Rule
+    from torchlint.suppress import Suppressions
 
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
-_NOTHING = Suppressions()
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
 
 
@@ -160,10 +159,12 @@ def _analysed(
             text = decode(data)
     except DecodeProblem as problem:
         return file.broken(problem.message, problem.line)
-    suppressions = scan(text) if commented else _NOTHING
-    if suppressions.skip_file:
+    suppressions = _scanned(text) if commented else None
+    if suppressions is not None and suppressions.skip_file:
         return file.result()
     if survivors or offers:
+        from torchlint import size
+
         if (heavy := size.problem(data)) is not None:
             return file.broken(heavy)
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
@@ -172,10 +173,16 @@ def _analysed(
             broken = _run(file, text, survivors, suppressions, offers=offers, layout=layout)
         if broken is not None:
             return broken
-    if UNUSED_SUPPRESSION in file.active:
+    if suppressions is not None and UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
+
+
+def _scanned(text: str) -> Suppressions:
+    from torchlint.suppress import scan
+
+    return scan(text)
 
 
 @contextmanager
@@ -204,7 +211,13 @@ def _no_collection() -> Iterator[None]:
 
 
 def _run(
-    file: _File, text: str, rules: Sequence[type[Rule]], suppressions: Suppressions, *, offers: bool, layout: bool
+    file: _File,
+    text: str,
+    rules: Sequence[type[Rule]],
+    suppressions: Suppressions | None,
+    *,
+    offers: bool,
+    layout: bool,
 ) -> Analysis | None:
     from torchlint.analysis.module import SyntaxProblem, Unsupported
 
@@ -296,9 +309,9 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
     return list(zip(found, instance.statements, strict=True))
 
 
-def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppressions) -> None:
+def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppressions | None) -> None:
     first, last = statement.line, max(statement.end_line, statement.line)
-    if suppressions.matches(finding.rule, finding.name, first, last):
+    if suppressions is not None and suppressions.matches(finding.rule, finding.name, first, last):
         file.suppressed += 1
     else:
         file.findings.append(finding)

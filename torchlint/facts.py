@@ -29,7 +29,7 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"def collate|class \w{0,80}?[cC]ollate", b"ollate"),
     b".Resize(",
     b"models.detection",
-    re.compile(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\("),
+    guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\("),
     b"def dev(",
     b"init_process_group",
     guarded(rb"def to\(self, \w{1,80}\)", b"def to("),
@@ -38,8 +38,8 @@ _OFFERS: tuple[Trigger, ...] = (
 _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
 _MOVES = (b".to(", b".cuda", b"DataLoader")
 # What a function that makes loaders is mostly called: the file may hand its result on to a third one.
-_MADE = (re.compile(rb"loader\w{0,80}\("), re.compile(rb"data\w{0,80}\("))
-_MAKERS = re.compile(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}?(?:data|loader)\w{0,80}\(")
+_MADE = (guarded(rb"loader\w{0,80}\("), guarded(rb"data\w{0,80}\("))
+_MAKERS = guarded(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}?(?:data|loader)\w{0,80}\(")
 
 
 def from_bytes(screen: Screen) -> FileFacts:

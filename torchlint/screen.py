@@ -38,4 +38,4 @@ class Screen:
             return trigger in self._data
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
-        return self.any(trigger.words) and trigger.pattern.search(self._data) is not None
+        return (not trigger.words or self.any(trigger.words)) and trigger.pattern.search(self._data) is not None

@@ -6,17 +6,26 @@ Everything here errs on one side: a function that holds what is asked for is alw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-_NAMES = 3  # names of names of names
 
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
 
-_NAMED_BEFORE = re.compile(r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z")
-_PARENTHESIS = re.compile(r"[()]")
-_AFTER = re.compile(r"(?:[ \t\r\n\\)]|#[^\r\n]*)*\.")
-_FAR = 400
+    source: str
+    flags: int = 0
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression itself."""
+        return re.compile(self.source, self.flags)
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """It matches somewhere between the offsets."""
+        return self.pattern.search(text, start, end) is not None
 
 
 @dataclass(frozen=True)
@@ -44,21 +53,36 @@ class Calls:
         return re.compile(rf"\.(?:{names})(?!\w)(?!\s*\({arguments}\b(?:{without})\s*=)|\bimport\b")
 
 
+_NAMED_BEFORE = Pattern(r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z")
+_PARENTHESIS = Pattern(r"[()]")
+_FAR = 400
+
+
 def _is_used(text: str, found: re.Match[str]) -> bool:
     """A method is called on the result of a call, or it gets a name; also true where that cannot be told."""
     if found.group() == "import":
         return True
-    if _NAMED_BEFORE.search(text, max(0, found.start() - _FAR), found.start()):
+    if _NAMED_BEFORE.pattern.search(text, max(0, found.start() - _FAR), found.start()):
         return True
     depth = 0
-    for mark in _PARENTHESIS.finditer(text, found.end(), found.end() + _FAR):
+    for mark in _PARENTHESIS.pattern.finditer(text, found.end(), found.end() + _FAR):
         depth += 1 if mark.group() == "(" else -1
         if depth <= 0:
-            return depth < 0 or _AFTER.match(text, mark.end()) is not None
+            return depth < 0 or _goes_on(text, mark.end())
     return True
 
 
-Word = str | re.Pattern[str] | Calls
+def _goes_on(text: str, place: int) -> bool:
+    """What comes next, behind closing parentheses and comments, is a point; also true where that is far away."""
+    after = text[place : place + _FAR]
+    while True:
+        after = after.lstrip(" \t\r\n\\)")
+        if not after.startswith("#"):
+            return after.startswith(".") or (not after and place + _FAR < len(text))
+        after = after.partition("\n")[2]
+
+
+Word = str | re.Pattern[str] | Pattern | Calls
 Words = Sequence[Word]
 
 
@@ -78,61 +102,3 @@ def called_otherwise(name: str) -> re.Pattern[str]:
     """A function called with a space before the parenthesis, or given another name."""
     plain = re.escape(name)
     return re.compile(rf"{plain}[\s\\]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
-
-
-# -- other names ---------------------------------------------------------------------------------
-
-# Patterns that begin with a plain text are found fastest; none of these needs to be exact.
-_IMPORTED_AS = re.compile(r"[ \t]as[ \t]+(\w+)")
-_IMPORTED_FROM = re.compile(r"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^()]*\)|[^\n(]*)")
-_ASSIGNED = re.compile(
-    r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*([\w.]+)[ \t]*(?:if\b[^\n]*\belse[ \t]+([\w.]+)[ \t]*)?"
-    r"(?:#[^\n]*)?\r?(?=\n|\Z)"
-)
-_DERIVED = re.compile(r"class[ \t]+(\w+)[ \t]*\(([^()]*)\)")
-
-
-class Names:
-    """What names of one text may stand for: imports, plain assignments and classes with bases give them."""
-
-    def __init__(self, text: str) -> None:
-        self._pairs = sorted(set(_pairs(text)))
-        self._meanings = "\n".join(meant for _, meant in self._pairs)
-
-    def spelled(self, words: Words) -> tuple[Word, ...]:
-        """The words, and the other names of what is called so."""
-        known = list(words)
-        called = {name for word in words if isinstance(word, Calls) for name in word.names}
-        if called:
-            known += sorted({f"{name}(" for name, meant in self._pairs if meant.rpartition(".")[2] in called})
-        for _ in range(_NAMES):
-            added = self._others([word for word in known if isinstance(word, str)])
-            if not added:
-                break
-            known += sorted(added)
-        return tuple(known)
-
-    def _others(self, texts: list[str]) -> set[str]:
-        found: set[str] = set()
-        for text in texts:
-            plain = text.strip("(.")
-            if plain and text[0] != "." and plain in self._meanings:  # what begins with a point is a method
-                end = text[-1] if text[-1] in "(." else ""
-                found |= {name + end for name, meant in self._pairs if plain in meant}
-        return {name for name in found if not any(text in name for text in texts)}
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for found in _IMPORTED_AS.finditer(text):
-        yield found[1], text[max(0, found.start() - 100) : found.start()].replace("\n", " ").rpartition(" ")[2]
-    for found in _IMPORTED_FROM.finditer(text):
-        for part in found[2].strip("()").split(","):
-            name, _, other = part.partition("#")[0].strip().partition(" as ")
-            if name.isidentifier():
-                yield other.strip() or name, f"{found[1]}.{name}"
-    for found in _ASSIGNED.finditer(text):
-        yield found[1], found[2]
-        if found[3]:
-            yield found[1], found[3]
-    for found in _DERIVED.finditer(text):
-        yield found[1], found[2]

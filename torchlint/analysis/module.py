@@ -26,8 +26,8 @@ from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
+from torchlint.other_names import Names as OtherNames
 from torchlint.project import Project, View
-from torchlint.words import Names as OtherNames
 from torchlint.words import Words
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
+from torchlint.knowledge.screening import guarded
 from torchlint.knowledge.tensors import LEGACY
+from torchlint.words import Pattern
 
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
@@ -24,7 +24,7 @@ RANDOM = frozenset(
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LAST = frozenset(name.rpartition(".")[2] for name in ALL)
 CALLED = tuple(sorted(LAST, key=lambda name: (-len(name), name)))
-CALL = re.compile(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
+CALL = guarded(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
 FORM = frozenset(
@@ -43,7 +43,7 @@ REGULAR = (
     "zero_(",
     "uniform_(",
     "normal_(",
-    re.compile(r"\]\s*\*|\*\s*\["),
+    Pattern(r"\]\s*\*|\*\s*\["),
 )
 # NumPy's factory, and the torch factory that makes the same.
 ARRAYS = {

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A pattern that can only match where one of the words stands, which are searched first."""
+    """A pattern that can only match where one of the words stands, which are searched first; without words, anywhere.
 
+    It is compiled when it is first used: a short run has no time to compile all there are.
+    """
+
+    source: bytes
     words: tuple[bytes, ...]
-    pattern: re.Pattern[bytes]
+    flags: int = 0
+
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        """The pattern itself."""
+        return re.compile(self.source, self.flags)
 
 
 Trigger = bytes | re.Pattern[bytes] | Guarded
@@ -19,4 +29,4 @@ Trigger = bytes | re.Pattern[bytes] | Guarded
 
 def guarded(pattern: bytes, *words: bytes, flags: int = 0) -> Guarded:
     """A pattern with its words."""
-    return Guarded(words, re.compile(pattern, flags))
+    return Guarded(pattern, words, flags)

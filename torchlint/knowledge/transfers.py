@@ -6,8 +6,6 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 
 from __future__ import annotations
 
-import re
-
 from torchlint.knowledge.screening import Trigger, guarded
 
 # Methods of a tensor with a kernel on every backend.
@@ -85,7 +83,7 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 # What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
 # dtype alone is no move.
 MOVED = (".cuda(", ".to(", ".type_as(", ".type(")
-MOVE = re.compile(
+MOVE = guarded(
     rb"\.cuda\b|\.type_as\(|\.type\(|"
     rb"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Pattern
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -15,23 +17,23 @@ if TYPE_CHECKING:
 
 
 # A method or context manager as a statement of its own, and a value assigned to a function.
-STATED = re.compile(
+STATED = Pattern(
     r"(?:^|;)[ \t]*[\w.]*(?:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|"
     r"synchronize|seed)[ \t]*(?:#.*)?\r?$|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b)",
     re.MULTILINE,
 )
-ASSIGNED = re.compile(
+ASSIGNED = Pattern(
     r"(?:manual_seed(?:_all)?|deterministic\w{0,80}|\bset_\w{1,80}|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
     r"[ \t]*=[^=]"
 )
 # The same, searched line by line.
-_LINE = re.compile(
+_LINE = guarded(
     rb"\n[ \t]*[\w.\[\]]{0,200}?(?:"
     rb"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)[ \t]*"
     rb"(?:(?:#[^\n]*)?\r?(?:\n|\Z)|=[^=])|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
     rb"|\b(?:manual_seed(?:_all)?|deterministic\w{0,80}|set_\w{1,80}|synchronize|empty_cache)[ \t]*=[^=])"
 )
-_AFTER_SEMICOLON = re.compile(rb";" + STATED.pattern.removeprefix("(?:^|;)").encode(), re.MULTILINE)
+_AFTER_SEMICOLON = guarded(b";" + STATED.source.removeprefix("(?:^|;)").encode(), b";", flags=re.MULTILINE)
 
 
 class DeadBackendFlag(Rule):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.screening import guarded
@@ -22,7 +21,7 @@ _CONVERSION = guarded(
     b"complex(",
     b"str(",
 )
-_LOOP = re.compile(rb"\bfor\b[^\n]{1,200}?\bin\b")
+_LOOP = guarded(rb"\bfor\b[^\n]{1,200}?\bin\b")
 
 
 class PerElementSync(Rule):
