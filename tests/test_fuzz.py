@@ -78,7 +78,7 @@ def test_a_failure_is_reported_with_its_input(tmp_path: Path) -> None:
     program = (
         "import judge, run, sys\nfrom pathlib import Path\n"
         "task = run.Task('mutate', 1, 0.1, (), Path(sys.argv[1]))\n"
-        "run.fault = lambda data: 'broken'\nrun.work(task)\n"
+        "run.alike = lambda data: 'broken'\nrun.work(task)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], cwd=ROOT / "fuzz", check=False)
     assert done.returncode == 0
