@@ -163,9 +163,7 @@ def _analysed(
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if survivors or offers:
-        from torchlint import size
-
-        if (heavy := size.problem(data)) is not None:
+        if (heavy := _too_heavy(data)) is not None:
             return file.broken(heavy)
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
@@ -177,6 +175,14 @@ def _analysed(
         _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
+
+
+def _too_heavy(data: bytes) -> str | None:
+    if len(data) <= limits.LIGHT_BYTES:
+        return None
+    from torchlint import size
+
+    return size.problem(data)
 
 
 def _scanned(text: str) -> Suppressions:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_BYTES = 4_000_000
+# Even the densest text of this size stays below the limit of memory.
+LIGHT_BYTES = 200_000
 # Megabytes that the work on one file may add to the process.
 MEMORY = 930
 _TICK = 0.25

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 
-from torchlint.limits import MEMORY
+from torchlint.limits import LIGHT_BYTES, MEMORY
 
-# Even the densest text of this size stays below the limit.
-_SMALL = 200_000
 # Bytes of memory for each line with code, for any line, word, opening bracket and other mark.
 _LINE, _EMPTY, _WORD, _OPENING, _MARK = 6_100, 350, 2_200, 10_600, 2_450
 _WORDS = bytes(97 if chr(code).isalnum() or code > 127 or code == 95 else 32 for code in range(256))
@@ -28,7 +26,7 @@ _BLANK_LINES = re.compile(rb"\n[\s\\]+")
 
 def problem(data: bytes) -> str | None:
     """Why a file is too large to be parsed; None when it is not."""
-    if len(data) <= _SMALL or _weight(data) <= MEMORY:
+    if len(data) <= LIGHT_BYTES or _weight(data) <= MEMORY:
         return None
     weight = _weight(_BLANK_LINES.sub(b"\n", _code(data))) + data.count(b"\n") * _EMPTY / 1_000_000
     if weight <= MEMORY:

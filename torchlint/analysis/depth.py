@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from torchlint.words import Pattern
+
 BRACKETS = 200
 CHAIN = 500
 
@@ -19,8 +21,10 @@ _STRINGS = (
     r"|\"(?:[^\"\\\r\n]|\\.)*\"?"
     r"|'(?:[^'\\\r\n]|\\.)*'?"
 )
+
+
 # Whatever cannot nest is one token, so that the loop below sees few of them.
-_TOKEN = re.compile(
+_TOKEN = Pattern(
     rf"(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
     r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b)",
     re.DOTALL,
@@ -38,7 +42,7 @@ class TooDeep:
 def problem(text: str) -> TooDeep | None:
     """The first place nested too deep, or None."""
     level = chain = elifs = 0
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.pattern.finditer(text):
         kind = match.lastgroup
         if kind in ("link", "open"):
             chain += 1
