@@ -17,23 +17,25 @@ if TYPE_CHECKING:
 
 
 # A method or context manager as a statement of its own, and a value assigned to a function.
+_NAMED = (
+    r"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
+    r"[ \t]*(?:#.*)?\r?$"
+)
+_WORDS = (b".eval", b".train", b".zero_", b".step", b".backward", b".detach_", b".requires_grad_")
 STATED = Pattern(
-    r"(?:^|;)[ \t]*[\w.]*(?:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|"
-    r"synchronize|seed)[ \t]*(?:#.*)?\r?$|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b)",
-    re.MULTILINE,
+    rf"{_NAMED}|(?:^|;)[ \t]*[\w.]*(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b", re.MULTILINE
 )
 ASSIGNED = Pattern(
     r"(?:manual_seed(?:_all)?|deterministic\w{0,80}|\bset_\w{1,80}|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
     r"[ \t]*=[^=]"
 )
 # The same, searched line by line.
+_ENDS = guarded(_NAMED.encode(), *_WORDS, b".empty_cache", b".synchronize", b".seed", flags=re.MULTILINE)
 _LINE = guarded(
-    rb"\n[ \t]*[\w.\[\]]{0,200}?(?:"
-    rb"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)[ \t]*"
-    rb"(?:(?:#[^\n]*)?\r?(?:\n|\Z)|=[^=])|(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
+    rb"[\n;][ \t]*[\w.\[\]]{0,200}?(?:\b(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
+    rb"|\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]"
     rb"|\b(?:manual_seed(?:_all)?|deterministic\w{0,80}|set_\w{1,80}|synchronize|empty_cache)[ \t]*=[^=])"
 )
-_AFTER_SEMICOLON = guarded(b";" + STATED.source.removeprefix("(?:^|;)").encode(), b";", flags=re.MULTILINE)
 
 
 class DeadBackendFlag(Rule):
@@ -93,7 +95,7 @@ class DeadBackendFlag(Rule):
     summary = "A statement that is to set a flag of PyTorch does nothing"
     severity = Severity.ERROR
     fix = "sometimes"
-    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _LINE, _AFTER_SEMICOLON))
+    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _LINE, _ENDS))
     near = (("backends", "cudnn", "environ", STATED, ASSIGNED),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")

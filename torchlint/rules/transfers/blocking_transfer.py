@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import guarded
 from torchlint.knowledge.transfers import MOVE
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.uploads import Upload
+_SHORT = guarded(rb"[dD][lL]\b", b"dl", b"DL", b"Dl")  # `train_dl`
 
 
 class BlockingTransfer(Rule):
@@ -75,7 +77,11 @@ class BlockingTransfer(Rule):
     summary = "A batch is moved to the device while the host waits"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), (MOVE,), (b"oader", b"next(", b"data_iter", b"train_iter", b"prefetcher"))
+    triggers = (
+        (b"torch",),
+        (MOVE,),
+        (b"oader", b"OADER", _SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
+    )
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
 
