@@ -119,11 +119,11 @@ class Classes:
         return found
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
-        stores: list[cst.CSTNode] = []
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        for kind in kinds:
-            more = [node for node in self._module.within(owner, kind, (f"self.{name}",)) if _stores(node, name)]
-            stores = more if not stores else sorted(stores + more, key=self._module.order) if more else stores
+        words = (f"self.{name}",)
+        stores = [n for kind in kinds for n in self._module.within(owner, kind, words) if _stores(n, name)]
+        if len(stores) > 1:
+            stores.sort(key=self._module.order)
         for node in stores:
             for target, value in _assigned(node):
                 yield from ((value, path) for attribute, path in _attributes(target) if attribute == name)

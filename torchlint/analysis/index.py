@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from torchlint.analysis.walk import children
-from torchlint.words import Word, Words, called_otherwise, holds
+from torchlint.words import Word, Words, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
@@ -163,13 +163,9 @@ class Index:
         if not isinstance(word, str):
             yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
             return
-        held = set(self._around(word))
-        yield from held
-        if word.endswith("("):
-            other = called_otherwise(word[:-1])
-            for unit in set(self._around(word[:-1])) - held:
-                if other.search(self._text, unit.start, unit.end):
-                    yield unit
+        for unit in self._around(word.removesuffix("(")):
+            if holds(self._text, unit.start, unit.end, word):
+                yield unit
 
     def _around(self, word: str) -> Iterator[Unit]:
         """The units around the places of a word."""

@@ -17,9 +17,10 @@ from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.index import Index, Unit
 from torchlint.analysis.light.expressions import Unsupported
+from torchlint.analysis.light.statements import Lines
 from torchlint.analysis.names import Names
-from torchlint.analysis.pieces import Lines, Pieces
-from torchlint.analysis.positions import Positions
+from torchlint.analysis.pieces import Pieces
+from torchlint.analysis.positions import Layout, Positions
 from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
@@ -205,7 +206,7 @@ class SourceModule:
     # -- places ----------------------------------------------------------------------------------
 
     @cached_property
-    def positions(self) -> Positions | Pieces:
+    def positions(self) -> Layout:
         """Where every node stands."""
         if self._statement_lines is not None:
             return Pieces(self.text, self._index, self._statement_lines)

@@ -6,22 +6,18 @@ LibCST's parser makes of its text correspond one to one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.light.exact import exact
 from torchlint.analysis.light.expressions import Unsupported
-from torchlint.analysis.positions import Positions
+from torchlint.analysis.light.statements import Lines
+from torchlint.analysis.positions import Layout, Positions
 from torchlint.analysis.walk import descendants
-from torchlint.model import Span
-from torchlint.text import Places
 
 if TYPE_CHECKING:
     from torchlint.analysis.index import Index
-
-Lines = Mapping[cst.CSTNode, tuple[int, int]]
 
 
 class _Piece:
@@ -40,14 +36,13 @@ class _Piece:
         return self._exact[node]
 
 
-class Pieces:
+class Pieces(Layout):
     """Spans of the nodes of one light tree; the same questions as :class:`Positions` answers."""
 
     def __init__(self, text: str, index: Index, lines: Lines) -> None:
-        self.whole = text
+        super().__init__(text)
         self._index = index
         self._lines = lines
-        self._places = Places(text)
         self._pieces: dict[cst.CSTNode, _Piece] = {}
 
     def _piece(self, node: cst.CSTNode) -> _Piece:
@@ -61,19 +56,6 @@ class Pieces:
             start, end = self._places.of_lines(*self._lines[statement])
             found = self._pieces[statement] = _Piece(statement, self.whole[start:end], start)
         return found
-
-    def span(self, node: cst.CSTNode) -> Span:
-        """Where the node starts and ends, without surrounding whitespace and parentheses."""
-        return self.between(*self.extent(node))
-
-    def between(self, start: int, end: int) -> Span:
-        """The span of a range of characters."""
-        return self._places.span(start, end)
-
-    def text(self, node: cst.CSTNode) -> str:
-        """The source text of the node."""
-        start, end = self.extent(node)
-        return self.whole[start:end]
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets of an expression with the parentheses around it."""

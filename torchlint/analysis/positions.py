@@ -6,6 +6,7 @@ out once, only in files with something to report, and only token counts are note
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import accumulate
 from types import TracebackType
 
@@ -68,22 +69,12 @@ class _Recorder(CodegenState):
         return _Mark(self, node, start_node, end_node)
 
 
-class Positions:
-    """Spans of all nodes of one module."""
+class Layout(ABC):
+    """Where nodes stand in one text: offsets of characters, and the spans and texts between them."""
 
-    def __init__(self, tree: cst.Module) -> None:
-        recorder = _Recorder(tree.default_indent, tree.default_newline)
-        recorder.ranges, recorder.opened, recorder.closed = {}, {}, {}
-        tree._codegen(recorder)
-        self._ranges, self._opened, self._closed = recorder.ranges, recorder.opened, recorder.closed
-        self._offsets = [0, *accumulate(map(len, recorder.tokens))]
-        self._text = "".join(recorder.tokens)
-        self._places = Places(self._text)
-
-    @property
-    def whole(self) -> str:
-        """The text of the module."""
-        return self._text
+    def __init__(self, whole: str) -> None:
+        self.whole = whole
+        self._places = Places(whole)
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where the node starts and ends, without surrounding whitespace and parentheses."""
@@ -96,7 +87,31 @@ class Positions:
     def text(self, node: cst.CSTNode) -> str:
         """The source text of the node."""
         start, end = self.extent(node)
-        return self._text[start:end]
+        return self.whole[start:end]
+
+    @abstractmethod
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of an expression with the parentheses around it."""
+
+    @abstractmethod
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
+
+    @abstractmethod
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+
+
+class Positions(Layout):
+    """Spans of all nodes of one module."""
+
+    def __init__(self, tree: cst.Module) -> None:
+        recorder = _Recorder(tree.default_indent, tree.default_newline)
+        recorder.ranges, recorder.opened, recorder.closed = {}, {}, {}
+        tree._codegen(recorder)
+        self._ranges, self._opened, self._closed = recorder.ranges, recorder.opened, recorder.closed
+        self._offsets = [0, *accumulate(map(len, recorder.tokens))]
+        super().__init__("".join(recorder.tokens))
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets of an expression with the parentheses around it."""
