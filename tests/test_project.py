@@ -119,8 +119,9 @@ def test_a_move_of_batches_from_a_pinned_loader_of_another_file_is_a_warning(tmp
     assert "main.py, line 6" in pinned[0].message
 
 
-def test_a_container_of_the_project_makes_its_moves_unknown(tmp_path: Path) -> None:
-    nested = "class Nested:\n    def to(self, device):\n        import torch\n        return Nested()\n"
+@pytest.mark.parametrize("parameters", ["self, device", "self, device: Optional[torch.device]", "self, device=None"])
+def test_a_container_of_the_project_makes_its_moves_unknown(tmp_path: Path, parameters: str) -> None:
+    nested = f"class Nested:\n    def to({parameters}):\n        import torch\n        return Nested()\n"
     engine = f"    from nested import Nested{ENGINE}"
     files = {"main.py": MAIN.format(more=", pin_memory=True"), "engine.py": engine, "nested.py": nested}
     assert not found(tmp_path, files, "TL202")

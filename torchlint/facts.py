@@ -32,7 +32,7 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\("),
     b"def dev(",
     b"init_process_group",
-    guarded(rb"def to\(self, \w{1,80}\)", b"def to("),
+    guarded(rb"def to\(\s*self\s*,", b"def to("),
     guarded(rb"^[ \t]*(?:import|from) (?:" + b"|".join(_PACKAGES) + b")", *_PACKAGES, flags=re.MULTILINE),
 )
 _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,6 +12,7 @@ import libcst as cst
 from torchlint.analysis import arrays, growth, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
+from torchlint.analysis.cycles import Answers
 from torchlint.analysis.signs import LOSS
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
@@ -18,41 +20,21 @@ from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_DEPTH = 60
-
 
 class Evaluator:
     """Infers values for one module. What is being computed counts as unknown in itself."""
 
     def __init__(self, module: SourceModule) -> None:
         self.module = module
-        self._known: dict[cst.CSTNode, Value] = {}
-        self._bound: dict[Binding, Value] = {}
-        self._returns: dict[cst.CSTNode, Value] = {}
-        self._attributes: dict[tuple[cst.CSTNode, str], Value] = {}
-        self._depth = 0
+        self.answers = Answers()
 
     def value(self, node: cst.CSTNode | None) -> Value:
         """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
-        if node is None:
-            return UNKNOWN
-        known = self._known.get(node)
+        known: Value | None = self.answers.known.get(node)
         if known is not None:
             return known
-        if self._depth > _DEPTH:
-            return UNKNOWN
-        self._known[node] = UNKNOWN
-        self._depth += 1
-        try:
-            found = self._compute(node)
-        finally:
-            self._depth -= 1
-        self._known[node] = found
-        return found
-
-    def _compute(self, node: cst.CSTNode) -> Value:
-        handler = _HANDLERS.get(type(node))
-        return handler(self, node) if handler else UNKNOWN
+        handler = VALUED.get(node.__class__) if node is not None else None
+        return self.answers.find(node, partial(handler, self, node), UNKNOWN) if handler is not None else UNKNOWN
 
     # -- names -----------------------------------------------------------------------------------
 
@@ -73,16 +55,13 @@ class Evaluator:
 
     def bound(self, binding: Binding) -> Value:
         """What a binding gives its name."""
-        known = self._bound.get(binding)
-        if known is None:
-            self._bound[binding] = UNKNOWN
-            known = self._compute_bound(binding)
-            if _undecided(known) and self.module.signs.is_loss(binding):
-                known = LOSS
-            self._bound[binding] = known
-        return known
+        return self.answers.find(binding, lambda: self._bound(binding), UNKNOWN)
 
-    def _compute_bound(self, binding: Binding) -> Value:
+    def _bound(self, binding: Binding) -> Value:
+        found = self._given(binding)
+        return LOSS if _undecided(found) and self.module.signs.is_loss(binding) else found
+
+    def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
             kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
             return Value(kind, node=binding.statement, origin=binding.statement)
@@ -134,15 +113,13 @@ class Evaluator:
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
         """The value an attribute of an instance may have, from every assignment in the class."""
-        key = (owner, name)
-        if key not in self._attributes:
-            self._attributes[key] = UNKNOWN
-            found = replace(self.module.classes.attribute(owner, name), fresh=False)
-            if growth.is_empty(found):
-                found = growth.grown(self.module, self.module.classes.reads(owner, name))
-            attribute_of_loss = _undecided(found) and self.module.signs.is_loss_attribute(owner, name)
-            self._attributes[key] = LOSS if attribute_of_loss else found
-        return self._attributes[key]
+        return self.answers.find((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
+
+    def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        found = replace(self.module.classes.attribute(owner, name), fresh=False)
+        if growth.is_empty(found):
+            found = growth.grown(self.module, self.module.classes.reads(owner, name))
+        return LOSS if _undecided(found) and self.module.signs.is_loss_attribute(owner, name) else found
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -184,12 +161,9 @@ class Evaluator:
 
     def returned(self, function: cst.FunctionDef) -> Value:
         """What a function of the file returns, whatever it is given."""
-        if function not in self._returns:
-            self._returns[function] = UNKNOWN
-            self._returns[function] = self._compute_returned(function)
-        return self._returns[function]
+        return self.answers.find(function, lambda: self._returned(function), UNKNOWN)
 
-    def _compute_returned(self, function: cst.FunctionDef) -> Value:
+    def _returned(self, function: cst.FunctionDef) -> Value:
         info = self.module.functions.body(function)
         if info.is_generator or function.asynchronous:
             return UNKNOWN
@@ -264,7 +238,8 @@ def _number(value: Value) -> Value:
     return replace(value, literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
 
 
-_HANDLERS: dict[type[cst.CSTNode], Callable[..., Value]] = {
+# What is computed of which expressions.
+VALUED: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Name: Evaluator.name,
     cst.Attribute: Evaluator.attribute,
     cst.Subscript: Evaluator.subscript,

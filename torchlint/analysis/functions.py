@@ -53,7 +53,6 @@ class Functions:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._bodies: dict[cst.FunctionDef, Body] = {}
-        self._callers: dict[cst.FunctionDef, Callers] = {}
         self._method_reads: dict[str, list[cst.Attribute]] = {}
 
     def body(self, function: cst.FunctionDef) -> Body:
@@ -76,18 +75,20 @@ class Functions:
 
     def callers(self, function: cst.FunctionDef) -> Callers:
         """Every place in the file that calls or passes on the function."""
-        if function not in self._callers:
-            owner = self._module.class_of(function)
-            reads = self._attribute_reads(function) if owner is not None else self._name_reads(function)
-            sites, handed = [], []
-            for read in reads:
-                call = self._module.parent(read)
-                if isinstance(call, cst.Call) and call.func is read:
-                    sites.append(CallSite(call, isinstance(read, cst.Attribute)))
-                elif not isinstance(self._module.parent(read), cst.Decorator):
-                    handed.append(read)
-            self._callers[function] = Callers(tuple(sites), tuple(handed))
-        return self._callers[function]
+        unknown = Callers((), (function,))
+        return self._module.evaluator.answers.find(("callers", function), lambda: self._found(function), unknown)
+
+    def _found(self, function: cst.FunctionDef) -> Callers:
+        owner = self._module.class_of(function)
+        reads = self._attribute_reads(function) if owner is not None else self._name_reads(function)
+        sites, handed = [], []
+        for read in reads:
+            call = self._module.parent(read)
+            if isinstance(call, cst.Call) and call.func is read:
+                sites.append(CallSite(call, isinstance(read, cst.Attribute)))
+            elif not isinstance(self._module.parent(read), cst.Decorator):
+                handed.append(read)
+        return Callers(tuple(sites), tuple(handed))
 
     def _name_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
         binding = self._module.binding_of(function.name)

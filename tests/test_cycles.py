@@ -1,0 +1,133 @@
+"""Values that need themselves: the order of the questions never changes an answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import libcst as cst
+import pytest
+
+from tests import harness
+from torchlint.analysis.cycles import Answers
+from torchlint.analysis.evaluate import VALUED, Evaluator
+from torchlint.analysis.module import SourceModule
+
+Asked = Callable[[str], frozenset[str]]
+
+
+def network(answers: Answers, edges: dict[str, str]) -> Asked:
+    """A question a letter; its answer holds its own letter and what the letters it leads to hold."""
+
+    def ask(key: str) -> frozenset[str]:
+        def compute() -> frozenset[str]:
+            return frozenset(key).union(*(ask(other) for other in edges.get(key, "")))
+
+        return answers.find(key, compute, frozenset())
+
+    return ask
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_wherever_one_enters_a_network_the_answers_are_the_same(seed: int) -> None:
+    chance = random.Random(seed)
+    letters = "abcdefgh"
+    edges = {letter: "".join(chance.sample(letters, chance.randrange(4))) for letter in letters}
+    expected = {letter: reached(letter, edges) for letter in letters}
+    for _ in range(20):
+        answers = Answers()
+        ask = network(answers, edges)
+        order = chance.sample(letters, len(letters))
+        assert {letter: ask(letter) for letter in order} == {letter: expected[letter] for letter in order}
+        assert answers.known == expected
+
+
+def reached(start: str, edges: dict[str, str]) -> frozenset[str]:
+    found: set[str] = set()
+    stack = [start]
+    while stack:
+        letter = stack.pop()
+        if letter not in found:
+            found.add(letter)
+            stack += edges[letter]
+    return frozenset(found)
+
+
+def test_what_never_settles_ends_with_what_was_found_first() -> None:
+    answers = Answers()
+
+    def compute() -> int:
+        return answers.find("x", compute, 0) + 1
+
+    assert answers.find("x", compute, 0) == 1
+
+
+def test_what_lies_too_deep_is_unknown_and_not_remembered_as_such() -> None:
+    answers = Answers()
+
+    def ask(number: int) -> int:
+        return answers.find(number, lambda: ask(number - 1) if number else 7, -1)
+
+    assert ask(1000) == -1
+    assert ask(100) == 7
+
+
+def test_a_question_that_fails_can_be_asked_again() -> None:
+    answers = Answers()
+    reasons = [KeyError("a")]
+
+    def compute() -> int:
+        if reasons:
+            raise reasons.pop()
+        return 1
+
+    with pytest.raises(KeyError):
+        answers.find("x", lambda: answers.find("y", compute, 0), 0)
+    assert answers.find("x", lambda: answers.find("y", compute, 0), 0) == 1
+
+
+CIRCLES = [
+    """
+class Config:
+    def __init__(self, size=None):
+        self.size = size
+        self.update()
+    def update(self, **given):
+        self.size = list(self.size) if self.size is not None else None
+""",
+    """
+import torch
+def recurrent(q, c):
+    states = []
+    state = torch.zeros(3, device="cuda")
+    for i in range(3):
+        following = state * q[i] + c
+        states.append(state)
+        state = following
+    return states, state
+class Stream:
+    def __init__(self, waveform):
+        self.remaining = torch.cat([waveform])
+    def push(self, chunk):
+        joined = torch.cat([self.remaining, chunk])
+        self.remaining = joined[10:]
+        return self.remaining
+def main():
+    states, state = recurrent(torch.zeros(3), torch.zeros(3))
+    recurrent(states[0], state)
+""",
+]
+
+
+@pytest.mark.parametrize("text", [*CIRCLES, *(path.read_text(encoding="utf-8") for path in harness.files()[::2])])
+def test_values_do_not_depend_on_what_was_asked_before(text: str) -> None:
+    module = SourceModule.parse(text, "example.py")
+    nodes: list[cst.CSTNode] = sorted((n for kind in VALUED for n in module.nodes_of(kind)), key=module.order)
+    first = values(module, nodes)
+    for seed in range(4):
+        assert values(module, random.Random(seed).sample(nodes, len(nodes))) == first
+
+
+def values(module: SourceModule, nodes: list[cst.CSTNode]) -> dict[cst.CSTNode, object]:
+    vars(module)["evaluator"] = Evaluator(module)
+    return {node: module.value(node) for node in nodes}
