@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from functools import lru_cache
 from unittest import mock
 
@@ -51,7 +50,7 @@ def _of_shortcuts(data: bytes) -> str | None:
     """Nothing can be compared in files that LibCST refuses, nor without PyTorch, which rules presuppose."""
     if b"torch" not in data:
         return None
-    everything = replace(plan(), exhaustive=True).lint(data, "input.py").findings
+    everything = plan()._replace(exhaustive=True).lint(data, "input.py").findings
     if any(f.rule == SYNTAX_ERROR for f in everything):
         return None
     found = plan().lint(data, "input.py").findings

@@ -257,7 +257,7 @@ def test_a_cached_result_is_dropped_when_another_file_answers_differently(tmp_pa
     write(tmp_path, {"utils/seed.py": SEED.replace("= True", "= False")})
     changed = cached()
     assert "TL501" in {f.rule for f in first.findings} - {f.rule for f in changed.findings}
-    assert changed == RunResult(**{**vars(run(paths, jobs=1)), "from_cache": changed.from_cache})
+    assert changed == RunResult(**{**run(paths, jobs=1)._asdict(), "from_cache": changed.from_cache})
     write(tmp_path, {"utils/seed.py": "# moved\n" + textwrap.dedent(SEED)})
     assert "line 7" in next(f.message for f in cached().findings if f.rule == "TL501")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import importlib
 import pkgutil
 import re
@@ -70,8 +69,6 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):
         yield from patterns_among(value, depth)
     elif depth < 4 and isinstance(value, type) and value.__module__.startswith("torchlint"):
-        yield from patterns_among(getattr(value, "__dict__", {}).values(), depth)
-    elif depth < 4 and dataclasses.is_dataclass(value):
         yield from patterns_among(getattr(value, "__dict__", {}).values(), depth)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import re
@@ -64,11 +63,11 @@ FINDING = Finding(
     evidence=(Evidence(2, 1, "`x` is an ndarray from `np.load`"),),
     fingerprint="f00d",
 )
-ADVICE = dataclasses.replace(
-    FINDING, rule="TL401", name="loader-not-pinned", severity=Severity.INFO, evidence=(), fingerprint="cafe"
+ADVICE = FINDING._replace(
+    rule="TL401", name="loader-not-pinned", severity=Severity.INFO, evidence=(), fingerprint="cafe"
 )
 FIX = Fix("Use `torch.from_numpy`", Safety.UNSAFE, (Edit(Span(4, 9, 4, 21), "torch.from_numpy"),), "aliases")
-FIXED = dataclasses.replace(FINDING, fix=FIX)
+FIXED = FINDING._replace(fix=FIX)
 PROBLEM = Problem("gone.py", "cannot be read: No such file", 3)
 HOSTILE = '\x1b[2J\x07\x9b31m\u202egnp\u2066\u2028\x7f\r\n::error::x\x00\udcff%0A<&"]]>\ufffe'
 
@@ -113,7 +112,7 @@ def test_the_text_report_underlines_the_span_and_shows_the_evidence_with_its_lin
 
 
 def test_evidence_on_the_flagged_line_does_not_repeat_the_line() -> None:
-    near = dataclasses.replace(FINDING, evidence=(Evidence(4, 22, "an ndarray"),))
+    near = FINDING._replace(evidence=(Evidence(4, 22, "an ndarray"),))
     output = rendered("text", run_of(near))
     assert output.count("torch.tensor(x)\n") == 1
     assert f"  | {' ' * 21}- an ndarray\n" in output
@@ -130,7 +129,7 @@ def test_a_file_that_shrank_since_it_was_linted_is_reported_without_its_lines() 
 
 
 def test_a_notebook_finding_names_its_cell_and_shows_no_line_of_the_file() -> None:
-    output = rendered("text", run_of(dataclasses.replace(FINDING, cell=3)))
+    output = rendered("text", run_of(FINDING._replace(cell=3)))
     assert output.startswith("pkg/train.py:cell 3:4:9: TL101")
     assert "^" not in output
 
@@ -178,7 +177,7 @@ def test_statistics_list_the_rules_by_count() -> None:
             "Found 3 warnings and 1 info in 12 files (2 suppressed).",
         ),
         (
-            run_of(dataclasses.replace(FINDING, severity=Severity.ERROR), FINDING, ADVICE),
+            run_of(FINDING._replace(severity=Severity.ERROR), FINDING, ADVICE),
             "Found 1 error, 1 warning and 1 info in 12 files.",
         ),
         (run_of(problems=(PROBLEM,)), "Found nothing in 12 files; 1 problem: not everything was checked."),
@@ -194,7 +193,7 @@ def test_the_closing_sentence_counts_correctly(run: RunResult, sentence: str) ->
 
 
 def test_the_concise_report_has_one_line_for_each_finding_and_problem() -> None:
-    broken = dataclasses.replace(FINDING, message="two\nlines")
+    broken = FINDING._replace(message="two\nlines")
     assert rendered("concise", run_of(FINDING, broken, problems=(PROBLEM,)), quiet=True).splitlines() == [
         "pkg/train.py:4:9: TL101 tensor-copies-ndarray warning: `torch.tensor` copies `x`; write `torch.from_numpy(x)`",
         "pkg/train.py:4:9: TL101 tensor-copies-ndarray warning: two lines",
@@ -261,7 +260,7 @@ def test_a_span_over_several_lines_marks_each_from_its_first_character() -> None
 def test_of_a_span_over_many_lines_the_first_and_the_last_are_shown() -> None:
     lines = ["f(", *(f"    a{n}," for n in range(20)), ")"]
     assert [r and r.line for r in snippet.rows(lines, Span(1, 1, 22, 2))] == [1, 2, 3, None, 22]
-    output = rendered("text", run_of(dataclasses.replace(FINDING, span=Span(1, 1, 22, 2))), "\n".join(lines))
+    output = rendered("text", run_of(FINDING._replace(span=Span(1, 1, 22, 2))), "\n".join(lines))
     assert "\n 3 |     a1,\n   |     ^^^\n  ...\n22 | )\n" in output
 
 
@@ -328,14 +327,14 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
 
 
 def test_a_finding_without_fix_heat_and_listed_rule_has_nulls_and_a_link_all_the_same() -> None:
-    (finding,) = parsed("json", run_of(dataclasses.replace(ADVICE, heat=None)))["findings"]
+    (finding,) = parsed("json", run_of(ADVICE._replace(heat=None)))["findings"]
     assert finding["fix"] is None
     assert finding["heat"] is None
     assert finding["url"].endswith("/loader-not-pinned.md")
 
 
 def test_json_keeps_text_outside_ascii_and_writes_out_lone_surrogates() -> None:
-    odd = dataclasses.replace(FINDING, path="\udcffü.py", message="日本 😀")
+    odd = FINDING._replace(path="\udcffü.py", message="日本 😀")
     output = rendered("json", run_of(odd))
     assert output.isascii()
     (finding,) = json.loads(output)["findings"]
@@ -405,13 +404,13 @@ def test_sarif_says_whether_the_run_succeeded_and_what_stopped_it() -> None:
     ],
 )
 def test_sarif_paths_are_relative_percent_encoded_uris(path: str, uri: str) -> None:
-    (result,) = sarif_run(run_of(dataclasses.replace(FINDING, path=path)))["results"]
+    (result,) = sarif_run(run_of(FINDING._replace(path=path)))["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX file names are bytes")
 def test_sarif_spells_undecodable_and_absolute_paths_byte_by_byte() -> None:
-    odd = dataclasses.replace(FINDING, path="/a/\udcff.py")
+    odd = FINDING._replace(path="/a/\udcff.py")
     (result,) = sarif_run(run_of(odd))["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "file:///a/%FF.py"}
 
@@ -470,19 +469,19 @@ def test_github_info_is_a_notice_and_a_problem_an_error() -> None:
 
 
 def test_github_columns_are_given_only_for_spans_on_one_line() -> None:
-    output = rendered("github", run_of(dataclasses.replace(FINDING, span=Span(3, 1, 4, 24))))
+    output = rendered("github", run_of(FINDING._replace(span=Span(3, 1, 4, 24))))
     assert "line=3,endLine=4::" in output
 
 
 def test_github_escapes_what_would_end_a_property_or_a_message() -> None:
-    odd = dataclasses.replace(FINDING, path="a,b:c%\n.py", message="50%\r\n::stop::", evidence=())
+    odd = FINDING._replace(path="a,b:c%\n.py", message="50%\r\n::stop::", evidence=())
     (line,) = rendered("github", run_of(odd)).splitlines()
     assert ",file=a%2Cb%3Ac%25%0A.py,line=4," in line
     assert line.endswith("::50%25%0A::stop::")
 
 
 def test_gitlab_gets_issues_with_severity_location_and_distinct_fingerprints() -> None:
-    grave = dataclasses.replace(FINDING, severity=Severity.ERROR, path="./pkg/train.py")
+    grave = FINDING._replace(severity=Severity.ERROR, path="./pkg/train.py")
     issues = parsed("gitlab", run_of(grave, FINDING, ADVICE, problems=(PROBLEM, PROBLEM)))
     assert [issue["severity"] for issue in issues] == ["major", "minor", "info", "critical", "critical"]
     assert issues[0]["location"] == {"path": "pkg/train.py", "lines": {"begin": 4, "end": 4}}
@@ -492,8 +491,8 @@ def test_gitlab_gets_issues_with_severity_location_and_distinct_fingerprints() -
 
 
 def test_gitlab_fingerprints_do_not_depend_on_lines() -> None:
-    bare = dataclasses.replace(FINDING, fingerprint="")
-    moved = dataclasses.replace(bare, span=Span(40, 9, 40, 24))
+    bare = FINDING._replace(fingerprint="")
+    moved = bare._replace(span=Span(40, 9, 40, 24))
     assert parsed("gitlab", run_of(bare))[0]["fingerprint"] == parsed("gitlab", run_of(moved))[0]["fingerprint"]
 
 
@@ -523,14 +522,13 @@ def controls(text: str) -> list[str]:
 
 
 def hostile_run() -> RunResult:
-    rule = dataclasses.replace(RULE, name=HOSTILE, summary=HOSTILE, documentation=HOSTILE, url="https://example.org")
-    finding = dataclasses.replace(
-        FIXED,
+    rule = RULE._replace(name=HOSTILE, summary=HOSTILE, documentation=HOSTILE, url="https://example.org")
+    finding = FIXED._replace(
         path=HOSTILE,
         name=HOSTILE,
         message=HOSTILE,
         evidence=(Evidence(2, 1, HOSTILE), Evidence(99, 1, HOSTILE)),
-        fix=dataclasses.replace(FIX, title=HOSTILE, caveat=HOSTILE),
+        fix=FIX._replace(title=HOSTILE, caveat=HOSTILE),
     )
     return run_of(finding, problems=(Problem(HOSTILE, HOSTILE),), rules=(rule,))
 
@@ -550,7 +548,7 @@ def test_colour_lets_no_foreign_control_sequence_through() -> None:
 
 
 def test_text_shows_a_control_character_as_its_escape() -> None:
-    odd = dataclasses.replace(FINDING, path="a\x1b[31m.py", message="bidi \u202e c1 \x9b")
+    odd = FINDING._replace(path="a\x1b[31m.py", message="bidi \u202e c1 \x9b")
     for name in ("text", "concise"):
         output = rendered(name, run_of(odd))
         assert r"a\x1b[31m.py:4:9" in output
@@ -576,7 +574,7 @@ def test_the_hostile_run_still_parses(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("path", ["-", "<stdin>", "a b.py", "日本/ü.py", "'\"`$(x).py", "/abs/x.py", "\ud800.py", ""])
 def test_odd_paths_work_in_every_format(name: str, path: str) -> None:
-    odd = run_of(dataclasses.replace(FINDING, path=path), problems=(Problem(path, "odd"),))
+    odd = run_of(FINDING._replace(path=path), problems=(Problem(path, "odd"),))
     output = rendered(name, odd)
     assert output.encode("utf-8")
     assert "TL101" in output

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from torchlint.config import Config, ConfigError
@@ -25,7 +23,7 @@ ALWAYS = {"TL000"}
 
 
 def on(**settings: tuple[str, ...]) -> set[str]:
-    return set(chosen(RULES, replace(Config(), **settings))) - ALWAYS  # type: ignore[arg-type]
+    return set(chosen(RULES, Config()._replace(**settings))) - ALWAYS  # type: ignore[arg-type]
 
 
 def test_the_default_rules_are_on() -> None:
@@ -82,7 +80,7 @@ def test_syntax_errors_cannot_be_turned_off() -> None:
 @pytest.mark.parametrize("key", ["select", "extend_select", "ignore"])
 def test_an_unknown_selector_is_an_error_with_the_nearest(key: str) -> None:
     with pytest.raises(ConfigError, match=rf"^conf\.toml: {key.replace('_', '-')}: 'TL111' .* mean 'TL1"):
-        chosen(RULES, replace(Config(source="conf.toml"), **{key: ("TL111",)}))  # type: ignore[arg-type]
+        chosen(RULES, Config(source="conf.toml")._replace(**{key: ("TL111",)}))  # type: ignore[arg-type]
 
 
 def test_an_unknown_selector_of_a_file_is_an_error() -> None:

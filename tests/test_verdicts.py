@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place
 from torchlint.confirm.result import Result, result
 from torchlint.confirm.text import render
-from torchlint.model import Basis, Evidence, Finding, Recipe, Severity, Span, Status, Verdict
+from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.model import Evidence, Finding, Recipe, Severity, Span
 
 SOURCE = "for x in loader:\n    x = x.to(device)\n    total += loss.item()\n    y = x.cpu().to(device)\n"
 ITEM = Span(3, 14, 3, 25)
@@ -315,8 +315,7 @@ def test_the_static_half_never_loads_torch() -> None:
 
 def _compared(low: float, ratio: float, high: float) -> compare.Comparison:
     finding = Finding("TL101", "a-rule", "topic", Severity.WARNING, "a.py", ITEM, "message")
-    made = compare.Comparison(finding, "switch", "gpu", "A GPU", 60, ratio, low, high, 2.0, 1.0, True, True, 20)
-    return replace(made)
+    return compare.Comparison(finding, "switch", "gpu", "A GPU", 60, ratio, low, high, 2.0, 1.0, True, True, 20)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +348,7 @@ def test_an_interval_of_equal_forms_holds_one() -> None:
 )
 def test_a_finding_is_named_without_doubt(wanted: str, count: int) -> None:
     first = Finding("TL101", "a-rule", "topic", Severity.WARNING, "a.py", ITEM, "message", fingerprint="abc")
-    second = replace(first, path="b.py", fingerprint="def")
+    second = first._replace(path="b.py", fingerprint="def")
     if count == 1:
         assert compare.chosen([first, second], wanted) is first
         return

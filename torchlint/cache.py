@@ -8,7 +8,6 @@ an entry is not used. It is replaced atomically, so that two runs at once can at
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import platform
@@ -50,9 +49,7 @@ def for_settings(
 ) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    settings = dataclasses.replace(
-        config, fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0
-    )
+    settings = config._replace(fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0)
     versions = [__version__, platform.python_version(), *_stamps()]
     parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
     key = digest(*(part.encode("utf-8", "surrogatepass") for part in parts))

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from torchlint import __version__
@@ -105,7 +104,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.diff and arguments.output_file:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     config = _config(arguments, paths)
-    what = replace(session.plan(config), exhaustive=arguments.exhaustive)
+    what = session.plan(config)._replace(exhaustive=arguments.exhaustive)
     if arguments.show_settings:
         return _show_settings(what)
     if arguments.show_files and paths != ["-"]:
@@ -119,13 +118,10 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _config(arguments: argparse.Namespace, paths: list[str]) -> Config:
     """The configuration file nearest to the first path, overridden by options."""
-    from pathlib import Path
-
     from torchlint.config import load, read_value
 
     first = (arguments.stdin_filename or ".") if paths == ["-"] else paths[0]
-    explicit = Path(arguments.config) if arguments.config else None
-    config = load(Path(first), explicit=explicit, isolated=arguments.isolated)
+    config = load(first, explicit=arguments.config or None, isolated=arguments.isolated)
     changes: dict[str, object] = {}
     if arguments.select:
         changes["select"] = _selectors("--select", arguments.select)
@@ -145,7 +141,7 @@ def _config(arguments: argparse.Namespace, paths: list[str]) -> Config:
         changes["fail_on"] = read_value("fail-on", arguments.fail_on, "--fail-on")
     if arguments.force_exclude:
         changes["force_exclude"] = True
-    return replace(config, **changes)  # type: ignore[arg-type]
+    return config._replace(**changes)  # type: ignore[arg-type]
 
 
 def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
@@ -223,7 +219,7 @@ def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
 
 
 def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
-    return replace(run, problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
+    return run._replace(problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
 
 
 def _show_files(paths: list[str], what: Plan) -> int:

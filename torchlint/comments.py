@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _OPENERS = "([{"
 
 
-@dataclass(frozen=True)
-class _Patterns:
+class _Patterns(NamedTuple):
     """What the scanner looks for: in code, in fields of f-strings, and to the end of strings."""
 
     code: re.Pattern[str]

@@ -156,7 +156,7 @@ def _config(arguments: argparse.Namespace, start: str) -> Config:
             changes[option] = _selectors(f"--{key}", given)
     if "select" in changes:
         changes.setdefault("ignore", ())
-    return replace(config, **changes)
+    return config._replace(**changes)
 
 
 def _selectors(option: str, given: Sequence[str]) -> tuple[str, ...]:

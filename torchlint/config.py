@@ -12,9 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from torchlint.model import Severity
 from torchlint.requirements import oldest_torch
@@ -24,6 +22,7 @@ from torchlint.setting_values import (
     budget,
     fail_on,
     flag,
+    globs,
     ignores,
     kind,
     quote,
@@ -33,15 +32,12 @@ from torchlint.setting_values import (
     version,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
+Path = str | os.PathLike[str]
 TABLE = "tool.torchlint"
+NOTHING: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(NamedTuple):
     """Everything a run may be told. Rule selectors are ids, names, topics, prefixes or ``ALL``.
 
     ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. Globs are relative
@@ -57,8 +53,8 @@ class Config:
     target_torch: str | None = None
     fail_on: Severity | None = Severity.WARNING
     time_limit: float = 60.0
-    rules: Mapping[str, Any] = field(default_factory=dict)
-    budget: Mapping[str, float] = field(default_factory=dict)
+    rules: Mapping[str, Any] = NOTHING
+    budget: Mapping[str, float] = NOTHING
     root: str = "."
     source: str | None = None
 
@@ -71,8 +67,7 @@ class ConfigError(Exception):
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """A key of the configuration: the field it fills, the kind of its value, and what it is for."""
 
     field: str
@@ -112,7 +107,7 @@ def load(start: Path, *, explicit: Path | None = None, isolated: bool = False) -
         path = os.path.abspath(start)
         directory = path if os.path.isdir(path) else os.path.dirname(path)
         found = _search(directory) or Config(root=os.getcwd())
-    return found if found.target_torch else replace(found, target_torch=oldest_torch(directory))
+    return found if found.target_torch else found._replace(target_torch=oldest_torch(directory))
 
 
 def read_value(key: str, value: object, where: str) -> Any:
@@ -137,44 +132,6 @@ def read_budget(path: str) -> Mapping[str, float]:
         raise ConfigError(f"{shown}: has no budget; add [{TABLE}.budget] or name another file")
     found: Mapping[str, float] = read_value("budget", table, f"{shown}: budget")
     return found
-
-
-def path_matches(globs: tuple[str, ...], path: str) -> bool:
-    """Whether a glob covers ``path`` (relative to the configuration's root, with ``/``).
-
-    A glob without a slash is for a name at any depth; a glob that covers a folder covers what is in it.
-    """
-    return bool(globs) and _pattern(globs).match(path) is not None
-
-
-@lru_cache(maxsize=64)
-def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{_translate(glob)})" for glob in globs), re.DOTALL)
-
-
-def _translate(glob: str) -> str:
-    bare = re.sub(r"(?:\*\*/)+", "**/", glob.replace(os.sep, "/").rstrip("/"))
-    anchored = "/" in bare
-    tokens = re.findall(r"\*\*/|\*+|\?|\[!?\]?[^\]/]{0,200}\]|.", re.sub(r"^\.?/", "", bare), re.DOTALL)
-    return ("" if anchored else "(?:.*/)?") + "".join(map(_token, tokens)) + r"(?:/.*)?\Z"
-
-
-def _token(token: str) -> str:
-    special = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-    if token in special:
-        return special[token]
-    if token[0] == "*":
-        return ".*"
-    if token[0] == "[" and len(token) > 2:
-        negated = token[1] == "!"
-        body = token[1 + negated : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
-        candidate = f"[{'^/' if negated else ''}{body.replace('^', chr(92) + '^')}]"
-        try:
-            re.compile(candidate)
-        except re.error:  # such as the range z-a: then it is meant literally
-            return re.escape(token)
-        return candidate
-    return re.escape(token)
 
 
 def _search(directory: str) -> Config | None:
@@ -271,7 +228,7 @@ def source_of(config: Config) -> str:
 
 _READERS: Mapping[str, Callable[[object], Any]] = {
     "selectors": strings,
-    "globs": strings,
+    "globs": globs,
     "table": ignores,
     "flag": flag,
     "version": version,

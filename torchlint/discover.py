@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.config import Config, path_matches
+from torchlint.config import Config
+from torchlint.globs import MANY, is_costly, path_matches
 from torchlint.model import Problem
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ DEFAULT_EXCLUDES = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class _Ignores:
+class _Ignores(NamedTuple):
     """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
 
     base: str
@@ -40,8 +39,7 @@ class _Ignores:
         return self.spec.check_file(relative).include
 
 
-@dataclass(frozen=True)
-class _Folder:
+class _Folder(NamedTuple):
     """A folder still to be searched: as it is shown, where it is, as globs see it, and what applies."""
 
     shown: str
@@ -238,11 +236,17 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
 
     from pathspec import GitIgnoreSpec
 
+    lines = [line for line in lines if not _is_hostile(line)]
     try:
         return GitIgnoreSpec.from_lines(lines)
     except (ValueError, re.error):
         # git passes over lines that are no pattern, and so does this.
         return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+
+
+def _is_hostile(line: str) -> bool:
+    """So many wildcards in one part of a path, or over all parts, serve nobody but who wants matching to be slow."""
+    return is_costly(line) or any(part.count("*") > MANY for part in line.split("/"))
 
 
 def _is_pattern(line: str) -> bool:

@@ -49,9 +49,8 @@ def listing(infos: Sequence[RuleInfo]) -> str:
 def as_json(infos: Iterable[RuleInfo]) -> str:
     """The facts of rules, for programs."""
     import json
-    from dataclasses import asdict
 
-    return json.dumps([asdict(info) for info in infos], indent=2) + "\n"
+    return json.dumps([info._asdict() for info in infos], indent=2) + "\n"
 
 
 def with_table(readme: str, infos: Iterable[RuleInfo]) -> str:

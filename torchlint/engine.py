@@ -11,9 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits
 from torchlint.config import Config
@@ -48,8 +46,7 @@ _RECURSION = 12_000
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
 
 
-@dataclass(frozen=True)
-class Analysis:
+class Analysis(NamedTuple):
     """What one file gave: its findings, its facts for other files, and what it asked of those.
 
     ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
@@ -243,13 +240,13 @@ def _run(
     return None
 
 
-@dataclass
 class _Found:
     """What the rules and the facts of one parse gave; each finding with the span of the statement around it."""
 
-    facts: FileFacts
-    findings: list[tuple[Finding, Span]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, facts: FileFacts) -> None:
+        self.facts = facts
+        self.findings: list[tuple[Finding, Span]] = []
+        self.problems: list[Problem] = []
 
 
 def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool, layout: bool) -> _Found:
@@ -347,6 +344,8 @@ def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
 
 
 def _internal_error(what: str, path: str, error: Exception) -> Problem:
+    from pathlib import Path
+
     reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
     trace = error.__traceback__
     line = None
@@ -386,7 +385,7 @@ def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> 
     path = relative_to_root(finding.path, config)
     parts = "\0".join((finding.rule, path, line, str(number)))
     digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return replace(finding, fingerprint=digest)
+    return finding._replace(fingerprint=digest)
 
 
 def _explained(message: str, text: str, line: int) -> str:

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from torchlint.decode import DecodeProblem, decode, encode
 from torchlint.model import SYNTAX_ERROR, FileResult, Finding, Safety, Severity
@@ -17,8 +18,7 @@ Lint = Callable[[bytes], FileResult]
 _Range = tuple[int, int, str]
 
 
-@dataclass(frozen=True)
-class Repaired:
+class Repaired(NamedTuple):
     """What became of one file: its bytes, the findings that are left, and those that were repaired.
 
     ``refused`` holds the findings whose fix would have broken the file, ``problem`` why nothing could be done.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.files import NotWritten, rewrite
 from torchlint.fix import ROUNDS, Repaired, offered, repair
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 CONFLICTS, UNWRITTEN, BROKEN = "conflicts", "not written", "would break the file"
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(NamedTuple):
     """The result of a run that repairs, and the files that it changes: their content before and after."""
 
     result: RunResult
@@ -131,7 +130,7 @@ def _summarised(run: RunResult, tally: _Tally, unwritten: Mapping[str, str], all
     unsafe = sum(f.fix is not None for f in run.findings) - len(offered(run.findings, allowed))
     repairs = Repairs(fixed, unsafe, tuple((reason, n) for reason, n in sorted(skipped.items()) if n))
     every = tuple(sorted((*run.problems, *problems), key=lambda problem: problem.sort_key))
-    return replace(run, problems=every, repairs=repairs)
+    return run._replace(problems=every, repairs=repairs)
 
 
 def _broken(path: str, finding: Finding) -> Problem:

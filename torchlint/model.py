@@ -7,7 +7,7 @@ picklable, so that it can cross a process boundary or be kept in the cache.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 SYNTAX_ERROR = "TL000"
 UNUSED_SUPPRESSION = "TL001"
@@ -47,8 +47,7 @@ class Heat(str, enum.Enum):
         return ("once", "epoch", "step", "element").index(self.value)
 
 
-@dataclass(frozen=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of source text; the end is exclusive."""
 
     line: int
@@ -57,8 +56,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One fact a finding rests on, and where it stands."""
 
     line: int
@@ -66,16 +64,14 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text of a span."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True)
-class Fix:
+class Fix(NamedTuple):
     """Text edits under a verb phrase. ``caveat`` says what an unsafe fix may change."""
 
     title: str
@@ -84,8 +80,7 @@ class Fix:
     caveat: str | None = None
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(NamedTuple):
     """How a run confirms a finding: data for the runtime companion.
 
     ``probe`` names the judge in ``torchlint.confirm.probes``; ``span`` says which places count (``finding``: its own
@@ -104,8 +99,7 @@ class Recipe:
     flags: tuple[tuple[str, bool], ...] = ()
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One place where a rule fired."""
 
     rule: str
@@ -127,8 +121,7 @@ class Finding:
         return (self.path, self.span, self.rule, self.message)
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Something torchlint could not do: an unreadable file, an internal error of a rule."""
 
     path: str
@@ -141,8 +134,7 @@ class Problem:
         return (self.path, self.line or 0, self.message)
 
 
-@dataclass(frozen=True)
-class RuleInfo:
+class RuleInfo(NamedTuple):
     """What reporters and documents need to know of a rule, without its code."""
 
     id: str
@@ -157,45 +149,7 @@ class RuleInfo:
     url: str
 
 
-class Status(str, enum.Enum):
-    """What a run says of a finding."""
-
-    CONFIRMED = "confirmed"
-    REFUTED = "refuted"
-    NOT_REACHED = "not reached"
-    UNKNOWN = "unknown"
-
-
-class Basis(str, enum.Enum):
-    """Where a figure comes from: a clock, a count of events, or a price list applied to counts."""
-
-    MEASURED = "measured"
-    COUNTED = "counted"
-    MODELLED = "modelled"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a run says of one finding, and why.
-
-    ``count`` and ``bytes`` are those of the whole run, ``per_step`` is a count; ``cost`` is in microseconds for each
-    step (of the whole run where there were no steps) on the given ``cost_basis``; ``share`` is the part of a step's
-    measured time, between 0 and 1.
-    """
-
-    status: Status
-    reason: str
-    basis: Basis | None = None
-    count: int = 0
-    bytes: int = 0
-    per_step: float | None = None
-    cost: float | None = None
-    cost_basis: Basis | None = None
-    share: float | None = None
-
-
-@dataclass(frozen=True)
-class FileResult:
+class FileResult(NamedTuple):
     """What linting one file gave; ``suppressed`` counts the findings that comments took away."""
 
     path: str
@@ -204,8 +158,7 @@ class FileResult:
     suppressed: int = 0
 
 
-@dataclass(frozen=True)
-class Repairs:
+class Repairs(NamedTuple):
     """What ``--fix`` did: the findings it repaired, how many need ``--unsafe-fixes``, and what was left, by reason."""
 
     fixed: tuple[Finding, ...] = ()
@@ -213,8 +166,7 @@ class Repairs:
     skipped: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class RunResult:
+class RunResult(NamedTuple):
     """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired."""
 
     findings: tuple[Finding, ...] = ()
@@ -222,5 +174,5 @@ class RunResult:
     files: int = 0
     from_cache: int = 0
     suppressed: int = 0
-    rules: tuple[RuleInfo, ...] = field(default=(), repr=False)
+    rules: tuple[RuleInfo, ...] = ()
     repairs: Repairs | None = None

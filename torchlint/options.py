@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import NoReturn
 
 from torchlint import __version__
@@ -47,6 +50,25 @@ def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return given[:at], given[at + 1 :]
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal; ``argparse`` makes one for every option, and a long way to find the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+@cache
+def _columns() -> int:
+    """What ``shutil`` says, which takes longer to be imported than all options to be made."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
+    except (AttributeError, ValueError, OSError):
+        return 80
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors stay on one harmless line, whatever a file that is taken for an option is called."""
 
@@ -62,10 +84,10 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="torchlint",
         description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     top.add_argument("-V", "--version", action="version", version=f"torchlint {__version__}")
-    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog=top.prog)
     for name, add in _ADDED.items():
         if only in (None, name):
             add(commands)
@@ -98,7 +120,7 @@ def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="lint files and folders (the default)",
         description="Lint files and folders. A folder means the Python files below it.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     check.add_argument(
         "paths",
@@ -198,7 +220,7 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="run a program, and say what its findings cost",
         description="Run a program under observation, and give every finding in it a verdict.",
         epilog=_CONFIRM_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
     )
     _program(confirm)
     confirm.add_argument(

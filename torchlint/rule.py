@@ -7,10 +7,9 @@ files or see the configuration beyond their own options.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity, Span
 
@@ -46,8 +45,7 @@ TOPICS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class NoOptions:
+class NoOptions(NamedTuple):
     """The options of a rule that has none."""
 
 
@@ -145,9 +143,10 @@ def info(rule: type[Rule]) -> RuleInfo:
 
 
 def _documentation(rule: type[Rule]) -> str:
-    import inspect
+    from textwrap import dedent  # `inspect` has a function for this, and takes long to be imported
 
-    return inspect.cleandoc(rule.__doc__ or "")
+    first, _, rest = (rule.__doc__ or "").partition("\n")
+    return f"{first.strip()}\n{dedent(rest)}".strip()
 
 
 def problems(rule: type[Rule]) -> list[str]:
@@ -163,10 +162,18 @@ def problems(rule: type[Rule]) -> list[str]:
         found.append(f"fix {rule.fix!r} is not never, sometimes or always")
     if not rule.triggers or not all(rule.triggers):
         found.append("has an empty trigger group")
-    if not dataclasses.is_dataclass(rule.Options):
-        found.append("Options is not a dataclass")
+    if not _has_defaults(rule.Options):
+        found.append("Options is no dataclass or NamedTuple with defaults for all fields")
     found += _heading_problems(rule) + _visitor_problems(rule)
     return found
+
+
+def _has_defaults(options: type[Any]) -> bool:
+    try:
+        options()
+    except TypeError:
+        return False
+    return hasattr(options, "__dataclass_fields__") or hasattr(options, "_fields")
 
 
 def _heading_problems(rule: type[Rule]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from torchlint.config import Config, ConfigError, source_of
@@ -28,7 +27,7 @@ def options_for(rule: type[Rule], config: Config) -> Any:
     if len(names) > 1:
         raise ConfigError(f"{where} and rules.{names[1]} are the same rule; keep one of the two tables")
     hints = typing.get_type_hints(rule.Options)
-    known = {f.name.replace("_", "-"): f.name for f in fields(rule.Options)}
+    known = {name.replace("_", "-"): name for name in hints}
     given: dict[str, Any] = {}
     for key, value in config.rules[names[0]].items():
         if key not in known:

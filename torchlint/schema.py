@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import typing
 from collections.abc import Mapping, Sequence
@@ -77,23 +76,15 @@ def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:
 def _options(rule: type[Rule]) -> dict[str, Any]:
     hints = typing.get_type_hints(rule.Options)
     properties = {}
-    for field in dataclasses.fields(rule.Options):
-        content = {"description": field.metadata["help"]} if "help" in field.metadata else {}
-        content.update(_of_type(hints[field.name]))
-        default = _field_default(field)
-        properties[field.name.replace("_", "-")] = content if default is None else {**content, "default": default}
+    for name, hint in hints.items():
+        content, default = _of_type(hint), getattr(rule.Options(), name)
+        properties[name.replace("_", "-")] = content if default is None else {**content, "default": default}
     return {
         "description": rule.summary,
         "type": "object",
         "additionalProperties": False,
         "properties": properties,
     }
-
-
-def _field_default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return None if field.default is dataclasses.MISSING else field.default
 
 
 def _of_type(hint: Any) -> dict[str, Any]:

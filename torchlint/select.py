@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from torchlint.config import Config, ConfigError, path_matches
+from torchlint.config import Config, ConfigError
+from torchlint.globs import path_matches
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from torchlint.rule import topic_of
 from torchlint.setting_values import nearest

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
@@ -28,8 +27,7 @@ _BATCH_BYTES = 200_000
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What to run: all rules there are, the ids that are on, and the configuration."""
 
     rules: tuple[type[Rule], ...]
@@ -122,7 +120,7 @@ class Tree:
         }
         with phase("files again"):
             for (path, _), analysis in self._analyse(again, self.project, None):
-                self.analyses[path] = replace(analysis, facts=self._alone[path].facts)
+                self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
         return again
 
     def _analyse(

@@ -7,29 +7,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+from typing import AnyStr, NamedTuple
 
 
-@dataclass(frozen=True)
-class Pattern:
+@cache
+def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A regular expression that is used again and again."""
+    return re.compile(source, flags)
+
+
+@cache
+def _calls(names: Sequence[str], without: Sequence[str]) -> re.Pattern[str]:
+    arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
+    keywords = "|".join(without)
+    return re.compile(rf"\.(?:{'|'.join(names)})(?!\w)(?!\s*\({arguments}\b(?:{keywords})\s*=)|\bimport\b")
+
+
+class Pattern(NamedTuple):
     """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
 
     source: str
     flags: int = 0
 
-    @cached_property
+    @property
     def pattern(self) -> re.Pattern[str]:
         """The expression itself."""
-        return re.compile(self.source, self.flags)
+        return compiled(self.source, self.flags)
 
     def search(self, text: str, start: int, end: int) -> bool:
         """It matches somewhere between the offsets."""
         return self.pattern.search(text, start, end) is not None
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(NamedTuple):
     """Calls of functions by the last part of their names, without certain keywords among the arguments.
 
     ``used``: only those whose result is given a name, or has a method called on it at once.
@@ -45,12 +56,10 @@ class Calls:
             return self.pattern.search(text, start, end) is not None
         return any(_is_used(text, found) for found in self.pattern.finditer(text, start, end))
 
-    @cached_property
+    @property
     def pattern(self) -> re.Pattern[str]:
         """Finds calls by attribute, functions that are only named, and imports, which may give names."""
-        names, without = "|".join(self.names), "|".join(self.without)
-        arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
-        return re.compile(rf"\.(?:{names})(?!\w)(?!\s*\({arguments}\b(?:{without})\s*=)|\bimport\b")
+        return _calls(self.names, self.without)
 
 
 _NAMED_BEFORE = Pattern(r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -19,8 +18,7 @@ _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 _LISTS = (Kind.LIST, Kind.TUPLE)
 
 
-@dataclass(frozen=True)
-class ArrayList:
+class ArrayList(NamedTuple):
     """A constructor that is given a list of ndarrays. ``single`` where the list has just one member."""
 
     call: cst.Call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -31,7 +30,7 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
 def _into(made: Value | None, node: cst.Call) -> Value | None:
     """With ``out=`` or ``dst=`` the array that was given is filled and returned."""
     given = made is not None and (keyword(node, "out") is not None or keyword(node, "dst") is not None)
-    return replace(made, fresh=False) if made is not None and given else made
+    return made._replace(fresh=False) if made is not None and given else made
 
 
 def _called(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
@@ -79,17 +78,17 @@ def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact
     last = name.rpartition(".")[2]
     if name in _NUMPY_COPIES and first.kind is Kind.NDARRAY:
         shared = value.unshareable or (first.unshareable and not value.fresh)
-        value = replace(value, dtype=first.dtype, rank=first.rank, readonly=first.readonly, unshareable=shared)
+        value = value._replace(dtype=first.dtype, rank=first.rank, readonly=first.readonly, unshareable=shared)
     elif first.kind in (Kind.LIST, Kind.TUPLE) and first.each().kind is Kind.NDARRAY and root_of(name) == "numpy":
-        value = replace(value, dtype=first.each().dtype)
+        value = value._replace(dtype=first.each().dtype)
     if name == "numpy.array":
         value = _array_of(value, first, node)
     elif name in ("numpy.asarray", "numpy.ascontiguousarray"):
         value = _viewed(value, first)
     elif name == "numpy.load" and keyword(node, "mmap_mode") is not None:
-        value = replace(value, fresh=False, unshareable=True)
+        value = value._replace(fresh=False, unshareable=True)
     if value.rank is None and last in ("zeros", "ones", "empty", "full"):
-        value = replace(value, rank=_shape_rank(evaluator, argument(node, "shape", 0)))
+        value = value._replace(rank=_shape_rank(evaluator, argument(node, "shape", 0)))
     return _typed(evaluator, node, value, fact)
 
 
@@ -102,7 +101,7 @@ def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
     """``np.array(..)`` of a display: its rank, and whether torch could hold such elements."""
     odd = any(e.kind in (Kind.STRING, Kind.NONE) for e in first.elements or ())
     fresh = _copies(node)
-    return replace(value, rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
+    return value._replace(rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
 
 
 def _typed(evaluator: Evaluator, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
@@ -114,7 +113,7 @@ def _typed(evaluator: Evaluator, node: cst.Call, value: Value, fact: known.Array
         return value
     named = dtype_of(evaluator, dtype)
     exotic = named is None and (isinstance(literal(dtype), str) or _is_object(evaluator, dtype))
-    return replace(value, dtype=named, unshareable=value.unshareable or exotic)
+    return value._replace(dtype=named, unshareable=value.unshareable or exotic)
 
 
 def _is_object(evaluator: Evaluator, node: cst.CSTNode) -> bool:
@@ -124,9 +123,9 @@ def _is_object(evaluator: Evaluator, node: cst.CSTNode) -> bool:
 def _viewed(value: Value, first: Value) -> Value:
     """``np.asarray`` of a list is new, of an image read-only, of an array the array itself."""
     if first.kind in (Kind.LIST, Kind.TUPLE):
-        return replace(value, fresh=True, rank=_nesting(first))
+        return value._replace(fresh=True, rank=_nesting(first))
     if first.kind is Kind.IMAGE:
-        return replace(value, unshareable=True, dtype="uint8")
+        return value._replace(unshareable=True, dtype="uint8")
     return value
 
 
@@ -174,7 +173,7 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
     if last in known.DTYPES or last in ("bool_", "float_", "int_"):
         first = evaluator.value(positional(node, 0))
         if first.kind is Kind.NDARRAY:
-            return replace(first, dtype=last, fresh=True, origin=node, source=name)
+            return first._replace(dtype=last, fresh=True, origin=node, source=name)
         return Value(Kind.NUMPY_SCALAR, dtype=last) if first.kind is Kind.SCALAR else UNKNOWN
     operands = [evaluator.value(a.value) for a in node.args if a.keyword is None and not a.star]
     if name == "numpy.where" and len(node.args) == 1:
@@ -212,7 +211,7 @@ def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name
     if axis is None or literal(axis) is None:
         return Value(Kind.NUMPY_SCALAR, dtype=array.dtype)
     if literal(keyword(node, "keepdims")) is True:
-        return replace(array, fresh=True, dtype=None, origin=node, source=name)
+        return array._replace(fresh=True, dtype=None, origin=node, source=name)
     rank = array.rank - 1 if array.rank is not None and isinstance(literal(axis), int) else None
     if rank is None or rank < 1:
         return Value(Kind.NUMPY_SCALAR) if rank == 0 else UNKNOWN
@@ -235,14 +234,14 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     name = node.attr.value
     if base.kind is Kind.NDARRAY:
         if name in known.ATTRIBUTES_VIEW:
-            return replace(base, fresh=False)
+            return base._replace(fresh=False)
         if name == "shape":
             return Value(Kind.TUPLE, element=SCALAR, origin=node)
         return SCALAR if name in ("size", "ndim", "itemsize", "nbytes") else UNKNOWN
     if base.kind in (Kind.FRAME, Kind.SERIES):
         if name == "values":
             return frames.from_pandas(base, node)
-        return replace(base, literal="indexer") if name in ("iloc", "loc") else UNKNOWN
+        return base._replace(literal="indexer") if name in ("iloc", "loc") else UNKNOWN
     if base.kind is Kind.INSTANCE and (base.source or "").startswith(known.SAMPLE_DATASETS):
         return Value(Kind.NDARRAY, fresh=False, origin=node, source=base.source) if name in ("data", "target") else None
     return None
@@ -271,26 +270,25 @@ def _method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Val
 
 
 def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
-    made = replace(base, origin=node, source=base.source)
+    made = base._replace(origin=node, source=base.source)
     if name == "astype":
         target = argument(node, "dtype", 0)
         dtype = dtype_of(evaluator, target) if target is not None else None
         fresh = _copies(node)
         kept = not fresh
-        return replace(
-            made, dtype=dtype, fresh=fresh, readonly=base.readonly and kept, unshareable=base.unshareable and kept
+        return made._replace(
+            dtype=dtype, fresh=fresh, readonly=base.readonly and kept, unshareable=base.unshareable and kept
         )
     if name in known.METHODS_FRESH:
         rank = 1 if name == "flatten" else base.rank
-        return replace(
-            made,
+        return made._replace(
             fresh=True,
             readonly=False,
             unshareable=False,
             rank=rank if name in ("copy", "flatten", "clip", "round") else None,
         )
     if name in known.METHODS_VIEW:
-        return replace(made, fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
+        return made._replace(fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":
@@ -316,7 +314,7 @@ def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value |
     if base.kind in (Kind.FRAME, Kind.SERIES):
         return frames.part(base, node)
     if base.kind is Kind.INSTANCE and base.source == "h5py.File":
-        return replace(base, source="h5py.Dataset")
+        return base._replace(source="h5py.Dataset")
     if base.kind is Kind.INSTANCE and base.source == "h5py.Dataset":
         sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
         return Value(Kind.NDARRAY, fresh=True, origin=node, source="h5py.Dataset") if sliced else UNKNOWN
@@ -328,7 +326,7 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
     removed = 0
     parts = [element.slice for element in node.slice]
     if any(isinstance(p, cst.Slice) and _goes_back(p) for p in parts):
-        base = replace(base, unshareable=True)
+        base = base._replace(unshareable=True)
     for item in parts:
         if isinstance(item, cst.Slice) or (isinstance(item, cst.Index) and isinstance(item.value, cst.Ellipsis)):
             continue
@@ -338,9 +336,9 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
         if index.kind is Kind.NONE:
             removed -= 1
         elif index.kind in (Kind.NDARRAY, Kind.LIST):
-            return replace(base, fresh=True, rank=None, unshareable=False, origin=node)
+            return base._replace(fresh=True, rank=None, unshareable=False, origin=node)
         elif isinstance(literal(item.value), str) and base.source == "numpy.load":
-            return replace(base, fresh=True, rank=None, origin=node)
+            return base._replace(fresh=True, rank=None, origin=node)
         elif index.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR):
             removed += 1
         else:
@@ -357,18 +355,18 @@ def _row_at_best(base: Value, node: cst.Subscript) -> Value:
     """An index of unknown kind takes off one dimension at most; a slice beside it leaves an array."""
     sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
     if sliced or (base.rank is not None and base.rank > len(node.slice)):
-        return replace(base, rank=None, fresh=False)
+        return base._replace(rank=None, fresh=False)
     return UNKNOWN
 
 
 def _dropped(base: Value, node: cst.Subscript, removed: int) -> Value:
     if removed == 0:
-        return replace(base, fresh=False)
+        return base._replace(fresh=False)
     if base.rank is None:
         sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
-        return replace(base, fresh=False) if sliced else UNKNOWN
+        return base._replace(fresh=False) if sliced else UNKNOWN
     if removed < 0:
-        return replace(base, rank=base.rank - removed, fresh=False)
+        return base._replace(rank=base.rank - removed, fresh=False)
     value = base
     for _ in range(removed):
         value = row(value)

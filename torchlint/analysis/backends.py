@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class Conflict:
+class Conflict(NamedTuple):
     """Two writes that leave both flags True: ``later`` completes what ``earlier`` began."""
 
     later: Write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -22,16 +22,14 @@ Way = tuple[int, ...]
 _LIMIT = 2_000
 
 
-@dataclass(frozen=True)
-class Consumption:
+class Consumption(NamedTuple):
     """A batch of the loader is moved to an accelerator by ``move``, in ``loop`` (or where it is fetched)."""
 
     loop: cst.CSTNode
     move: cst.Call
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(NamedTuple):
     """Another file feeds the batches: ``node`` is the call or function that hands the loader to it."""
 
     node: cst.CSTNode
@@ -40,8 +38,7 @@ class Elsewhere:
     evaluation: bool
 
 
-@dataclass(frozen=True)
-class Consumed:
+class Consumed(NamedTuple):
     """All moves in sight; ``pinned`` when the attribute ``pin_memory`` is set on the loader later."""
 
     moves: tuple[Consumption, ...]

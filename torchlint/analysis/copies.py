@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -22,8 +21,7 @@ _LAST = frozenset({"tensor", "Tensor", "FloatTensor"})
 _KEEPERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
 
-@dataclass(frozen=True)
-class ArrayCopy:
+class ArrayCopy(NamedTuple):
     """A tensor made by copying an ndarray that need not have been copied.
 
     ``move`` takes it to a device then, ``converts`` says whether a dtype is asked for, and

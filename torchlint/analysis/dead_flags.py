@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class DeadWrite:
+class DeadWrite(NamedTuple):
     """A statement without effect.
 
     ``kind`` is ``unknown`` (no such flag), ``obsolete`` (a flag that nothing reads any more), ``comparison``

@@ -8,7 +8,7 @@ limits here refuse next to nothing that runs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchlint.words import Pattern
 
@@ -31,8 +31,7 @@ _TOKEN = Pattern(
 )
 
 
-@dataclass(frozen=True)
-class TooDeep:
+class TooDeep(NamedTuple):
     """Where the nesting became too deep, and what to do."""
 
     line: int

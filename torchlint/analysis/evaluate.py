@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,7 @@ class Evaluator:
         if constant is None:
             return NONE
         if isinstance(constant, bool):
-            return replace(SCALAR, literal=node.value)
+            return SCALAR._replace(literal=node.value)
         qualified = self.module.qualified(node)
         if qualified in DTYPE_NAMES:
             return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
@@ -84,7 +83,7 @@ class Evaluator:
         before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
         parts = [self.value(binding.value), *before]
         tensor = next((part for part in parts if part.accelerated), None)
-        return replace(tensor, kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
+        return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
     def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -116,7 +115,7 @@ class Evaluator:
         return self.answers.find((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
 
     def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
-        found = replace(self.module.classes.attribute(owner, name), fresh=False)
+        found = self.module.classes.attribute(owner, name)._replace(fresh=False)
         if growth.is_empty(found):
             found = growth.grown(self.module, self.module.classes.reads(owner, name))
         return LOSS if _undecided(found) and self.module.signs.is_loss_attribute(owner, name) else found
@@ -182,14 +181,14 @@ class Evaluator:
             return SCALAR
         left, right = self.value(node.left), self.value(node.comparisons[0].comparator)
         found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
-        return replace(found, dtype="bool") if found else UNKNOWN
+        return found._replace(dtype="bool") if found else UNKNOWN
 
     def unary(self, node: cst.UnaryOperation) -> Value:
         if isinstance(node.operator, cst.Not):
             return SCALAR
         inner = self.value(node.expression)
         fresh = inner.kind is Kind.NDARRAY
-        return replace(inner, fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
+        return inner._replace(fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
 
     def conditional(self, node: cst.IfExp) -> Value:
         return join((self.value(node.body), self.value(node.orelse)))
@@ -235,7 +234,7 @@ def _numbers(left: Value, right: Value) -> Value:
 
 
 def _number(value: Value) -> Value:
-    return replace(value, literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
+    return value._replace(literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
 
 
 # What is computed of which expressions.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class MovedFactory:
+class MovedFactory(NamedTuple):
     """A factory call on the CPU whose tensor is moved to an accelerator.
 
     ``content`` is ``deterministic``, ``rounded`` or ``random``; ``computed`` names the methods in between that
@@ -34,8 +32,7 @@ class MovedFactory:
     leaf: bool
 
 
-@dataclass(frozen=True)
-class RegularData:
+class RegularData(NamedTuple):
     """A tensor converted from regular content: ``factory`` is the torch function that makes it.
 
     ``dtype`` is the dtype to write out to keep the values, where it is known and not torch's default;
@@ -122,7 +119,7 @@ class Factories:
             return None  # NumPy's precision is wanted
         found = self._array(call, data) or (self._list(call, data) if name != "torch.from_numpy" else None)
         found = found or self._named(call, data)
-        return replace(found, dtype=None) if found is not None and legacy else found
+        return found._replace(dtype=None) if found is not None and legacy else found
 
     def _legacy_alias(self, node: cst.BaseExpression) -> bool:
         """``Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""

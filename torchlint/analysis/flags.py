@@ -8,9 +8,8 @@ of the file are followed where those write flags; of functions in other files, t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -32,8 +31,7 @@ _CALLS = 5
 _DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(NamedTuple):
     """A flag and the value it got: True, False, or None when it is not known.
 
     ``soft`` marks determinism that only warns, ``elsewhere`` the file and line of a write in another file, of
@@ -47,8 +45,7 @@ class Write:
     elsewhere: tuple[str, int] | None = None
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A flag that is set to an expression, before it is known what that gives on a path."""
 
     flag: str
@@ -57,8 +54,7 @@ class Setting:
     soft: bool = False
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(NamedTuple):
     """One way through the code. ``completed`` is the write after which all watched flags were True."""
 
     writes: frozenset[Write] = frozenset()
@@ -137,7 +133,7 @@ class _FlagFlow(Forward[State]):
         if len(state) <= _PATHS:
             return state
         order = self._flags.module.order
-        merged = frozenset(replace(path, conditions=frozenset()) for path in state)
+        merged = frozenset(path._replace(conditions=frozenset()) for path in state)
         first = sorted(merged, key=lambda p: sorted((w.flag, str(w.value), order(w.node)) for w in p.writes))
         return frozenset(first[:_PATHS])
 
@@ -160,7 +156,7 @@ class _FlagFlow(Forward[State]):
         outcome = holds is positive
         if (text, not outcome) in path.conditions:
             return None
-        return replace(path, conditions=path.conditions | {(text, outcome)})
+        return path._replace(conditions=path.conditions | {(text, outcome)})
 
     def _normal(self, test: cst.BaseExpression) -> tuple[str, bool]:
         """A condition and its negation as one text with a sign; names of different functions differ."""

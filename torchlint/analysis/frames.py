@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -39,7 +38,7 @@ def split(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
         if arg.keyword is None:
             given = evaluator.value(arg.value)
             kept = given.kind in (Kind.NDARRAY, Kind.FRAME, Kind.SERIES)
-            part = replace(given, fresh=True, origin=node, source=name) if kept else UNKNOWN
+            part = given._replace(fresh=True, origin=node, source=name) if kept else UNKNOWN
             members += [part, part]
     return Value(Kind.TUPLE, elements=tuple(members), origin=node)
 
@@ -55,13 +54,13 @@ def part(base: Value, node: cst.Subscript) -> Value:
     sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
     index = node.slice[0].slice
     listed = isinstance(index, cst.Index) and isinstance(index.value, (cst.List, cst.Comparison))
-    plain = replace(base, literal=None)
+    plain = base._replace(literal=None)
     if base.kind is Kind.SERIES:
         return plain if sliced or listed else UNKNOWN
     if base.literal == "indexer":
         return plain if sliced or listed or len(node.slice) == 1 else UNKNOWN
     column = isinstance(index, cst.Index) and isinstance(literal(index.value), str)
-    return replace(plain, kind=Kind.SERIES) if column else plain
+    return plain._replace(kind=Kind.SERIES) if column else plain
 
 
 def method(base: Value, node: cst.Call, name: str) -> Value:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -20,24 +19,21 @@ if TYPE_CHECKING:
 _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(NamedTuple):
     """The returns of a function, and whether it is a generator."""
 
     returns: tuple[cst.Return, ...]
     is_generator: bool
 
 
-@dataclass(frozen=True)
-class CallSite:
+class CallSite(NamedTuple):
     """One call of a function of the file. ``bound`` is true when ``self`` is passed implicitly."""
 
     call: cst.Call
     bound: bool
 
 
-@dataclass(frozen=True)
-class Callers:
+class Callers(NamedTuple):
     """How a function of the file is reached in the file.
 
     ``handed_on`` are the places where it is passed around instead of called (``Thread(target=f)``).
@@ -158,7 +154,7 @@ class Parameters:
             return annotated
         given = self._from_calls(function, param, owner is not None)
         if annotated.kind is Kind.TENSOR:
-            return replace(annotated, device=given.device) if given.accelerated else annotated
+            return annotated._replace(device=given.device) if given.accelerated else annotated
         return given
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
@@ -198,7 +194,7 @@ class Parameters:
         if callers.handed_on or not callers.sites:
             return UNKNOWN
         given = [self._given(function, param, site, is_method) for site in callers.sites]
-        return replace(join(given), fresh=False)
+        return join(given)._replace(fresh=False)
 
     def _given(self, function: cst.FunctionDef, param: cst.Param, site: CallSite, is_method: bool) -> Value:
         expression = argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
@@ -258,7 +254,7 @@ def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
     inner = annotation.slice[0].slice
     if name in ARRAY_ANNOTATIONS:
         array = _by_name(str(name), annotation)
-        return replace(array, dtype=_scalar_type(module, inner) if name == "numpy.typing.NDArray" else None)
+        return array._replace(dtype=_scalar_type(module, inner) if name == "numpy.typing.NDArray" else None)
     if name == "typing.Optional" and isinstance(inner, cst.Index):
         return annotation_value(module, inner.value)
     if name in ("builtins.tuple", "typing.Tuple"):

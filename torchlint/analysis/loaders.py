@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class UnpinnedLoader:
+class UnpinnedLoader(NamedTuple):
     """A loader that does not pin, and the moves of its batches to an accelerator, here and in other files.
 
     ``workers`` is false when it certainly has no worker processes, ``evaluation`` true when every

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 WRAPPERS = frozenset({"torch.autograd.Variable"})
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """A tensor's first move to an accelerator.
 
     ``links`` are the methods it is put through on the way, ``named`` is true when it is kept in a variable
@@ -52,7 +50,7 @@ class Moves:
         uses = self._module.uses(binding) if binding else []
         single = len(uses) == 1 and len(self._module.definitions(uses[0])) == 1
         found = self._in_chain(uses[0]) if single else None
-        return replace(found, named=True) if found is not None else None
+        return found._replace(named=True) if found is not None else None
 
     def _in_chain(self, node: cst.CSTNode) -> Move | None:
         """``node.unsqueeze(0).to(device)``: the first move among the methods called on it."""

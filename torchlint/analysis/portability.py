@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
 _CUDA = re.compile(r"cuda(:\d+)?")
 
 
-@dataclass(frozen=True)
-class CudaUse:
+class CudaUse(NamedTuple):
     """A place that names CUDA as the device.
 
     ``kind`` is ``method``, ``device``, ``type`` or ``constant``; ``overridable`` is true for defaults that
-    a caller or user can replace; ``index`` for a fixed index such as ``cuda:0``.
+    a caller or user can replace; ``indexed`` for a fixed index such as ``cuda:0``.
     """
 
     node: cst.CSTNode
     kind: str
     overridable: bool = False
-    index: bool = False
+    indexed: bool = False
 
 
 class Portability:
@@ -136,7 +134,7 @@ class Portability:
         where = argument(call, "device", 0)
         if where is not None and not isinstance(where, cst.Integer):
             return None  # the index comes from outside
-        return CudaUse(call, "method", index=where is not None)
+        return CudaUse(call, "method", indexed=where is not None)
 
     def _qualified(self, node: cst.CSTNode | None) -> str:
         return (self._module.qualified(node) or "") if node is not None else ""
@@ -153,25 +151,25 @@ class Portability:
             return self._argument(node, parent, call, index) if isinstance(call, cst.Call) else None
         return self._constant(node, parent, index)
 
-    def _argument(self, node: cst.SimpleString, arg: cst.Arg, call: cst.Call, index: bool) -> CudaUse | None:
+    def _argument(self, node: cst.SimpleString, arg: cst.Arg, call: cst.Call, indexed: bool) -> CudaUse | None:
         name = self._module.qualified(call.func)
         if name == "torch.device":
-            return self._device(call, index)
+            return self._device(call, indexed)
         if name in known.AUTOCAST:
             switched = keyword(call, "enabled")  # a condition there, or False, decides instead
             always = arg.keyword is None and (switched is None or literal(switched) is True)
             return CudaUse(call, "device", overridable=True) if always else None
         if name == "torch.set_default_device":
-            return CudaUse(call, "device", index=index)
+            return CudaUse(call, "device", indexed=indexed)
         if self._is_default(call, arg, name):
-            return CudaUse(node, "constant", overridable=True, index=index)
+            return CudaUse(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
-            return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", index=index)
+            return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
         if self._is_device_argument(call, arg, name):
-            return CudaUse(node, "device", index=index)
+            return CudaUse(node, "device", indexed=indexed)
         return None
 
-    def _device(self, call: cst.Call, index: bool) -> CudaUse | None:
+    def _device(self, call: cst.Call, indexed: bool) -> CudaUse | None:
         """``torch.device("cuda", rank)`` takes its index from outside; one bound to a name may be corrected."""
         number = argument(call, "index", 1)
         if number is not None and not isinstance(number, cst.Integer):
@@ -185,7 +183,7 @@ class Portability:
         default = (
             instead or isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
         )
-        return CudaUse(call, "device", overridable=default, index=index or number is not None)
+        return CudaUse(call, "device", overridable=default, indexed=indexed or number is not None)
 
     def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
         """A default that a user or caller can override, of an option that chooses a device."""
@@ -233,10 +231,10 @@ class Portability:
 
     # -- constants -------------------------------------------------------------------------------
 
-    def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, index: bool) -> CudaUse | None:
+    def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaUse | None:
         if isinstance(parent, cst.Param):
             used = _is_device_word(parent.name.value) or self._name_used(parent.name)
-            return CudaUse(node, "constant", overridable=True, index=index) if used else None
+            return CudaUse(node, "constant", overridable=True, indexed=indexed) if used else None
         if not isinstance(parent, (cst.Assign, cst.AnnAssign)):
             return None
         target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
@@ -246,12 +244,12 @@ class Portability:
         if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
             used = self._attribute_used(owner, target.value)
             dataclass = isinstance(parent, cst.AnnAssign) and bool(owner.decorators)
-            return CudaUse(node, "constant", overridable=dataclass, index=index) if used else None
+            return CudaUse(node, "constant", overridable=dataclass, indexed=indexed) if used else None
         if not isinstance(target, cst.Name) or not self._name_used(target):
             return None
         replaced = self._module.function_of(node) is None and self._executes_settings()
         replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
-        return CudaUse(node, "constant", overridable=replaced, index=index)
+        return CudaUse(node, "constant", overridable=replaced, indexed=indexed)
 
     def _fills_in(self, assign: cst.Assign) -> bool:
         """``if device is None: device = "cuda"``: a default that the caller can override."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(NamedTuple):
     """An expression that brings content of a tensor on the device to the host.
 
     ``tensor`` is what is read, ``how`` the way in words: ``.item()``, ``float()``, ``print``, a log call.
@@ -37,8 +35,7 @@ class Read:
     how: str
 
 
-@dataclass(frozen=True)
-class HotReads:
+class HotReads(NamedTuple):
     """The reads of one step. ``place`` is the loop, or the function that somebody calls every step.
 
     ``again`` holds the reads of a value that was read before in the same step; ``evaluation`` is true where no
@@ -51,8 +48,7 @@ class HotReads:
     evaluation: bool
 
 
-@dataclass(frozen=True)
-class ElementReads:
+class ElementReads(NamedTuple):
     """The reads of one loop that goes through ``parameters``, ``elements`` of a tensor or ``indices`` into one."""
 
     loop: cst.CSTNode

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -33,7 +32,7 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name in known.LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
     if name in ("torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-        return replace(evaluator.value(positional(node, 0)), fresh=False, origin=node)
+        return evaluator.value(positional(node, 0))._replace(fresh=False, origin=node)
     return _library(evaluator, node, name)
 
 
@@ -74,13 +73,13 @@ def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.LIST, elements=tuple(Value(Kind.TUPLE, element=c) for c in columns)) if columns else None
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = evaluator.value(node.args[0].value)
-        return replace(
-            inner, kind=Kind.LIST if name == "builtins.list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
+        return inner._replace(
+            kind=Kind.LIST if name == "builtins.list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
         )
     if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
         inner = evaluator.value(node.args[0].value)
         listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
-        return replace(listed, origin=node, fresh=False) if listed.accelerated else None
+        return listed._replace(origin=node, fresh=False) if listed.accelerated else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
@@ -213,7 +212,7 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return base.element
     if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN:
         if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
-            return _tensor_method(evaluator, replace(base, kind=Kind.TENSOR), node, name)  # it is used as a tensor
+            return _tensor_method(evaluator, base._replace(kind=Kind.TENSOR), node, name)  # it is used as a tensor
         if name in ("values", "items"):
             element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
             return Value(Kind.LIST, element=element, origin=node)
@@ -255,25 +254,25 @@ def surely_tensor(node: cst.CSTNode) -> bool:
 def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
     if name in ("to", "cuda", "cpu"):
         where = moved_to(evaluator, node)
-        moved = base if where is None else replace(base, device=where, batch=False)
-        return replace(moved, dtype=_converted(evaluator, base, node, name), origin=node, fresh=False)
+        moved = base if where is None else base._replace(device=where, batch=False)
+        return moved._replace(dtype=_converted(evaluator, base, node, name), origin=node, fresh=False)
     if name in known.HOST_METHODS:
         return _host(base, node, known.HOST_METHODS[name])
     if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
-        element = replace(base, fresh=False, origin=node, elements=None, batch=False, dtype=None, rank=None)
+        element = base._replace(fresh=False, origin=node, elements=None, batch=False, dtype=None, rank=None)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in known.CASTS:
-        return replace(base, dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
+        return base._replace(dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
     if name in known.SAME_CONTENT:
-        return replace(base, origin=node, fresh=False)
+        return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
-        return replace(base, origin=node, fresh=False, elements=None, rank=1)
+        return base._replace(origin=node, fresh=False, elements=None, rank=1)
     if name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
         other = evaluator.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
-    return replace(base, fresh=False, rank=None, origin=node, dtype=None, elements=None)
+    return base._replace(fresh=False, rank=None, origin=node, dtype=None, elements=None)
 
 
 def _flattens(node: cst.Call, name: str) -> bool:
@@ -310,7 +309,7 @@ def _host(base: Value, node: cst.Call, kind: str) -> Value:
 def _module_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
     if name in ("to", "cuda", "cpu"):
         where = moved_to(evaluator, node)
-        return base if where is None else replace(base, device=where, origin=node)
+        return base if where is None else base._replace(device=where, origin=node)
     if name in ("eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"):
         return base
     return UNKNOWN
@@ -353,7 +352,7 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     name = node.attr.value
     if base.kind is Kind.TENSOR:
         if name in known.TENSOR_ATTRIBUTES:
-            return replace(base, fresh=False)
+            return base._replace(fresh=False)
         if name == "device":
             return Value(Kind.DEVICE, base.device, origin=node)
         if name in ("shape", "ndim", "is_cuda", "requires_grad", "itemsize", "nbytes"):
@@ -371,7 +370,7 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
 def subscript(base: Value) -> Value | None:
     """Indexing a tensor gives a tensor on the same device."""
     if base.kind is Kind.TENSOR:
-        return replace(base, fresh=False, rank=None, elements=None)
+        return base._replace(fresh=False, rank=None, elements=None)
     return base if base.accelerated else None
 
 
@@ -415,4 +414,4 @@ def iterated(evaluator: Evaluator, node: cst.Call) -> Value | None:
 def batch(loader: cst.CSTNode | None) -> Value:
     """What a DataLoader yields: tensors on the CPU, or containers of them."""
     tensor = Value(Kind.TENSOR, Device.CPU, batch=True, origin=loader, source="DataLoader")
-    return replace(tensor, element=tensor)
+    return tensor._replace(element=tensor)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -21,8 +20,7 @@ _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 _LAST = frozenset(name.rpartition(".")[2] for name in _CONSTRUCTORS)
 
 
-@dataclass(frozen=True)
-class RoundTrip:
+class RoundTrip(NamedTuple):
     """A value that leaves the device at ``down`` and is brought back at ``up``.
 
     ``names`` are the variables it passes through, ``arrays`` whether NumPy has it in between, ``through`` the
@@ -159,13 +157,13 @@ class Transfers:
         if source is None:
             return self._through_local(call, trip, depth)
         if self._goes_down(call, source):
-            return replace(trip, down=call)
+            return trip._replace(down=call)
         verb = method(call)
         if verb in ("item", "tolist") and self._on_device(source, None):
-            return replace(trip, down=call, read=verb)
+            return trip._replace(down=call, read=verb)
         if verb == "numpy" or verb in known.TENSOR_METHODS or verb in known.ARRAY_METHODS:
             passed = trip if verb in known.FORM_METHODS else _passing(trip, call)
-            return self._trace(source, replace(passed, arrays=trip.arrays or verb == "numpy"), depth - 1)
+            return self._trace(source, passed._replace(arrays=trip.arrays or verb == "numpy"), depth - 1)
         return None
 
     def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
@@ -192,7 +190,7 @@ class Transfers:
         if isinstance(first, (cst.List, cst.Tuple)):
             operands = [*(e.value for e in first.elements), *operands[1:]]
         passed = trip if name in _WRAPPERS else _passing(trip, call)
-        return self._through_operator(tuple(operands), replace(passed, arrays=numpy), depth)
+        return self._through_operator(tuple(operands), passed._replace(arrays=numpy), depth)
 
     def _through_local(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
         """A function of the file that does nothing but such operations to its only argument."""
@@ -249,7 +247,7 @@ class Transfers:
             return None
         if self._module.function_of(binding.node) is not self._module.function_of(name):
             return None
-        return self._trace(value, replace(trip, names=(*trip.names, name.value)), depth - 1)
+        return self._trace(value, trip._replace(names=(*trip.names, name.value)), depth - 1)
 
     def _neutral(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
@@ -304,7 +302,7 @@ def is_device_of(target: cst.CSTNode) -> bool:
 def _passing(trip: RoundTrip, call: cst.Call) -> RoundTrip:
     """The trip, noting the name of a function it passes."""
     name = (dotted(call.func) or method(call) or "").rpartition(".")[2]
-    return replace(trip, through=(*trip.through, name)) if name else trip
+    return trip._replace(through=(*trip.through, name)) if name else trip
 
 
 def _member(binding: Binding) -> cst.BaseExpression | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class VaryingShapes:
+class VaryingShapes(NamedTuple):
     """A benchmark switched on, and what makes shapes vary: places here, and ``(path, line, words)`` elsewhere."""
 
     write: Write

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 _DEPTH = 8
 
 
-@dataclass(frozen=True)
-class Upload:
+class Upload(NamedTuple):
     """Blocking moves of a batch in one statement.
 
     ``loop`` is where the batch comes from; ``pinned`` the loader that pins its memory, or the place in words

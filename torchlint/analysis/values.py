@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -56,8 +56,7 @@ class Device(enum.Enum):
         return self in (Device.CUDA, Device.VARIABLE)
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """What is proved about one expression.
 
     ``elements`` are the members of a tuple or list display, ``element`` is what every member is;
@@ -112,7 +111,7 @@ class Value:
         if self.kind is Kind.NDARRAY and self.rank is not None:
             return row(self)
         if self.kind is Kind.TENSOR:
-            return replace(self, rank=None, fresh=False, elements=None)
+            return self._replace(rank=None, fresh=False, elements=None)
         return self if self.accelerated else UNKNOWN
 
 
@@ -127,8 +126,8 @@ def row(array: Value) -> Value:
     if array.rank is None:
         return UNKNOWN
     if array.rank <= 1:
-        return replace(array, kind=Kind.NUMPY_SCALAR, rank=0, fresh=False)
-    return replace(array, rank=array.rank - 1, fresh=False)
+        return array._replace(kind=Kind.NUMPY_SCALAR, rank=0, fresh=False)
+    return array._replace(rank=array.rank - 1, fresh=False)
 
 
 def join(values: Iterable[Value]) -> Value:

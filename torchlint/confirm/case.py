@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from torchlint.confirm.evidence import Event, Mark, Run
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
-from torchlint.model import Basis, Finding, Recipe, Status, Verdict
+from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.model import Finding, Recipe
 
 NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, first=0, changed=0, main=True)
 HOST = ("array", "arrays", "data", "batch", "pin")

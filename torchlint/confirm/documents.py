@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from torchlint.confirm.result import Result
-from torchlint.model import RuleInfo, RunResult, Severity, Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
+from torchlint.model import RuleInfo, RunResult, Severity
 from torchlint.report import ReportOptions
 from torchlint.report.shared import dump
 
@@ -87,7 +88,7 @@ def as_github(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     said = _with_messages(result)
     quiet = (Status.REFUTED, Status.NOT_REACHED)
     findings = tuple(
-        replace(finding, severity=Severity.INFO) if verdict.status in quiet else finding
+        finding._replace(severity=Severity.INFO) if verdict.status in quiet else finding
         for finding, verdict in zip(said.findings, said.verdicts, strict=True)
     )
     return render(_run(replace(said, findings=findings), rules), ReportOptions())
@@ -95,7 +96,7 @@ def as_github(result: Result, rules: tuple[RuleInfo, ...]) -> str:
 
 def _with_messages(result: Result) -> Result:
     pairs = zip(result.findings, result.verdicts, strict=True)
-    findings = tuple(replace(f, message=f"{f.message}\n[{v.status.value}] {v.reason}") for f, v in pairs)
+    findings = tuple(f._replace(message=f"{f.message}\n[{v.status.value}] {v.reason}") for f, v in pairs)
     return replace(result, findings=findings)
 
 

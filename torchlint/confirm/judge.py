@@ -11,7 +11,7 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.probes import PROBES
-from torchlint.model import Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
 
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:

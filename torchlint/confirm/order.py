@@ -89,7 +89,7 @@ def write(order: Order) -> str:
         "marks": marks_of(order.findings, order.base, flags),
         "switch": order.switch,
         "findings": {name: _written(finding) for name, finding in order.findings.items()},
-        "recipes": {name: vars(recipe) for name, recipe in order.recipes.items()},
+        "recipes": {name: recipe._asdict() for name, recipe in order.recipes.items()},
     }
     target = os.path.join(order.directory, NAME)
     with open(f"{target}.partial", "w", encoding="utf-8") as stream:

@@ -14,7 +14,8 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.places import Sources
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.totals import Totals, totals
-from torchlint.model import Finding, Severity, Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
+from torchlint.model import Finding, Severity
 
 
 @dataclass(frozen=True)

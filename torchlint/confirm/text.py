@@ -8,7 +8,8 @@ from collections.abc import Callable
 from torchlint.confirm.case import size, times
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
-from torchlint.model import Basis, Finding, Status, Verdict
+from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.model import Finding
 from torchlint.report.shared import place, visible
 
 _COLORS = {

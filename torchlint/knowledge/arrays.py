@@ -5,11 +5,10 @@ Sources: the NumPy, SciPy, OpenCV, librosa, soundfile, scikit-image and pandas r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class ArrayFact:
+class ArrayFact(NamedTuple):
     """What a call returns, when it returns an ndarray.
 
     ``dtype`` is what it makes without ``dtype=``; ``position`` the positional index of ``dtype``;

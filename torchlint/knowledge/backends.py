@@ -6,12 +6,10 @@ Lightning's Trainer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
-@dataclass(frozen=True)
-class Preference:
+class Preference(NamedTuple):
     """What a project wants where determinism and cuDNN's benchmark are both on: nobody else can know."""
 
     prefer: Literal["reproducible", "fast"] | None = None

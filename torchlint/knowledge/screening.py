@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Guarded:
+class Guarded(NamedTuple):
     """A pattern that can only match where one of the words stands, which are searched first; without words, anywhere.
 
     It is compiled when it is first used: a short run has no time to compile all there are.
@@ -18,10 +17,15 @@ class Guarded:
     words: tuple[bytes, ...]
     flags: int = 0
 
-    @cached_property
+    @property
     def pattern(self) -> re.Pattern[bytes]:
         """The pattern itself."""
-        return re.compile(self.source, self.flags)
+        return _compiled(self.source, self.flags)
+
+
+@cache
+def _compiled(source: bytes, flags: int) -> re.Pattern[bytes]:
+    return re.compile(source, flags)
 
 
 Trigger = bytes | re.Pattern[bytes] | Guarded

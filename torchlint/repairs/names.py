@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-@dataclass(frozen=True)
-class Spelling:
+class Spelling(NamedTuple):
     """How a function is written at some place, and the edits that make its name known there."""
 
     text: str

@@ -77,7 +77,7 @@ class _Repair:
         receiver = receiver_of(call)
         if self.module.value(receiver).kind not in (Kind.TENSOR, Kind.MODULE):
             self.caveats.append(_OBJECT)
-        if self.use.index:
+        if self.use.indexed:
             self.caveats.append(_INDEX)
         device, edits = self._device(call)
         if f"{dotted(receiver)}.device" == device:
@@ -88,7 +88,7 @@ class _Repair:
 
     def _replaced(self, named: cst.SimpleString) -> tuple[str, list[Edit]]:
         """``.to("cuda")``, ``device="cuda"``: another device is named."""
-        if self.use.index:
+        if self.use.indexed:
             self.caveats.append(_INDEX)
         device, edits = self._device(named)
         return f"use `{device}`", [*edits, self.editor.replace(named, device)]

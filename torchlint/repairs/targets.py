@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -26,8 +25,7 @@ EXPANDED = "an expanded tensor stays one, whose elements share memory, where the
 _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """Where a move takes a tensor: the text of a device, and of a dtype where the move converts as well."""
 
     device: str

@@ -7,7 +7,7 @@ A reporter reads no files and prints nothing. Source lines reach the formats tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchlint.model import RunResult
 from torchlint.text import split_lines
@@ -22,8 +22,7 @@ def no_source(path: str) -> Sequence[str] | None:  # noqa: ARG001 - the default 
     return None
 
 
-@dataclass(frozen=True)
-class ReportOptions:
+class ReportOptions(NamedTuple):
     """What a reader may wish for. Formats for machines heed none of it.
 
     ``source`` gives the lines of a path without their line ends (:func:`split_lines`), or ``None``

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import PurePath
 
 from torchlint.model import Finding, Problem, Repairs, RuleInfo, RunResult, Safety, Severity
 
@@ -32,7 +30,11 @@ def visible_lines(text: str) -> list[str]:
 
 def shows(character: str) -> bool:
     """Whether a terminal merely draws a character. Python calls wide and unbreakable spaces unprintable."""
-    return character.isprintable() or unicodedata.category(character) == "Zs"
+    if character.isprintable():
+        return True
+    from unicodedata import category
+
+    return category(character) == "Zs"
 
 
 def dump(data: object) -> str:
@@ -151,11 +153,14 @@ def rule_url(finding: Finding, rules: dict[str, RuleInfo]) -> str:
 
 def slashed(path: str) -> str:
     """A path with forward slashes and without a leading ``./``."""
+    from pathlib import PurePath
+
     return PurePath(path).as_posix()
 
 
 def uri(path: str) -> str:
     """A path as a percent-encoded URI reference: relative if the path is, byte by byte if it must be."""
+    from pathlib import PurePath
     from urllib.parse import quote
 
     posix = slashed(path)

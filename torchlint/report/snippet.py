@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from torchlint.model import Span
 from torchlint.report.shared import visible
@@ -23,8 +23,7 @@ REACH = 4 * ROOM
 MOST_LINES = 5
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A line ready to print, and the cells of it that are marked: none of a blank line within a span."""
 
     line: int

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from torchlint.model import Evidence, Finding, Fix, RuleInfo, RunResult, Safety, Severity
 from torchlint.report import ReportOptions
@@ -23,7 +24,9 @@ from torchlint.report.shared import (
     visible,
     visible_lines,
 )
-from torchlint.report.snippet import Row, point, rows
+
+if TYPE_CHECKING:
+    from torchlint.report.snippet import Row
 
 Paint = Callable[[str, str], str]
 
@@ -52,6 +55,8 @@ def render(run: RunResult, options: ReportOptions) -> str:
 def _finding(finding: Finding, lines: Sequence[str] | None, paint: Paint, rules: dict[str, RuleInfo] | None) -> str:
     # A notebook's lines count from each cell; a path's lines say nothing about them.
     known = lines if lines is not None and finding.cell is None else ()
+    from torchlint.report.snippet import rows
+
     shown = rows(known, finding.span)
     margin = _margin(finding, shown)
     output = [_head(finding, paint), *(f"  {line}" for line in visible_lines(finding.message))]
@@ -92,6 +97,8 @@ def _marked(row: Row | None, margin: int, paint: Paint, color: str) -> list[str]
 
 
 def _evidence(evidence: Evidence, lines: Sequence[str], before: int | None, margin: int, paint: Paint) -> list[str]:
+    from torchlint.report.snippet import point
+
     row = point(lines, evidence.line, evidence.column)
     text = visible(evidence.text)
     if row is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -12,8 +12,7 @@ from torchlint.analysis.light.expressions import Unsupported
 _AROUND = "if 1:\n"  # makes a module of an indented statement
 
 
-@dataclass(frozen=True)
-class Exact:
+class Exact(NamedTuple):
     """A module that holds one statement; its text begins ``shift`` characters before that of the statement."""
 
     tree: cst.Module

@@ -10,7 +10,7 @@ from torchlint.confirm.case import Case, times, total, where
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
-from torchlint.model import Verdict
+from torchlint.confirm.verdict import Verdict
 
 # The order in which the runtime notes the flags of a layer.
 _FLAGS = ("enabled", "benchmark", "deterministic", "algorithms")

@@ -7,7 +7,7 @@ from collections import Counter
 from torchlint.confirm.case import Case, size, times, total
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.probes.probe import Probe
-from torchlint.model import Verdict
+from torchlint.confirm.verdict import Verdict
 
 _MILLISECOND = 1_000_000
 # A list of arrays that takes less than this for each call is not worth a line; rules.md, TL102.

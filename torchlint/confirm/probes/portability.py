@@ -5,7 +5,7 @@ from __future__ import annotations
 from torchlint.confirm.case import Case, times, where
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
-from torchlint.model import Basis, Status, Verdict
+from torchlint.confirm.verdict import Basis, Status, Verdict
 
 _SIGNS = ("cuda", "nvidia", "accelerator")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from torchlint.confirm.case import Case
-from torchlint.model import Verdict
+from torchlint.confirm.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from torchlint.confirm.case import Case, size, times, total, where
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
-from torchlint.model import Verdict
+from torchlint.confirm.verdict import Verdict
 
 
 def _blocking(event: Event) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from torchlint.model import Finding
 
 
-@dataclass(frozen=True)
-class PortabilityOptions:
+class PortabilityOptions(NamedTuple):
     """``portable`` says that a run on the CPU is welcome where there is no CUDA, which makes such fixes safe."""
 
     portable: bool = False
@@ -152,7 +150,7 @@ class HardcodedCuda(Rule):
             "constant": "this device is CUDA",
         }[use.kind]
         what += ", and nothing on the way here asks whether there is one"
-        if use.index and self.portability.uses_ranks():
+        if use.indexed and self.portability.uses_ranks():
             return (
                 f"{what}: every rank of this program would use the first GPU; take the index from the local rank"
             ), []

@@ -1,0 +1,56 @@
+"""Globs of a configuration and of ``.gitignore``: what they cover, and that none takes long.
+
+Nothing here asserts a time: matching without care would not end.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from torchlint import discover
+from torchlint.config import Config, ConfigError, load
+from torchlint.globs import is_costly, path_matches
+
+LONG = "/".join(["a" * 250] * 8)
+
+
+@pytest.mark.parametrize(
+    "glob",
+    ["*a" * 60 + "b", "*?" * 60 + "b", "/".join(["*a" * 40] * 3), "**/" * 50 + "b", "x[a-z]*" * 30, "*[!b]" * 300],
+)
+def test_no_glob_takes_long(glob: str) -> None:
+    assert not is_costly(glob)
+    assert not path_matches((glob,), LONG.replace("a/", "c/"))
+
+
+def test_stars_match_whatever_stands_within_a_part_of_a_path() -> None:
+    chance = random.Random(0)
+    for _ in range(4000):
+        parts = ["".join(chance.choices(["a", "b", "*", "?", "[ab]"], k=chance.randrange(1, 6))) for _ in range(2)]
+        glob = "/".join(parts)
+        path = "/".join("".join(chance.choices("ab", k=chance.randrange(1, 6))) for _ in range(2))
+
+        if "**" not in glob:
+            expected = re.fullmatch(glob.replace("?", "[^/]").replace("*", "[^/]*"), path)
+            assert path_matches((glob,), path) == bool(expected), (glob, path)
+
+
+def test_globs_that_would_take_long_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "torchlint.toml").write_text('exclude = ["**a**b**c**d**e**"]', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"more than 4 `\*\*`; write several globs"):
+        load(tmp_path)
+
+
+def test_hostile_lines_of_gitignore_are_passed_over(tmp_path: Path) -> None:
+    name = "a" * 200 + ".py"
+    (tmp_path / ".gitignore").write_text("*a" * 60 + "b\nignored.py\n" + "**/a" * 30, encoding="utf-8")
+    for each in (name, "ignored.py"):
+        (tmp_path / each).write_text("", encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    found, problems = discover.files([str(tmp_path)], Config(root=str(tmp_path)), str(tmp_path))
+    assert [path.rpartition("/")[2] for path in found] == [name]
+    assert not problems
