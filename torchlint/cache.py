@@ -14,11 +14,11 @@ import platform
 import re
 import stat
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchlint import __version__
+from torchlint.digests import blake2b
 from torchlint.engine import Analysis
 from torchlint.files import replace
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span

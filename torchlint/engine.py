@@ -380,7 +380,7 @@ def _refusal(path: str, message: str, config: Config, line: int = 1, column: int
 
 
 def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
-    from hashlib import blake2b
+    from torchlint.digests import blake2b
 
     path = relative_to_root(finding.path, config)
     parts = "\0".join((finding.rule, path, line, str(number)))

@@ -239,7 +239,7 @@ def _work(batch: list[Order]) -> list[Analysis | None]:
 
 
 def _digest(data: bytes) -> bytes:
-    from hashlib import blake2b
+    from torchlint.digests import blake2b
 
     return blake2b(data, digest_size=16).digest()
 
