@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import torchlint
-from torchlint import comments, limits
+from torchlint import comments, limits, words
 from torchlint.knowledge.screening import Guarded
-from torchlint.words import Calls, Pattern
+from torchlint.words import Calls, Led, Pattern
 
 Compiled = re.Pattern[Any]
 APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")
@@ -62,8 +62,13 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     """The compiled patterns in a value, also inside classes, records and collections."""
     if isinstance(value, re.Pattern):
         yield value
-    elif isinstance(value, (Calls, Guarded, Pattern)):
+    elif isinstance(value, Calls):
+        yield words._calls(value.names, value.without)
+        yield words._named(value.names)
+    elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
+        if not isinstance(value, Pattern) and value.before:
+            yield words.compiled(value.before)
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
@@ -12,7 +11,6 @@ from torchlint.project import FileFacts
 if TYPE_CHECKING:
     from torchlint.screen import Screen
 
-_SEEDS = guarded(SEEDS, b"seed", b"determinis", b"rng_state")
 _TUNES = guarded(
     rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=",
     b"cudnn",
@@ -29,23 +27,23 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"def collate|class \w{0,80}?[cC]ollate", b"ollate"),
     b".Resize(",
     b"models.detection",
-    guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\("),
+    guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\(", b"device", b"cuda", b"gpu"),
     b"def dev(",
     b"init_process_group",
     guarded(rb"def to\(\s*self\s*,", b"def to("),
-    guarded(rb"^[ \t]*(?:import|from) (?:" + b"|".join(_PACKAGES) + b")", *_PACKAGES, flags=re.MULTILINE),
+    *(guarded(name, name, before=r"(?:\A|[\r\n;:])[ \t]*(?:import|from)[ \t]+\Z") for name in _PACKAGES),
 )
 _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
 _MOVES = (b".to(", b".cuda", b"DataLoader")
 # What a function that makes loaders is mostly called: the file may hand its result on to a third one.
-_MADE = (guarded(rb"loader\w{0,80}\("), guarded(rb"data\w{0,80}\("))
+_MADE = (guarded(rb"loader\w{0,80}\(", b"loader"), guarded(rb"data\w{0,80}\(", b"data"))
 _MAKERS = guarded(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}?(?:data|loader)\w{0,80}\(")
 
 
 def from_bytes(screen: Screen) -> FileFacts:
     """The facts that need no parsing."""
     facts: FileFacts = {}
-    if screen.has(_SEEDS):
+    if screen.any(SEEDS):
         facts["seeds"] = True
     if screen.has(_TUNES):
         facts["tunes"] = True

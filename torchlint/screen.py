@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from torchlint.vocabulary import Vocabulary, is_word
+
 if TYPE_CHECKING:
     from torchlint.knowledge.screening import Trigger
     from torchlint.rule import Rule
@@ -17,6 +19,7 @@ class Screen:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._known: dict[Trigger, bool] = {}
+        self._vocabulary: Vocabulary | None = None
 
     def survivors(self, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
         """The rules of which every trigger group has an alternative in the bytes."""
@@ -24,7 +27,12 @@ class Screen:
 
     def any(self, triggers: Sequence[Trigger]) -> bool:
         """One of them stands in the bytes."""
-        return any(self.has(trigger) for trigger in triggers)
+        known = self._known  # this is asked for every file that there is: a generator would be half of the time
+        for trigger in triggers:
+            found = known.get(trigger)
+            if self.has(trigger) if found is None else found:
+                return True
+        return False
 
     def has(self, trigger: Trigger) -> bool:
         """A byte string or a match of a pattern stands in the bytes."""
@@ -35,7 +43,9 @@ class Screen:
 
     def _search(self, trigger: Trigger) -> bool:
         if isinstance(trigger, bytes):
-            return trigger in self._data
+            if self._vocabulary is None:
+                self._vocabulary = Vocabulary(self._data)
+            return self._vocabulary.may_hold(trigger) and (is_word(trigger) or trigger in self._data)
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
-        return (not trigger.words or self.any(trigger.words)) and trigger.pattern.search(self._data) is not None
+        return (not trigger.words or self.any(trigger.words)) and trigger.search(self._data)

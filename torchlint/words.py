@@ -19,9 +19,19 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 @cache
 def _calls(names: Sequence[str], without: Sequence[str]) -> re.Pattern[str]:
+    """Calls by attribute without these keywords, as far as the arguments can be followed."""
     arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
-    keywords = "|".join(without)
-    return re.compile(rf"\.(?:{'|'.join(names)})(?!\w)(?!\s*\({arguments}\b(?:{keywords})\s*=)|\bimport\b")
+    return re.compile(rf"\.{_one_of(names)}[\s\\]*\((?!{arguments}\b{_one_of(without)}\s*=)")
+
+
+@cache
+def _named(names: Sequence[str]) -> re.Pattern[str]:
+    """Functions that are only named at the end of what may be an assignment."""
+    return re.compile(rf"\.{_one_of(names)}[ \t]*(?:[\r\n#;)]|if\b|\Z)")
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"(?:{'|'.join(names)})"
 
 
 class Pattern(NamedTuple):
@@ -40,6 +50,43 @@ class Pattern(NamedTuple):
         return self.pattern.search(text, start, end) is not None
 
 
+class Together(NamedTuple):
+    """Plain texts that stand there all, in any order; one that is named twice, twice."""
+
+    texts: tuple[str, ...]
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """They stand between the offsets."""
+        return all(text.count(one, start, end) >= self.texts.count(one) for one in self.texts)
+
+
+BEGINNING = r"(?:\A|[\r\n;:])[ \t]*[\w.\[\]]{0,200}\Z"  # of a statement, perhaps with a dotted name
+
+
+class Led(NamedTuple):
+    """A regular expression that is searched first, and another one for what must lie right before it.
+
+    A pattern that begins with a plain text is found many times faster than one that ends with it.
+    """
+
+    source: str
+    before: str = BEGINNING
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """It matches somewhere between the offsets, and so does what lies before."""
+        return any(follows(text, one.start(), self.before) for one in self.pattern.finditer(text, start, end))
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression that is searched."""
+        return compiled(self.source)
+
+
+def follows(text: str, place: int, before: str) -> bool:
+    """What stands before a place ends with a match of this."""
+    return compiled(before).search(text[max(0, place - _FAR) : place]) is not None
+
+
 class Calls(NamedTuple):
     """Calls of functions by the last part of their names, without certain keywords among the arguments.
 
@@ -52,29 +99,27 @@ class Calls(NamedTuple):
 
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
-        if not self.used:
-            return self.pattern.search(text, start, end) is not None
-        return any(_is_used(text, found) for found in self.pattern.finditer(text, start, end))
+        calls = _calls(self.names, self.without)
+        if not self.used and calls.search(text, start, end) is not None:
+            return True
+        if self.used and any(_is_used(text, found) for found in calls.finditer(text, start, end)):
+            return True
+        return text.find("import ", start, end) >= 0 or any(
+            follows(text, found.start(), _NAMED_BEFORE) for found in _named(self.names).finditer(text, start, end)
+        )
 
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """Finds calls by attribute, functions that are only named, and imports, which may give names."""
-        return _calls(self.names, self.without)
 
-
-_NAMED_BEFORE = Pattern(r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z")
+_NAMED_BEFORE = r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z|\belse[ \t\r\n\\(]+[\w.]{0,80}\Z"
 _PARENTHESIS = Pattern(r"[()]")
 _FAR = 400
 
 
 def _is_used(text: str, found: re.Match[str]) -> bool:
     """A method is called on the result of a call, or it gets a name; also true where that cannot be told."""
-    if found.group() == "import":
-        return True
-    if _NAMED_BEFORE.pattern.search(text, max(0, found.start() - _FAR), found.start()):
+    if follows(text, found.start(), _NAMED_BEFORE):
         return True
     depth = 0
-    for mark in _PARENTHESIS.pattern.finditer(text, found.end(), found.end() + _FAR):
+    for mark in _PARENTHESIS.pattern.finditer(text, found.end() - 1, found.end() + _FAR):
         depth += 1 if mark.group() == "(" else -1
         if depth <= 0:
             return depth < 0 or _goes_on(text, mark.end())
@@ -91,7 +136,7 @@ def _goes_on(text: str, place: int) -> bool:
         after = after.partition("\n")[2]
 
 
-Word = str | re.Pattern[str] | Pattern | Calls
+Word = str | re.Pattern[str] | Pattern | Together | Led | Calls
 Words = Sequence[Word]
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import libcst as cst
 
 from torchlint.analysis.walk import children
+from torchlint.vocabulary import Vocabulary
 from torchlint.words import Word, Words, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
@@ -118,6 +120,10 @@ class Index:
                 below.reverse()
                 stack += below
 
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self._text.encode("utf-8", "surrogatepass"))
+
     # -- units -----------------------------------------------------------------------------------
 
     def watch(self, watcher: Callable[[Unit], None]) -> None:
@@ -163,7 +169,10 @@ class Index:
         if not isinstance(word, str):
             yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
             return
-        for unit in self._around(word.removesuffix("(")):
+        plain = word.removesuffix("(")
+        if not self._vocabulary.may_hold(plain.encode("utf-8", "surrogatepass")):
+            return
+        for unit in self._around(plain):
             if holds(self._text, unit.start, unit.end, word):
                 yield unit
 
@@ -228,12 +237,15 @@ class Index:
         """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
         if (owner, kind) not in self._regions:
             self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
+        held: list[frozenset[Unit]] | None = None
         for part in self._regions[owner, kind]:
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
                 continue
             unit: Unit = part.unit
-            if self.has(unit, groups):
+            if held is None:
+                held = [self._with_any(tuple(words)) for words in groups]
+            if all(unit in some for some in held):
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
 

@@ -13,6 +13,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, collect, dotted
 from torchlint.analysis.index import Index, Nodes, Unit
+from torchlint.words import Led
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -59,7 +60,7 @@ class Names:
         self.module = Scope(tree, None)
         self._scopes: dict[cst.CSTNode, Scope] = {tree: self.module}
         self._qualified: dict[cst.CSTNode, str | None] = {}
-        index.of(cst.Global, ("global",))  # what these functions bind is bound outside: they have to be open
+        index.of(cst.Global, (Led("global"),))  # what these functions bind is bound outside: they have to be open
         self._add(index.outside)
         for unit in index.units:
             if unit.is_open:

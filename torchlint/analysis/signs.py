@@ -16,13 +16,15 @@ from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS
+from torchlint.words import Pattern
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
-_MOVES = ("cuda(", "to(")
+_STARTS = tuple(Pattern(rf"{name}[\s\\]*\(") for name in sorted(_STARTERS))
+_MOVES = (Pattern(r"cuda[\s\\]*\("), Pattern(r"to[\s\\]*\("))
 
 
 class Signs:
@@ -99,7 +101,7 @@ class Signs:
     def _starts(self) -> list[cst.BaseExpression]:
         """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
         found: list[cst.BaseExpression] = []
-        for call in self._module.nodes_of(cst.Call, [f"{name}(" for name in sorted(_STARTERS)]):
+        for call in self._module.nodes_of(cst.Call, _STARTS):
             if method(call) not in _STARTERS:
                 continue
             assert isinstance(call.func, cst.Attribute)

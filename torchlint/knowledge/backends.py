@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from torchlint.knowledge.screening import Trigger, guarded
+
 
 class Preference(NamedTuple):
     """What a project wants where determinism and cuDNN's benchmark are both on: nobody else can know."""
@@ -147,10 +149,15 @@ STARTS_CUDA = frozenset(
 )
 
 # Calls that seed random numbers, by the last part of their name; assignments of these names count as well.
-SEEDS = (
-    rb"\b(?:manual_seed(?:_all)?|seed_everything|seed_all|set_seed|set_all_seeds?|set_random_seed|setup_seed|fix_seed|"
-    rb"fix_random_seed|init_seeds?|seed_all_rng|set_determinism|random_seed|init_random_seed|set_rng_state(?:_all)?|"
-    rb"seed_worker|setup_seeds?|make_deterministic|enable_determinism|seed_torch|random\.seed)\s*\("
+SEEDS: tuple[Trigger, ...] = (
+    guarded(rb"seed(?:_everything|_all_rng|_all|_worker|_torch)\s*\(", b"seed_", before=r"(?<!\w)\Z"),
+    guarded(
+        rb"seed(?:_all|s)?\s*\(",
+        b"seed",
+        before=r"\b(?:manual_|(?:set|fix|init)_(?:all_|random_)?|setup_|random_|random\.)\Z",
+    ),
+    guarded(rb"determinis(?:m|tic)\s*\(", b"determinis", before=r"\b(?:set|make|enable)_\Z"),
+    guarded(rb"rng_state(?:_all)?\s*\(", b"rng_state", before=r"\bset_\Z"),
 )
 # A word of the name of a function that sets up reproducibility, or of a script that only evaluates.
 SEED_WORDS = frozenset({"seed", "seeds", "seeding"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlint.knowledge.screening import guarded
+from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.words import Pattern
 
@@ -24,7 +24,12 @@ RANDOM = frozenset(
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LAST = frozenset(name.rpartition(".")[2] for name in ALL)
 CALLED = tuple(sorted(LAST, key=lambda name: (-len(name), name)))
-CALL = guarded(rb"\b(?:" + b"|".join(sorted(name.partition(".")[2].encode() for name in ALL)) + rb")\s*\(")
+NAMED: tuple[Trigger, ...] = (
+    b"zeros(",
+    b"arange(",
+    guarded(rb"\.(?:" + "|".join(CALLED).encode() + rb")\b"),
+    b"from torch import",
+)
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
 FORM = frozenset(
@@ -34,6 +39,17 @@ FORM = frozenset(
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
 LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
+
+
+def _converters(*names: bytes) -> tuple[Trigger, ...]:
+    """Calls of functions whose names end so, and what gives them other names."""
+    end, before = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)", r"(?:=|\belse\b)[ \t\r\n\\(]*[\w.]{0,80}\Z"
+    renamed = [guarded(name + rb"[ \t\r\n\\]+(?:as\b|\()", name) for name in names]
+    return (*(name + b"(" for name in names), *renamed, *(guarded(name + end, name, before=before) for name in names))
+
+
+TENSORS = _converters(b"ensor")
+CONVERTERS = _converters(b"ensor", b"from_numpy", b"asarray")
 # One of these stands where content is regular: NumPy, a range, a list that is repeated, memory that is filled.
 REGULAR = (
     "numpy",

@@ -5,7 +5,7 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
-import re
+from torchlint.words import Pattern, Words
 
 # Methods of a tensor that bring its content to the host.
 READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
@@ -27,20 +27,24 @@ LOG_METHODS = frozenset(
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
 # One of these stands in every function that reads tensors, and in every one that repeats anything by itself.
-READ_WORDS: tuple[str | re.Pattern[str], ...] = (
+READ_WORDS: Words = (
     *(f".{name}(" for name in sorted(READS)),
     *(f".{name}(" for name in sorted(LOG_METHODS)),
     *(".format(", ".type(", "math.", "print(", "tqdm", "wandb", "mlflow", "logging", "run.log(", "experiment.log("),
-    re.compile(r"(?<![.\w])(?:float|int|bool|complex|str|repr|format)\((?!\s*[\"'\d-])"),
-    re.compile(r"(?:log|ing|ger)\.(?:info|debug|warning|error|critical)\(", re.IGNORECASE),
-    re.compile(r"\b[rR]?[fF][rR]?[\"']|[\"'] *%"),
+    # Patterns that begin with a plain character are found many times faster than others.
+    Pattern(
+        r"\((?:(?<=[^.\w]int\()|(?<=[^.\w](?:bool|repr)\()|(?<=[^.\w]float\()|(?<=[^.\w]str\()"
+        r"|(?<=[^.\w]format\()|(?<=[^.\w]complex\())(?!\s*[\"'\d-])"
+    ),
+    Pattern(r"\.(?:info|debug|warning|error|critical)\("),
+    Pattern(r"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
 )
 # And one of these where the CPU is named anywhere: a move there.
-TO_HOST = re.compile(
+TO_HOST = Pattern(
     r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype\s*=\s*[\w.]+|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
     r"|(?!self\.device)[\w.]+\.device)\s*\))"
 )
-AGAIN_WORDS = ("for ", "for\t", "while", "def ", "for(")
+AGAIN_WORDS = (Pattern(r"for[\s\\(]"), "while", "def ")
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

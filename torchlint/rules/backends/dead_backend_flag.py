@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
-from torchlint.words import Pattern
+from torchlint.words import BEGINNING, Led, Pattern
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -16,26 +16,36 @@ if TYPE_CHECKING:
     from torchlint.analysis.dead_flags import DeadWrite
 
 
-# A method or context manager as a statement of its own, and a value assigned to a function.
-_NAMED = (
+# A method without its call at the end of a line, a context manager as a statement, and a value assigned to a function.
+_BARE = (
     r"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
     r"[ \t]*(?:#.*)?\r?$"
 )
-_WORDS = (b".eval", b".train", b".zero_", b".step", b".backward", b".detach_", b".requires_grad_")
-STATED = Pattern(
-    rf"{_NAMED}|(?:^|;)[ \t]*[\w.]*(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b", re.MULTILINE
+_BARE_WORDS = (
+    b".eval",
+    b".train",
+    b".zero_",
+    b".step",
+    b".backward",
+    b".detach_",
+    b".requires_grad_",
+    b".empty_cache",
+    b".synchronize",
+    b".seed",
 )
-ASSIGNED = Pattern(
-    r"(?:manual_seed(?:_all)?|deterministic\w{0,80}|\bset_\w{1,80}|[.]seed|synchronize|empty_cache|[.](?:eval|train|zero_grad|step))"
-    r"[ \t]*=[^=]"
-)
-# The same, searched line by line.
-_ENDS = guarded(_NAMED.encode(), *_WORDS, b".empty_cache", b".synchronize", b".seed", flags=re.MULTILINE)
-_LINE = guarded(
-    rb"[\n;][ \t]*[\w.\[\]]{0,200}?(?:\b(?:no_grad|inference_mode|enable_grad|autocast|detect_anomaly)\b"
-    rb"|\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]"
-    rb"|\b(?:manual_seed(?:_all)?|deterministic\w{0,80}|set_\w{1,80}|synchronize|empty_cache)[ \t]*=[^=])"
-)
+_STATED = {
+    "no_grad": (b"no_grad",),
+    "inference_mode": (b"inference_mode",),
+    "enable_grad": (b"enable_grad",),
+    "autocast": (b"autocast",),
+    "detect_anomaly": (b"detect_anomaly",),
+    r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
+    r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
+    r"deterministic\w{0,80}[ \t]*=[^=]": (b"deterministic",),
+    r"set_\w{1,80}[ \t]*=[^=]": (b"set_",),
+    r"synchronize[ \t]*=[^=]": (b"synchronize",),
+    r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
+}
 
 
 class DeadBackendFlag(Rule):
@@ -95,8 +105,17 @@ class DeadBackendFlag(Rule):
     summary = "A statement that is to set a flag of PyTorch does nothing"
     severity = Severity.ERROR
     fix = "sometimes"
-    triggers = ((b"torch",), (b"backends", b"cudnn", b"environ[", _LINE, _ENDS))
-    near = (("backends", "cudnn", "environ", STATED, ASSIGNED),)
+    triggers = (
+        (b"torch",),
+        (
+            b"backends",
+            b"cudnn",
+            b"environ[",
+            guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
+            *(guarded(source.encode(), *words, before=BEGINNING) for source, words in _STATED.items()),
+        ),
+    )
+    near = (("backends", "cudnn", "environ", Pattern(_BARE, re.MULTILINE), *map(Led, _STATED)),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 

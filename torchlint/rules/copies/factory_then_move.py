@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CALL, CALLED
+from torchlint.knowledge.factories import CALLED, NAMED
 from torchlint.knowledge.transfers import MOVE, MOVED
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
@@ -84,7 +84,7 @@ class FactoryThenMove(Rule):
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), (MOVE,), (b"zeros(", b"arange(", b"ones(", b"full(", CALL))
+    triggers = ((b"torch",), (MOVE,), NAMED)
     near = ((Calls(CALLED, ("device", "out", "generator", "pin_memory"), used=True),), MOVED)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.factories import TENSORS
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -71,7 +72,7 @@ class ListOfNdarrays(Rule):
     fix = "sometimes"
     triggers = (
         (b"torch",),
-        (b"tensor", b"Tensor"),
+        TENSORS,
         (b"numpy", b"cv2", b"pandas", b"librosa", b"skimage", b"scipy", b"sklearn", b"imageio", b"h5py"),
         (b"[", b"list(", b"tuple("),
     )

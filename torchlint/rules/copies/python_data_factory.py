@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import REGULAR
-from torchlint.knowledge.screening import guarded
+from torchlint.knowledge.factories import CONVERTERS, REGULAR
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -13,13 +12,6 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.factories import RegularData
-_RENAMED = guarded(
-    rb"=[ \t]*[\w.]{0,80}(?:[tT]ensor|from_numpy|asarray)[ \t]*(?:if\b|#|\r|\n|\Z)|"
-    rb"(?:[tT]ensor|from_numpy|asarray)[ \t]+as\b",
-    b"ensor",
-    b"from_numpy",
-    b"asarray",
-)
 
 
 class PythonDataFactory(Rule):
@@ -88,7 +80,7 @@ class PythonDataFactory(Rule):
     fix = "sometimes"
     triggers = (
         (b"torch",),
-        (b"tensor(", b"Tensor(", b"from_numpy(", b"asarray(", _RENAMED),
+        CONVERTERS,
         (b"numpy", b"range(", b"] *", b"]*", b"fill_(", b"zero_(", b"uniform_(", b"normal_("),
     )
     near = (("tensor(", "Tensor(", "from_numpy(", "asarray("), REGULAR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.factories import TENSORS
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 from torchlint.words import Calls
@@ -81,7 +82,7 @@ class TensorCopiesNdarray(Rule):
     fix = "sometimes"
     triggers = (
         (b"torch",),
-        (b"tensor", b"Tensor"),
+        TENSORS,
         (
             b"numpy",
             b"cv2",

@@ -21,7 +21,7 @@ _CONVERSION = guarded(
     b"complex(",
     b"str(",
 )
-_LOOP = guarded(rb"\bfor\b[^\n]{1,200}?\bin\b")
+_LOOP = guarded(rb"for\b[^\n]{1,200}?\bin\b", b"for")
 
 
 class PerElementSync(Rule):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.uploads import Upload
-_SHORT = guarded(rb"[dD][lL]\b", b"dl", b"DL", b"Dl")  # `train_dl`
+_SHORT = tuple(guarded(name + rb"\b", name) for name in (b"dl", b"DL", b"Dl"))  # `train_dl`
 
 
 class BlockingTransfer(Rule):
@@ -80,7 +80,7 @@ class BlockingTransfer(Rule):
     triggers = (
         (b"torch",),
         (MOVE,),
-        (b"oader", b"OADER", _SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
+        (b"oader", b"OADER", *_SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
     )
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)

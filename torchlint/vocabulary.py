@@ -1,0 +1,42 @@
+"""The words of a text, gathered once, so that whoever asks for one that it lacks need not search the text.
+
+Most of what a file is screened for stands nowhere in it, and a fruitless search reads the whole file.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_WORD = rb"[0-9A-Za-z_\x80-\xff]+"
+_SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in range(256))
+
+
+class Vocabulary:
+    """The maximal runs of letters, digits, underscores and bytes beyond ASCII in a text."""
+
+    def __init__(self, data: bytes) -> None:
+        self._words = frozenset(data.translate(_SPACED).split())
+        self._joined = b" ".join(self._words)
+
+    def may_hold(self, text: bytes) -> bool:
+        """False if the text certainly does not stand there. A text of letters alone that may, does."""
+        whole, parts = _runs(text)
+        for run in parts:
+            if run not in self._joined:
+                return False
+        return self._words.issuperset(whole)
+
+
+@cache
+def is_word(text: bytes) -> bool:
+    """The text is part of one word, so that :meth:`Vocabulary.may_hold` knows for certain."""
+    return re.fullmatch(_WORD, text) is not None
+
+
+@cache
+def _runs(text: bytes) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
+    """The runs that stand in a text from end to end, and those that may go on beyond it."""
+    runs = list(re.finditer(_WORD, text))
+    whole = frozenset(run[0] for run in runs if run.start() > 0 and run.end() < len(text))
+    return whole, tuple(run[0] for run in runs if run[0] not in whole)
