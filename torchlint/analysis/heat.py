@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -88,6 +89,8 @@ class Heats:
 
     def loop(self, loop: cst.CSTNode) -> str | None:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
+        if not self._any_steps:
+            return None
         if loop not in self._loops:
             self._loops[loop] = None
             self._loops[loop] = self._classify(loop)
@@ -103,8 +106,17 @@ class Heats:
         content = self._content(loop.body)
         return "epoch" if content == "step" and _counts_epochs(loop) else content
 
+    @cached_property
+    def _any_steps(self) -> bool:
+        """Some code of the file may make a step, or go through batches."""
+        lowered = self._module.text.lower()
+        signs = any(sign in lowered for sign in known.STEP_SIGNS)
+        return signs or known.STEP_PATTERN.search(lowered, 0, len(lowered))
+
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
+        if not self._any_steps:
+            return None
         if body not in self._contents:
             self._contents[body] = None
             found = {self._of_part(node) for node in _own(body)}
@@ -144,7 +156,7 @@ class Heats:
 
     def over_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
         """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
-        if depth == 0:
+        if depth == 0 or not self._any_steps:
             return False
         if self._module.value(iterable).kind is Kind.LOADER:
             return True
@@ -212,6 +224,8 @@ class Heats:
         return body is not None and self._trains(body)
 
     def _trains(self, body: cst.CSTNode) -> bool:
+        if not self._any_steps:
+            return False
         if body not in self._training:
             self._training[body] = False
             self._training[body] = any(self._trains_below(node) for node in descendants(body))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torchlint.words import Pattern
+
 STEP_METHODS = frozenset({"backward", "manual_backward"})
 # Methods that frameworks or loaders call for every batch or sample.
 HOT_METHODS = frozenset(
@@ -10,6 +12,9 @@ HOT_METHODS = frozenset(
 )
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
+# Where none of these stands, in small letters, no code makes a step or goes through batches.
+STEP_SIGNS = ("backward", "loader", "data_iter", "train_iter", "prefetcher", "step(", "next(")
+STEP_PATTERN = Pattern(r"dl\b|(?:step|next)[\s\\]+\(")
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 # Methods that wrap a loader and hand on its batches.
