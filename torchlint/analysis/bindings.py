@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from torchlint.analysis.index import Nodes
+from torchlint.analysis.walk import Nodes
 
 Path = tuple["int | str", ...]
 

@@ -14,12 +14,11 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis.walk import children
+from torchlint.analysis.walk import Nodes, Parents, children, collect
 from torchlint.vocabulary import Vocabulary
 from torchlint.words import Word, Words, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
 
 
 class Block(cst.IndentedBlock):
@@ -80,7 +79,7 @@ class Index:
     def __init__(self, tree: cst.Module, text: str, units: Sequence[Unit]) -> None:
         self._text = text
         self.units = units
-        self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self.parents: Parents = {}
         self.outside: Nodes = {}
         self._places: dict[cst.CSTNode, int] = {}
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
@@ -89,7 +88,7 @@ class Index:
         self._known: dict[Word | tuple[Word, ...], frozenset[Unit]] = {}
         self._starts = [unit.start for unit in units]
         self._watchers: list[Callable[[Unit], None]] = []
-        self._walk(tree, self.outside)
+        collect(tree, self.outside, self.parents)
         for unit in units:
             unit.index = self
             if unit.is_open:
@@ -100,25 +99,6 @@ class Index:
         for unit in self.units:
             unit.__dict__.clear()
         self.__dict__.clear()
-
-    def _walk(self, root: cst.CSTNode, nodes: Nodes) -> None:
-        parents = self.parents
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            kind = node.__class__
-            if kind in nodes:
-                nodes[kind].append(node)
-            else:
-                nodes[kind] = [node]
-            if kind is Block:
-                continue
-            below = children(node)
-            if below:
-                for child in below:
-                    parents[child] = node
-                below.reverse()
-                stack += below
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -134,7 +114,7 @@ class Index:
         """A unit has statements now: their nodes join."""
         for statement in unit.statements():
             self.parents[statement] = unit.block
-            self._walk(statement, unit.nodes)
+            collect(statement, unit.nodes, self.parents)
         for watcher in self._watchers:
             watcher(unit)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, collect, dotted
-from torchlint.analysis.index import Index, Nodes, Unit
+from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.walk import Nodes
 from torchlint.words import Led
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)

@@ -74,27 +74,27 @@ class Syncs:
         if not self._module.signs.on_accelerator:
             return []
         found: dict[cst.CSTNode, Read] = {}
-        functions = self._repeating()
+        functions = set(self._holding())
         for call in self._module.nodes_among(cst.Call, functions):
-            for read in self._of_call(call) if self._may_read(call) and self._matters(call) else ():
+            for read in self._of_call(call) if self._may_read(call) and not self._fails(call) else ():
                 found.setdefault(read.node, read)
         for string in self._module.nodes_among(cst.FormattedString, functions):
-            for read in self._of_string(string) if self._matters(string) else ():
+            for read in self._of_string(string) if not self._fails(string) else ():
                 found.setdefault(read.node, read)
         for operation in self._module.nodes_among(cst.BinaryOperation, functions):
             shown = isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _TEXTS)
-            for read in self._of_percent(operation) if shown and self._matters(operation) else ():
+            for read in self._of_percent(operation) if shown and not self._fails(operation) else ():
                 found.setdefault(read.node, read)
-        return sorted(found.values(), key=lambda read: self._module.order(read.node))
+        # How often something runs is asked last: few reads are of tensors on an accelerator.
+        repeated = (read for read in found.values() if self._repeats(read.node))
+        return sorted(repeated, key=lambda read: self._module.order(read.node))
 
-    def _repeating(self) -> set[cst.CSTNode]:
-        """The functions with anything that may be a read in what may be done again and again."""
+    def _holding(self) -> list[cst.FunctionDef]:
+        """The functions with anything that may be a read."""
         words = self._module.spelled(known.READ_WORDS)
         if "cpu" in self._module.text:
             words = (*words, known.TO_HOST)
-        holding = self._module.calm_functions(words)
-        may_loop = set(self._module.calm_functions(known.AGAIN_WORDS))
-        return {f for f in holding if f in may_loop or self._is_hot(f)}
+        return self._module.calm_functions(words)
 
     def _may_read(self, call: cst.Call) -> bool:
         """By its name alone, the call may be a read: most are not."""
@@ -104,15 +104,13 @@ class Syncs:
             return verb in _READERS
         return name in known.CONVERSIONS or name in known.MATHS or self._logs(call, name)
 
-    def _is_hot(self, function: cst.FunctionDef) -> bool:
-        return self._module.heats.of_function(function).rank >= Heat.STEP.rank
-
-    def _matters(self, node: cst.BaseExpression) -> bool:
-        """The expression is evaluated again and again, and words no error."""
-        if self._fails(node):
-            return False
+    def _repeats(self, node: cst.BaseExpression) -> bool:
+        """The expression may be evaluated again and again."""
         loops, function = self._module.heats.around(node)
         return bool(loops) or (function is not None and self._is_hot(function))
+
+    def _is_hot(self, function: cst.FunctionDef) -> bool:
+        return self._module.heats.of_function(function).rank >= Heat.STEP.rank
 
     def _fails(self, node: cst.CSTNode) -> bool:
         """The read words an error or a warning: in ``raise``, in the message of an ``assert``, in ``warnings.warn``."""

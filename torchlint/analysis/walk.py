@@ -96,6 +96,50 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+Nodes = dict[type[cst.CSTNode], list[cst.CSTNode]]
+Parents = dict[cst.CSTNode, cst.CSTNode]
+_Collector = Callable[[cst.CSTNode, Nodes, Parents], None]
+_COLLECT = """def collect(node, nodes, parents):
+    try:
+        nodes[kind].append(node)
+    except KeyError:
+        nodes[kind] = [node]
+"""
+_COLLECT_FIELD = """    value = node.{name}
+    if value is not None:
+        shape = value.__class__
+        if shape is list or shape is tuple:
+            for child in value:
+                parents[child] = node
+                collectors[child.__class__](child, nodes, parents)
+        elif is_node(shape):
+            parents[value] = node
+            collectors[shape](value, nodes, parents)
+"""
+
+
+class _Collectors(dict[type[cst.CSTNode], _Collector]):
+    """For each class a function that collects a node and what is below it: half the time of a loop over fields."""
+
+    def __missing__(self, kind: type[cst.CSTNode]) -> _Collector:
+        # What is no class of LibCST's own is made when somebody looks.
+        fields = fields_of(kind) if kind not in _LEAVES and kind.__module__.startswith("libcst.") else ()
+        source = _COLLECT + "".join(_COLLECT_FIELD.format(name=name) for name in fields)
+        made: dict[str, Any] = {"kind": kind, "collectors": self, "is_node": _is_node}
+        exec(source, made)
+        found: _Collector = made["collect"]
+        self[kind] = found
+        return found
+
+
+_collectors = _Collectors()
+
+
+def collect(root: cst.CSTNode, nodes: Nodes, parents: Parents) -> None:
+    """Add a node and everything below it, parents first, to the nodes by class, and note their parents."""
+    _collectors[root.__class__](root, nodes, parents)
+
+
 def test_of(*kinds: type) -> Callable[[object], bool]:
     """A test whether something is of one of these classes.
 

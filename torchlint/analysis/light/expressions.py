@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
-from torchlint.analysis.light.formatted import formatted
+from torchlint.analysis.light.formatted import string_of
 from torchlint.analysis.light.make import Node, maker
 from torchlint.analysis.light.source import Source
 
@@ -48,12 +47,6 @@ _COMPARED: dict[type[ast.AST], cst.BaseCompOp] = {
     ast.NotIn: cst.NotIn(),
 }
 ASYNCHRONOUS = cst.Asynchronous()
-_STRING = re.compile(
-    r"[a-zA-Z]{0,2}(?:"
-    r"\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"
-    r"|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')(?:[^'\\\n]|\\.)*')",
-    re.DOTALL,
-)
 
 name = maker(cst.Name, "value")
 annotation_of = maker(cst.Annotation, "annotation")
@@ -63,7 +56,6 @@ _arg = maker(cst.Arg, "value", "keyword", "star")
 _integer = maker(cst.Integer, "value")
 _float = maker(cst.Float, "value")
 _imaginary = maker(cst.Imaginary, "value")
-_simple_string = maker(cst.SimpleString, "value")
 _ellipsis = maker(cst.Ellipsis)
 _binary = maker(cst.BinaryOperation, "left", "operator", "right")
 _boolean = maker(cst.BooleanOperation, "left", "operator", "right")
@@ -137,12 +129,14 @@ class Expressions:
 
     def _formatted(self, node: ast.JoinedStr) -> Node:
         text = self.source.segment(node)
-        found = formatted(text, _of_text)
+        values = (value.value for value in node.values if value.__class__ is ast.FormattedValue)
+        found = string_of(text, values, _inside)
         return found if found is not None else self.parsed(text)
 
     def _string(self, node: ast.Constant) -> Node:
         text = self.source.segment(node)
-        return _simple_string(text) if _STRING.fullmatch(text) is not None else self.parsed(text)
+        found = string_of(text, iter(()), _inside)
+        return found if found is not None else self.parsed(text)
 
     def parsed(self, text: str) -> Node:
         """What LibCST's parser makes of a string in several parts or with code in it."""
@@ -315,8 +309,27 @@ class Expressions:
         return _param(name(arg.arg), promised, self.optional(default), star)
 
 
-def _of_text(tree: ast.expr, text: str) -> Node:
-    return Expressions(Source(text)).of(tree)
+class _NoText(Exception):
+    """The text of an expression is needed, whose place is not known."""
+
+
+class _Nowhere(Source):
+    """The source of expressions inside f-strings, which before Python 3.12 stand at wrong places."""
+
+    def segment(self, node: ast.expr) -> str:  # noqa: ARG002 - no place can be trusted
+        raise _NoText
+
+
+_NOWHERE = _Nowhere("")
+
+
+def _inside(tree: ast.expr, text: str) -> Node:
+    """The node of an expression between the braces of an f-string."""
+    try:
+        return Expressions(_NOWHERE).of(tree)
+    except _NoText:
+        whole = f"({text})"
+        return Expressions(Source(whole)).of(ast.parse(whole, mode="eval").body)
 
 
 _FINDERS: dict[type[ast.AST], Callable[[Expressions, Any], Node]] = {

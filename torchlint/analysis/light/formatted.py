@@ -1,4 +1,4 @@
-"""Plain f-strings as nodes of LibCST: names, attributes and calls between braces, and nothing odd.
+"""Strings as nodes of LibCST: in one or several parts, and f-strings with nothing odd between braces.
 
 LibCST's parser takes longer over a single f-string than everything else here over a whole function.
 """
@@ -7,27 +7,55 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import libcst as cst
 
 from torchlint.analysis.light.make import Node, maker
 
+_simple = maker(cst.SimpleString, "value")
+_concatenated = maker(cst.ConcatenatedString, "left", "right")
 _string = maker(cst.FormattedString, "start", "parts", "end")
 _text = maker(cst.FormattedStringText, "value")
 _expression = maker(cst.FormattedStringExpression, "expression", "conversion", "format_spec", "equal")
+_LITERAL = re.compile(
+    r"([a-zA-Z]{0,2})(?:"
+    r"\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r"|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')(?:[^'\\\n]|\\.)*')",
+    re.DOTALL,
+)
+_BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
 _WHOLE = re.compile(r"([fF])(\"(?!\")|')([^\"'\\\n]*)\2")
 _PART = re.compile(r"((?:[^{}]|\{\{|\}\})+)|\{([^{}\[\]!:=#]+)(?:!([rsa]))?(?::([^{}]*))?\}")
 
-Parse = Callable[[ast.expr, str], Node]
+Convert = Callable[[ast.expr, str], Node]
 
 
-def formatted(text: str, convert: Parse) -> Node | None:
-    """The node of an f-string of one part without quotes, escapes and nested braces; None for any other.
+def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
+    """The node of a string, given its text, the expressions in it, and what makes nodes of these.
 
-    ``convert`` makes the node of an expression from its tree and the text it was parsed from.
+    None for f-strings with quotes, escapes and nested braces. ``convert`` gets the text of an expression as well.
     """
+    nodes: list[Node] = []
+    place = 0
+    while place < len(text):
+        literal = _LITERAL.match(text, place)
+        if literal is None:
+            return None
+        node = _formatted(literal[0], values, convert) if "f" in literal[1].lower() else _simple(literal[0])
+        if node is None:
+            return None
+        nodes.append(node)
+        between = _BETWEEN.match(text, literal.end())
+        place = between.end() if between is not None else literal.end()
+    found = nodes.pop() if nodes else None
+    while nodes:
+        found = _concatenated(nodes.pop(), found)
+    return found
+
+
+def _formatted(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
     whole = _WHOLE.fullmatch(text)
     if whole is None:
         return None
@@ -41,10 +69,9 @@ def formatted(text: str, convert: Parse) -> Node | None:
         if found[1]:
             parts.append(_text(found[1]))
             continue
-        try:
-            tree = ast.parse(f"({found[2]})", mode="eval").body
-        except SyntaxError:
+        value = next(values, None)
+        if value is None:
             return None
         spec = [_text(found[4])] if found[4] else [] if found[4] is not None else None
-        parts.append(_expression(convert(tree, f"({found[2]})"), found[3], spec, None))
+        parts.append(_expression(convert(value, found[2]), found[3], spec, None))
     return _string(whole[1] + whole[2], parts, whole[2])
