@@ -125,6 +125,8 @@ class Factories:
         """``Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
         if not isinstance(node, cst.Name):
             return False
+        if not any(isinstance(b.value, cst.IfExp) for b in self._module.names.bindings(node)):
+            return False
         values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
         return bool(values) and all(isinstance(v, cst.IfExp) and self._chosen_type(v) for v in values)
 

@@ -89,6 +89,7 @@ class Index:
         self._starts = [unit.start for unit in units]
         self._watchers: list[Callable[[Unit], None]] = []
         collect(tree, self.outside, self.parents)
+        self._tree, self._count = tree, len(self.parents)
         for unit in units:
             unit.index = self
             if unit.is_open:
@@ -144,20 +145,18 @@ class Index:
             found = self._known[word] = frozenset(self._search(word))
         return found
 
-    def _search(self, word: Word) -> Iterator[Unit]:
+    def _search(self, word: Word) -> Iterable[Unit]:
         """The units that hold a word."""
         if not isinstance(word, str):
-            yield from (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
-            return
-        plain = word.removesuffix("(")
-        if not self._vocabulary.may_hold(plain.encode("utf-8", "surrogatepass")):
-            return
-        for unit in self._around(plain):
-            if holds(self._text, unit.start, unit.end, word):
-                yield unit
+            return (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
+        if not self._vocabulary.may_hold(word.removesuffix("(").encode("utf-8", "surrogatepass")):
+            return ()
+        if not word.endswith("("):
+            return self._around(word)
+        return (unit for unit in self._around(word[:-1]) if holds(self._text, unit.start, unit.end, word))
 
     def _around(self, word: str) -> Iterator[Unit]:
-        """The units around the places of a word."""
+        """The units around the places of a plain text."""
         text, units, starts = self._text, self.units, self._starts
         place = text.find(word)
         while place >= 0:
@@ -240,7 +239,8 @@ class Index:
     def place(self, node: cst.CSTNode) -> int:
         """The place of a node that stands outside, as a number that only means something beside others."""
         if not self._places:
-            self._places = {found: i for i, found in enumerate(_outside(self.outside[cst.Module][0]))}
+            # Parents are noted in the order of the text, and those outside functions first.
+            self._places = {self._tree: -1, **dict(zip(self.parents, range(self._count), strict=False))}
         return self._places[node]
 
     def order(self, node: cst.CSTNode) -> tuple[int, int]:

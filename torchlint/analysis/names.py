@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, collect, dotted
-from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.index import Block, Index, Unit
 from torchlint.analysis.walk import Nodes
 from torchlint.words import Led
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_BLOCKS = frozenset({cst.IndentedBlock, Block})
 SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes: isinstance is slow here
 
 
@@ -60,7 +61,9 @@ class Names:
         self._parents = index.parents
         self.module = Scope(tree, None)
         self._scopes: dict[cst.CSTNode, Scope] = {tree: self.module}
+        self._of_blocks: dict[cst.CSTNode, Scope] = {}
         self._qualified: dict[cst.CSTNode, str | None] = {}
+        self._meant: dict[tuple[Scope, str], str | None] = {}
         index.of(cst.Global, (Led("global"),))  # what these functions bind is bound outside: they have to be open
         self._add(index.outside)
         for unit in index.units:
@@ -118,18 +121,30 @@ class Names:
         """
         below, current = node, self._parents.get(node)
         inner = True
+        blocks: list[cst.CSTNode] = []
         while current is not None:
             kind = current.__class__
-            if kind is cst.Param and below is not current.name:  # type: ignore[attr-defined]
+            if kind in _BLOCKS:
+                if inner and current in self._of_blocks:
+                    return self._found(self._of_blocks[current], blocks)
+                if inner:
+                    blocks.append(current)
+            elif kind is cst.Param and below is not current.name:  # type: ignore[attr-defined]
                 inner = False
             elif kind in SCOPES:
                 if inner and not _evaluated_outside(current, below):
-                    return self.scope_of(current)
+                    return self._found(self.scope_of(current), blocks)
                 inner = True
             elif kind is cst.CompFor and below is current.iter:  # type: ignore[attr-defined]
                 inner = not isinstance(self._parents.get(current), COMPREHENSIONS)
             below, current = current, self._parents.get(current)
-        return self.module
+        return self._found(self.module, blocks)
+
+    def _found(self, scope: Scope, blocks: list[cst.CSTNode]) -> Scope:
+        """Note the scope for these blocks, which hold most of what is asked for."""
+        for block in blocks:
+            self._of_blocks[block] = scope
+        return scope
 
     def lookup_scope(self, name: str, start: Scope) -> Scope | None:
         """The scope whose binding a name refers to, or None for a builtin or unknown name."""
@@ -180,6 +195,14 @@ class Names:
         if node.__class__ is not cst.Name:
             return None
         assert isinstance(node, cst.Name)
+        key = self.scope_at(node), node.value
+        if key not in self._meant:
+            self._meant[key] = None
+            self._meant[key] = self._meaning(node)
+        return self._meant[key]
+
+    def _meaning(self, node: cst.Name) -> str | None:
+        """What the name stands for wherever it is read in its scope."""
         bindings = self.bindings(node)
         if not bindings:
             return f"builtins.{node.value}" if node.value in _NEVER_SHADOWED or self.is_builtin(node) else None

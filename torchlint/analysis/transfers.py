@@ -49,9 +49,13 @@ class Transfers:
 
     def round_trip(self, call: cst.Call) -> RoundTrip | None:
         """The round trip that ends at a call, if the call brings a value to a device and one is proved."""
-        carried = self._brought(call)
+        carried, target = self._brought(call)
         if carried is None:
             return None
+        trip = self._trip(call, carried)
+        return trip if trip is not None and (target is None or self.to_accelerator(target)) else None
+
+    def _trip(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
         if may_be(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
             read = self._host_read(call, carried)
             if read is not None:
@@ -69,19 +73,21 @@ class Transfers:
         value = self._module.value(node)
         return value.kind is Kind.TENSOR and value.device is not Device.CPU
 
-    def _brought(self, call: cst.Call) -> cst.BaseExpression | None:
-        """What a call brings to an accelerator; None when it brings nothing there."""
+    def _brought(self, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+        """What a call brings to a device, and the argument that says which; none for what goes to CUDA anyway.
+
+        Whether that is an accelerator takes longest to find out, so it is asked last.
+        """
         name = method(call)
         if name == "cuda" and self._module.qualified(call.func) is None:
-            return receiver(call)
+            return receiver(call), None
         if name == "to" and self._module.qualified(call.func) is None:
             target = keyword(call, "device") or positional(call, 0)
-            return receiver(call) if self.to_accelerator(target) else None
-        if not may_be(call, _LAST):
-            return None
-        if self._module.qualified(call.func) in _CONSTRUCTORS and self.to_accelerator(keyword(call, "device")):
-            return positional(call, 0)
-        return None
+            return (receiver(call), target) if target is not None else (None, None)
+        device = keyword(call, "device") if may_be(call, _LAST) else None
+        if device is not None and self._module.qualified(call.func) in _CONSTRUCTORS:
+            return positional(call, 0), device
+        return None, None
 
     def _host_read(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
         """``torch.tensor(x.item(), device=x.device)``: read to the host, wrapped, sent back."""

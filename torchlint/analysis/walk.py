@@ -53,14 +53,25 @@ _LEAVES: frozenset[type] = frozenset(
 _getters: dict[type[cst.CSTNode], Callable[[cst.CSTNode], Iterable[Any]]] = {}
 
 
-def _hash_by_identity(kind: type[cst.CSTNode]) -> None:
-    """LibCST's own hash is the identity too, but a function in Python; nodes are keys of nearly every table here."""
+class _Plain(type(cst.CSTNode)):  # type: ignore[misc]
+    """The type of LibCST's classes without the detour that abstract classes make for ``isinstance``."""
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+def _make_plain(kind: type[cst.CSTNode]) -> None:
+    """Hashes and type tests that Python does by itself: nodes are keys of nearly every table here.
+
+    LibCST's own hash is the identity too, but a function in Python, and nothing is registered with its classes.
+    """
     kind.__hash__ = object.__hash__  # type: ignore[method-assign]
+    kind.__class__ = _Plain  # type: ignore[method-assign]
     for below in kind.__subclasses__():
-        _hash_by_identity(below)
+        _make_plain(below)
 
 
-_hash_by_identity(cst.CSTNode)  # type: ignore[type-abstract]
+_make_plain(cst.CSTNode)  # type: ignore[type-abstract]
 
 
 def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:

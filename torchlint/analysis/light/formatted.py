@@ -27,7 +27,7 @@ _LITERAL = re.compile(
 )
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
 _WHOLE = re.compile(r"([fF])(\"(?!\")|')([^\"'\\\n]*)\2")
-_PART = re.compile(r"((?:[^{}]|\{\{|\}\})+)|\{([^{}\[\]!:=#]+)(?:!([rsa]))?(?::([^{}]*))?\}")
+_PART = re.compile(r"((?:[^{}]|\{\{|\}\})+)|\{((?:[^{}\[\]!:=#]|\[[^{}\[\]!=#]*\])+)(?:!([rsa]))?(?::([^{}]*))?\}")
 
 Convert = Callable[[ast.expr, str], Node]
 
