@@ -21,7 +21,7 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 def _calls(names: Sequence[str], without: Sequence[str]) -> re.Pattern[str]:
     """Calls by attribute without these keywords, as far as the arguments can be followed."""
     arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
-    return re.compile(rf"\.{_one_of(names)}[\s\\]*\((?!{arguments}\b{_one_of(without)}\s*=)")
+    return re.compile(rf"\.{_one_of(names)}(?:[\s\\)]|#[^\n]*\n)*\((?!{arguments}\b{_one_of(without)}\s*=)")
 
 
 @cache
@@ -155,4 +155,4 @@ def holds(text: str, start: int, end: int, word: Word) -> bool:
 def called_otherwise(name: str) -> re.Pattern[str]:
     """A function called with a space before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return re.compile(rf"{plain}[\s\\]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
+    return re.compile(rf"{plain}[\s\\)]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")

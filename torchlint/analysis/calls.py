@@ -103,7 +103,7 @@ def literal(node: cst.CSTNode | None) -> object:
         return _CONSTANTS.get(node.value, ...)  # type: ignore[union-attr]
     if kind in _LITERALS:
         try:
-            found = node.evaluated_value  # type: ignore[union-attr]
+            found = _evaluated(node)  # type: ignore[arg-type]
         except (SyntaxError, ValueError):
             return ...  # a malformed escape or thousands of digits, which only compiling would have found
         return found if isinstance(found, (str, int, float)) else ...
@@ -111,6 +111,15 @@ def literal(node: cst.CSTNode | None) -> object:
         inner = literal(node.expression)  # type: ignore[union-attr]
         return -inner if isinstance(inner, (int, float)) else ...
     return ...
+
+
+def _evaluated(node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> object:
+    """What LibCST says, which compiles the text; most literals show their value."""
+    text = getattr(node, "value", "\\")
+    if text.isdecimal():
+        return int(text)
+    plain = text[0] in "'\"" and "\\" not in text and not text.startswith(text[0] * 3)
+    return text[1:-1] if plain else node.evaluated_value
 
 
 def chain(node: cst.CSTNode) -> list[cst.CSTNode]:

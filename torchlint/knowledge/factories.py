@@ -44,7 +44,7 @@ LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS
 def _converters(*names: bytes) -> tuple[Trigger, ...]:
     """Calls of functions whose names end so, and what gives them other names."""
     end, before = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)", r"(?:=|\belse\b)[ \t\r\n\\(]*[\w.]{0,80}\Z"
-    renamed = [guarded(name + rb"[ \t\r\n\\]+(?:as\b|\()", name) for name in names]
+    renamed = [guarded(name + rb"[ \t\r\n\\)]+(?:as\b|\()", name) for name in names]
     return (*(name + b"(" for name in names), *renamed, *(guarded(name + end, name, before=before) for name in names))
 
 

@@ -33,7 +33,7 @@ def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
     starts = line_starts(text)
     units: list[Unit] = []
 
-    def defer(statements: Sequence[ast.stmt]) -> Block:
+    def defer(maker: Statements, statements: Sequence[ast.stmt]) -> Block:
         last = statements[-1].end_lineno or 0
         start = starts[_start_line(statements) - 1]
         end = starts[last] if last < len(starts) else len(text)

@@ -69,13 +69,13 @@ _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
 Lines = dict[cst.CSTNode, tuple[int, int]]
-Deferred = Callable[[Sequence[ast.stmt]], Node]
+Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
 
 
 class Statements(Expressions):
     """Turns the statements of one text into nodes.
 
-    ``defer`` makes the block of a function of the module level or of a method from the statements in it.
+    ``defer`` makes the block of a function of the module level or of a method, given this object and its statements.
     ``lines`` are the first and last line of each statement of the module and of its class bodies.
     """
 
@@ -143,7 +143,7 @@ class Statements(Expressions):
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outermost: bool) -> Node:
         if getattr(node, "type_params", None):
             raise Unsupported(node.name)
-        whole = self._defer(node.body) if outermost and self.source.starts_line(node.body[0]) else None
+        whole = self._defer(self, node.body) if outermost and self.source.starts_line(node.body[0]) else None
         returns = annotation_of(self.of(node.returns)) if node.returns is not None else None
         turn = ASYNCHRONOUS if node.__class__ is ast.AsyncFunctionDef else None
         return _function(
