@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 
 from torchlint.model import Span
 
@@ -15,6 +16,9 @@ def split_lines(text: str) -> list[str]:
 
 def line_starts(text: str) -> list[int]:
     """Offsets at which lines begin."""
+    if "\r" not in text:
+        before = accumulate(map(len, text.split("\n")), initial=0)
+        return [length + number for number, length in enumerate(before)][:-1]
     return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
 
 

@@ -30,9 +30,8 @@ class Answers:
 
     def find(self, key: Hashable, compute: Callable[[], AnswerT], unknown: AnswerT) -> AnswerT:
         """The answer to a question; ``unknown`` is what counts while nothing is known of it."""
-        known = self.known.get(key)
-        if known is not None:
-            return known  # type: ignore[no-any-return]
+        if key in self.known:
+            return self.known[key]  # type: ignore[no-any-return]
         if key in self._places:
             self._lowest = min(self._lowest, self._places[key])
             self._looked.append((key, unknown))

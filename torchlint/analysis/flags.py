@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.calls import argument, keyword, literal, positional
+from torchlint.analysis.cycles import Answers
 from torchlint.analysis.flow import Forward
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.values import Kind
@@ -201,7 +202,7 @@ class Flags:
     def __init__(self, module: SourceModule) -> None:
         self.module = module
         self._mappings = Mappings(module)
-        self._writers: dict[cst.CSTNode, bool] = {}
+        self._writers = Answers()
 
     def exits(self, root: cst.FunctionDef | cst.Module, watched: frozenset[str] = frozenset()) -> list[Path]:
         """The paths at the ends of a body, in no order that means anything."""
@@ -231,12 +232,11 @@ class Flags:
 
     def writes(self, function: cst.FunctionDef) -> bool:
         """The function, or one it calls, writes a flag."""
-        if function not in self._writers:
-            self._writers[function] = False
-            self._writers[function] = self.module.may_hold(function, self._flag_words) and any(
-                self._writes_below(node) for node in descendants(function.body)
-            )
-        return self._writers[function]
+        return self._writers.find(function, lambda: self._writes(function), False)
+
+    def _writes(self, function: cst.FunctionDef) -> bool:
+        held = self.module.may_hold(function, self._flag_words)
+        return held and any(self._writes_below(node) for node in descendants(function.body))
 
     @cached_property
     def _flag_words(self) -> Words:

@@ -11,6 +11,7 @@ import libcst as cst
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import method
 from torchlint.analysis.cooling import Cooling
+from torchlint.analysis.cycles import Answers
 from torchlint.analysis.values import Kind
 from torchlint.analysis.walk import children, descendants
 from torchlint.knowledge import heat as known
@@ -35,10 +36,7 @@ class Heats:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._cooling = module.shared(Cooling)
-        self._loops: dict[cst.CSTNode, str | None] = {}
-        self._functions: dict[cst.CSTNode, Heat] = {}
-        self._contents: dict[cst.CSTNode, str | None] = {}
-        self._training: dict[cst.CSTNode, bool] = {}
+        self._answers = Answers()
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
@@ -91,10 +89,7 @@ class Heats:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
         if not self._any_steps:
             return None
-        if loop not in self._loops:
-            self._loops[loop] = None
-            self._loops[loop] = self._classify(loop)
-        return self._loops[loop]
+        return self._answers.find(("loop", loop), lambda: self._classify(loop), None)
 
     def _classify(self, loop: cst.CSTNode) -> str | None:
         if isinstance(loop, COMPREHENSIONS):
@@ -117,11 +112,11 @@ class Heats:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
         if not self._any_steps:
             return None
-        if body not in self._contents:
-            self._contents[body] = None
-            found = {self._of_part(node) for node in _own(body)}
-            self._contents[body] = "epoch" if "epoch" in found else "step" if "step" in found else None
-        return self._contents[body]
+        return self._answers.find(("content", body), lambda: self._of_body(body), None)
+
+    def _of_body(self, body: cst.CSTNode) -> str | None:
+        found = {self._of_part(node) for node in _own(body)}
+        return "epoch" if "epoch" in found else "step" if "step" in found else None
 
     def _of_part(self, node: cst.CSTNode) -> str | None:
         if node.__class__ in _LOOPS:
@@ -186,11 +181,7 @@ class Heats:
 
     def of_function(self, function: cst.FunctionDef) -> Heat:
         """How often a function runs."""
-        known_heat = self._functions.get(function)
-        if known_heat is None:
-            self._functions[function] = Heat.ONCE
-            known_heat = self._functions[function] = self._compute(function)
-        return known_heat
+        return self._answers.find(("function", function), lambda: self._compute(function), Heat.ONCE)
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
@@ -226,10 +217,9 @@ class Heats:
     def _trains(self, body: cst.CSTNode) -> bool:
         if not self._any_steps:
             return False
-        if body not in self._training:
-            self._training[body] = False
-            self._training[body] = any(self._trains_below(node) for node in descendants(body))
-        return self._training[body]
+        return self._answers.find(
+            ("training", body), lambda: any(self._trains_below(node) for node in descendants(body)), False
+        )
 
     def _trains_below(self, node: cst.CSTNode) -> bool:
         if self.is_step(node):
