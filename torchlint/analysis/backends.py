@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.flags import Flags, Path, Write
+from torchlint.analysis.flag_paths import Path, Write
+from torchlint.analysis.flags import Flags
 from torchlint.analysis.mappings import Mappings
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import backends as known

@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import keyword, literal, method, receiver
-from torchlint.analysis.tensors import device_of
+from torchlint.analysis.devices import device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import backends as known

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis import arrays, growth, tensors
+from torchlint.analysis import arrays, devices, growth, tensors
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.cycles import Answers
@@ -152,7 +152,7 @@ class Evaluator:
     def _foreign(self, node: cst.Call) -> Value:
         """A call of a function of another file: a device, or a tensor where its arguments are."""
         name = self.module.foreign(node.func)
-        if name is not None and tensors.is_device_name(name.rpartition(".")[2]):
+        if name is not None and devices.is_device_name(name.rpartition(".")[2]):
             device = self.module.project.device(name)
             if device is not None:
                 return Value(Kind.DEVICE, Device(device), origin=node)

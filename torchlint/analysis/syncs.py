@@ -10,9 +10,9 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
+from torchlint.analysis.devices import device_of
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
-from torchlint.analysis.tensors import device_of
 from torchlint.analysis.transfers import is_device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants, wording

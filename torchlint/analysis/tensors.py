@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis import devices
 from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, positional
-from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value, device_named
+from torchlint.analysis.devices import device_of, moved_to, of_operands
+from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.synchronisation import CALLABLE_WORDS, PARAMETER_METHODS, SHAPES
-from torchlint.knowledge.transfers import DEVICE_WORDS, TENSOR_METHODS
+from torchlint.knowledge.transfers import TENSOR_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.evaluate import Evaluator
@@ -23,7 +25,7 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name in known.LEGACY:
         return _legacy(node, name)
     if name in ("torch.device", "torch.accelerator.current_accelerator"):
-        return _device(evaluator, node, name)
+        return devices.made(evaluator, node, name)
     if name in known.FROM_HOST:
         dtype = evaluator.value(positional(node, 0)).dtype
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
@@ -39,15 +41,15 @@ def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
 def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     root, _, last = name.rpartition(".")
     if name in known.TUPLE_FUNCTIONS:
-        element = Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in ("torch.max", "torch.min", "torch.median") and _has_dimension(node):
-        element = Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
-        return Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
-        return Value(Kind.TENSOR, _operand_device(evaluator, node), origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
     if root.startswith("torch.nn") and last[:1].isupper():
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
     if root == "torchvision.models" or name.startswith(("timm.create_model", "segmentation_models_pytorch.")):
@@ -125,77 +127,12 @@ def _factory_rank(evaluator: Evaluator, node: cst.Call, last: str) -> int | None
     return len(sizes) if sizes and all(isinstance(literal(size), int) for size in sizes) else None
 
 
-def _device(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
-    if name != "torch.device":
-        return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
-    named = evaluator.value(argument(node, "type", 0) or keyword(node, "device"))
-    device = device_named(named)
-    if device is Device.UNKNOWN and named.literal is None:
-        device = Device.VARIABLE  # whatever the program is told
-    return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source=name)
-
-
-def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
-    """The device that an argument such as ``device=`` names; an integer is a CUDA index."""
-    value = evaluator.value(node)
-    if isinstance(node, cst.Call) and evaluator.module.qualified(node.func) == "torch.cuda.current_device":
-        return Device.CUDA
-    if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
-        return device_named(value)
-    if isinstance(node, cst.Integer) or value.kind is Kind.SCALAR:
-        return Device.CUDA  # a number is the index of one
-    return Device.VARIABLE if value.literal is None and _called_device(node, value) else Device.UNKNOWN
-
-
-def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
-    """A variable of unknown value that is called a device: users put accelerators there."""
-    called = node.func if isinstance(node, cst.Call) else node
-    last = called.attr.value.lower() if isinstance(called, cst.Attribute) else (dotted(called) or "").lower()
-    return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and is_device_name(last)
-
-
-def is_device_name(name: str) -> bool:
-    """``device``, ``get_device``, ``gpu_id``."""
-    return not DEVICE_WORDS.isdisjoint(name.lower().split("_"))
-
-
-def _operand_device(evaluator: Evaluator, node: cst.Call) -> Device:
-    """The device of the first tensor operand; of a list of tensors, that of its members."""
-    where = keyword(node, "device")
-    if where is not None:
-        return device_of(evaluator, where)
-    for arg in node.args[:2]:
-        value = evaluator.value(arg.value)
-        if value.kind in (Kind.LIST, Kind.TUPLE):
-            value = value.each()
-        if value.kind is Kind.TENSOR or value.accelerated:
-            return value.device
-    return Device.UNKNOWN
-
-
 def _has_dimension(node: cst.Call) -> bool:
     second = positional(node, 1)
     return keyword(node, "dim") is not None or isinstance(second, (cst.Integer, cst.UnaryOperation))
 
 
 # -- methods -------------------------------------------------------------------------------------
-
-
-def moved_to(evaluator: Evaluator, node: cst.Call) -> Device | None:
-    """Where ``x.to(..)``, ``x.cuda()``, ``x.cpu()`` put things; None if the call moves nothing."""
-    assert isinstance(node.func, cst.Attribute)
-    name = node.func.attr.value
-    if name in ("cuda", "cpu"):
-        return Device.CUDA if name == "cuda" else Device.CPU
-    if name != "to":
-        return None
-    target = argument(node, "device", 0)
-    value = evaluator.value(target)
-    if target is None or value.kind is Kind.DTYPE:
-        return None
-    if value.kind is Kind.TENSOR:
-        return value.device
-    return device_of(evaluator, target)
 
 
 def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
@@ -317,7 +254,7 @@ def _module_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
 
 def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None:
     """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
-    given = _operand_device(evaluator, node)
+    given = of_operands(evaluator, node)
     if target.kind is not Kind.MODULE:
         if target.accelerated:
             return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called

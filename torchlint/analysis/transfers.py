@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import keyword, may_be, method, positional, receiver
-from torchlint.analysis.tensors import device_of
+from torchlint.analysis.devices import device_of
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge import transfers as known
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.backends import Backends
 from torchlint.analysis.calls import literal
-from torchlint.analysis.flags import Write
+from torchlint.analysis.flag_paths import Write
 from torchlint.analysis.shapes import Shapes
 from torchlint.knowledge import backends as known
 from torchlint.knowledge.libraries import LIBRARIES

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.backends import Conflict
 from torchlint.analysis.calls import keyword, literal
 from torchlint.analysis.dead_flags import DeadWrite
-from torchlint.analysis.flags import Write
+from torchlint.analysis.flag_paths import Write
 from torchlint.knowledge import backends as known
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none

@@ -8,9 +8,9 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.devices import device_of
 from torchlint.analysis.dominance import dominates
 from torchlint.analysis.moves import WRAPPERS, Move
-from torchlint.analysis.tensors import device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.tensors import CASTS

@@ -8,11 +8,11 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import bind, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.devices import device_of
 from torchlint.analysis.dominance import sources
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.lifetime import is_neutral
 from torchlint.analysis.syncs import ElementReads, Read
-from torchlint.analysis.tensors import device_of
 from torchlint.analysis.transfers import RoundTrip
 from torchlint.analysis.uploads import Upload
 from torchlint.analysis.values import Device, Kind
