@@ -32,6 +32,8 @@ ODD = [
     "x = 'a' \"b\"\n",
     "x = ('a'\n     f'{b}' 'c')\n",
     "x = f'{a!r:>{w}} {b=} {{}}' + rf'\\d{c}' + F\"{d.e[0]}\"\n",
+    "x = (f'{a.shape[0]:>5} of {b[1:2]}'  # why\n     'c' \\\n     f\"{d(e)!r}{{}}\" r'g')\n",
+    "x = f'{a + 0x1f}' f'{1_000}{(b, c)}' + f'{d[e[0]]}' + f\"{'g'}\" + f'{h:{i}}' + fR'{j}' + f''\n",
     "x = '''a\n\"b\"''' + b'c' + u'd' + Rb'e'\n",
     "a[1:2, ::3, (4, 5)], b[(6, 7)], c[(8), (9)], d[*e]\n",
     "if a: b; c\nelif d: pass\nelse:\n    if e:\n        pass\n",

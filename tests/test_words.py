@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torchlint.other_names import Names
-from torchlint.words import Calls, Word, holds
+from torchlint.words import Calls, Led, Together, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), ("device",))
 USED = Calls(("zeros", "ones"), ("device",), used=True)
@@ -34,6 +34,12 @@ def test_a_name_that_is_neither_called_nor_given_away_is_none(text: str) -> None
         ("torch.zeros((2, 3), device=d)", False),
         ("torch.zeros(f(device=d))", True),
         ("make = torch.zeros", True),
+        ("make = (\n    m.torch.zeros  # why\n)", True),
+        ("make = a if b else torch.zeros", True),
+        ("(torch.zeros)(3)", True),
+        ("(torch.zeros  # why\n)(3)", True),
+        ("def f(x: torch.zeros, y) -> torch.zeros: pass", False),
+        ("isinstance(x, torch.zeros)", False),
         ("from torch import zeros as z", True),
         ("torch.zeros_like(x)", False),
     ],
@@ -55,6 +61,23 @@ def test_calls_with_certain_keywords_are_left_out(text: str, expected: bool) -> 
 )
 def test_results_that_are_only_handed_on_are_left_out(text: str, expected: bool) -> None:
     assert found(text, USED) is expected
+
+
+@pytest.mark.parametrize("text", ["seed = 1", "x; seed = 1", "if x: a.b[0].seed = 1", "x\n\ttorch.seed\n", "\rseed"])
+def test_what_begins_a_statement_is_found(text: str) -> None:
+    assert found(text, Led("seed"))
+
+
+@pytest.mark.parametrize("text", ["x = seed", "f(seed)", "# a seed", "x seed"])
+def test_what_stands_within_a_statement_does_not_begin_it(text: str) -> None:
+    assert not found(text, Led("seed"))
+
+
+def test_texts_have_to_stand_together_and_as_often_as_they_are_named() -> None:
+    assert found("x.to(a).cuda()", Together((".cuda(", ".to(")))
+    assert not found("x.to(a)", Together((".cuda(", ".to(")))
+    assert not found("x.to(a)", Together((".to(", ".to(")))
+    assert found("x.to(a); y.to(b)", Together((".to(", ".to(")))
 
 
 @pytest.mark.parametrize(
