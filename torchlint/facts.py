@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
+from torchlint.knowledge.heat import MAKER
+from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.project import FileFacts
 
@@ -18,7 +20,7 @@ _TUNES = guarded(
     b"benchmark",
 )
 _CONVOLVES = guarded(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
-_PACKAGES = (b"triton", b"cupy", b"flash_attn", b"apex", b"pycuda", b"bitsandbytes")
+_IMPORTED = r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z"
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS: tuple[Trigger, ...] = (
     b"cudnn",
@@ -31,13 +33,17 @@ _OFFERS: tuple[Trigger, ...] = (
     b"def dev(",
     b"init_process_group",
     guarded(rb"def to\(\s*self\s*,", b"def to("),
-    *(guarded(name, name, before=r"(?:\A|[\r\n;:])[ \t]*(?:import|from)[ \t]+\Z") for name in _PACKAGES),
+    guarded(rb"cuda[ \t]*\.[ \t]*(?:Stream|CUDAGraph|graph|make_graphed|nvtx)", b"cuda"),
+    guarded(rb"cuda[ \t]+(?:as|import)\b", b"cuda"),
+    b"cpp_extension",
 )
+_PACKAGES = tuple(guarded(name.encode(), name.encode(), before=_IMPORTED) for name in sorted(CUDA_PACKAGES))
 _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
+_FED = guarded(rb"def\s+\w+\s*\([^()]{0,600}?(?:[lL]oader|[dD]ata|[iI]ter|batches)", b"for")
 _MOVES = (b".to(", b".cuda", b"DataLoader")
-# What a function that makes loaders is mostly called: the file may hand its result on to a third one.
+# The file may hand what such a function makes on to a third one.
 _MADE = (guarded(rb"loader\w{0,80}\(", b"loader"), guarded(rb"data\w{0,80}\(", b"data"))
-_MAKERS = guarded(rb"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}?(?:data|loader)\w{0,80}\(")
+_MAKERS = guarded(MAKER.encode())
 
 
 def from_bytes(screen: Screen) -> FileFacts:
@@ -54,7 +60,7 @@ def from_bytes(screen: Screen) -> FileFacts:
 
 def needs_parsing(screen: Screen, lowered: bytes) -> bool:
     """The file may offer more to others than its bytes tell; ``lowered`` are these bytes in lower case."""
-    if screen.has(b"torch") and screen.any(_OFFERS):
+    if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_PACKAGES):
         return True
-    moves = any(word in lowered for word in _LOADERS) and screen.any(_MOVES)
+    moves = screen.any(_MOVES) and (any(word in lowered for word in _LOADERS) or screen.has(_FED))
     return moves or (screen.any(_MADE) and screen.has(_MAKERS))
