@@ -37,7 +37,11 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"cuda[ \t]+(?:as|import)\b", b"cuda"),
     b"cpp_extension",
 )
-_PACKAGES = tuple(guarded(name.encode(), name.encode(), before=_IMPORTED) for name in sorted(CUDA_PACKAGES))
+# These count where PyTorch is not named as well.
+_ANYWHERE: tuple[Trigger, ...] = (
+    *(guarded(name.encode(), name.encode(), before=_IMPORTED) for name in sorted(CUDA_PACKAGES)),
+    guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
+)
 _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
 _FED = guarded(rb"def\s+\w+\s*\([^()]{0,600}?(?:[lL]oader|[dD]ata|[iI]ter|batches)", b"for")
 _MOVES = (b".to(", b".cuda", b"DataLoader")
@@ -60,7 +64,7 @@ def from_bytes(screen: Screen) -> FileFacts:
 
 def needs_parsing(screen: Screen, lowered: bytes) -> bool:
     """The file may offer more to others than its bytes tell; ``lowered`` are these bytes in lower case."""
-    if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_PACKAGES):
+    if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_ANYWHERE):
         return True
     moves = screen.any(_MOVES) and (any(word in lowered for word in _LOADERS) or screen.has(_FED))
     return moves or (screen.any(_MADE) and screen.has(_MAKERS))
