@@ -20,6 +20,9 @@ _MORE = (cst.GreaterThan, cst.GreaterThanEqual, cst.NotEqual, cst.IsNot)
 _LESS = (cst.LessThan, cst.LessThanEqual, cst.Equal, cst.Is)
 
 
+_CUDA = ("cuda", "gpu", "torch.cuda.")  # devices, and what `x.type()` says of tensors there
+
+
 class CudaGuards:
     """Answers for one module whether a line runs only where CUDA is there, or where the user asked for it."""
 
@@ -115,7 +118,9 @@ class CudaGuards:
         if name in ("builtins.bool", "builtins.int", "builtins.len", "builtins.all", "builtins.any") and call.args:
             return self.implies(call.args[0].value, holds, depth - 1)
         if method(call) == "startswith" and call.args:
-            return holds and str(literal(call.args[0].value)).startswith("cuda")
+            return holds and str(literal(call.args[0].value)).startswith(_CUDA)
+        if name == "builtins.isinstance" and len(call.args) == 2:
+            return holds and (self._module.qualified(call.args[1].value) or "").startswith("torch.cuda.")
         definition = self._module.value(call.func).node
         if isinstance(definition, cst.FunctionDef):
             returns = [r.value for r in self._module.functions.body(definition).returns]
@@ -152,7 +157,7 @@ class CudaGuards:
     ) -> bool:
         operator, right = target.operator, target.comparator
         named = [str(literal(side)) for side in (left, right) if isinstance(literal(side), str)]
-        if any(name.startswith(("cuda", "gpu")) for name in named):
+        if any(name.startswith(_CUDA) for name in named):
             return holds is isinstance(operator, (cst.Equal, cst.In))
         if any(name in ("cpu", "mps") for name in named):
             return holds is isinstance(operator, (cst.NotEqual, cst.NotIn))
