@@ -104,8 +104,9 @@ def literal(node: cst.CSTNode | None) -> object:
     if kind in _LITERALS:
         try:
             found = _evaluated(node)  # type: ignore[arg-type]
-        except (SyntaxError, ValueError):
-            return ...  # a malformed escape or thousands of digits, which only compiling would have found
+        except (SyntaxError, ValueError, AttributeError, cst.CSTLogicError):
+            # A malformed escape or thousands of digits, which only compiling would have found; a template string.
+            return ...
         return found if isinstance(found, (str, int, float)) else ...
     if kind is cst.UnaryOperation and node.operator.__class__ is cst.Minus:  # type: ignore[union-attr]
         inner = literal(node.expression)  # type: ignore[union-attr]
