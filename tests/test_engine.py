@@ -105,6 +105,7 @@ def test_encodings_and_newlines_do_not_hide_a_finding(data: bytes) -> None:
         "x = torch.device('\\d')\n",
         "def g(): return\\\n1\n",
         "x = torch.zeros(" + "9" * 5_000 + ")\n",
+        "x = torch.device(t'{b}' 'a')\n",
         "x = torch.device('a' t'{b}')\n",
     ],
 )

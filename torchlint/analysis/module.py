@@ -90,7 +90,7 @@ class SourceModule:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
         try:
             tree = cst.parse_module(text)
-        except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
+        except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
         return cls(tree, text, path, target_torch, project)
 

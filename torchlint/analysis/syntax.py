@@ -16,7 +16,9 @@ class SyntaxProblem(Exception):
         self.message, self.line, self.column = message, line, column
 
 
-def syntax_problem(text: str, error: cst.ParserSyntaxError | cst.CSTValidationError) -> SyntaxProblem:
+def syntax_problem(
+    text: str, error: cst.ParserSyntaxError | cst.CSTValidationError | cst.CSTLogicError
+) -> SyntaxProblem:
     """The problem behind a failed parse: CPython's message where it fails too, else LibCST's."""
     try:
         with warnings.catch_warnings():
@@ -26,7 +28,7 @@ def syntax_problem(text: str, error: cst.ParserSyntaxError | cst.CSTValidationEr
         return SyntaxProblem(plain.msg, max(plain.lineno or 1, 1), max(plain.offset or 1, 1))
     except (ValueError, RecursionError, MemoryError):
         pass  # CPython has nothing better to say
-    if isinstance(error, cst.CSTValidationError):
+    if not isinstance(error, cst.ParserSyntaxError):
         return SyntaxProblem(f"the parser refuses this code: {error}", 1, 1)
     message = " ".join(error.message.split())
     for prefix in ("parser error: ", "tokenizer error: "):
