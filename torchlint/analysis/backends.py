@@ -63,6 +63,8 @@ class Backends:
         return [write for flag in flags for write in self.left(flag, True)]
 
     def _ends(self, watched: frozenset[str] = frozenset()) -> list[Path]:
+        if not self._flags.any_writes:
+            return []
         roots = [r for r in self._flags.roots() if not isinstance(r, cst.FunctionDef) or not self.is_test(r)]
         return [path for root in roots for path in self._flags.exits(root, watched)]
 

@@ -33,12 +33,13 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     text = module.text
     if "cudnn" in text or "deterministic" in text:
         flags = Flags(module)
-        helpers = {f.name.value: helper for f in _offered(module) if (helper := flags.helper(f)) is not None}
+        offered = _offered(module) if flags.any_writes else ()
+        helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
             facts["flags"] = helpers
     if ".to(" in text or ".cuda" in text:
         _add_feeds(module, facts)
-    relays = list(_relays(module))
+    relays = list(_relays(module)) if _MAKER.search(text) else []
     if relays:
         facts["relays"] = relays
     if "DataLoader" in text:

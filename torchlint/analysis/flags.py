@@ -70,6 +70,25 @@ class Flags:
         return held and any(self._writes_below(node) for node in descendants(function.body))
 
     @cached_property
+    def any_writes(self) -> bool:
+        """Something in the file writes a flag, or a function of another file that is called somewhere does."""
+        words = self.module.spelled(_WORDS)
+        named = self.module.each(cst.Attribute, words)
+        calls = self.module.each(cst.Call, words)
+        return (
+            any(self._is_flag(node) for node in named)
+            or any(True for call in calls for _ in self.set_by_call(call))
+            or any(self._helped(call) for call in self.module.nodes_of(cst.Call, self.module.foreign_words))
+        )
+
+    def _is_flag(self, node: cst.Attribute) -> bool:
+        return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
+
+    def _helped(self, call: cst.Call) -> bool:
+        name = self.module.foreign(call.func)
+        return name is not None and self.module.project.flag_helper(name) is not None
+
+    @cached_property
     def _flag_words(self) -> Words:
         """What stands in every function that writes a flag: itself, or by another function that does."""
         known_words: list[Word] = [*self.module.spelled(_WORDS), *self.module.foreign_words]
@@ -90,9 +109,8 @@ class Flags:
                 yield owner.name.value if made and owner is not None else function.name.value
 
     def _writes_below(self, node: cst.CSTNode) -> bool:
-        if node.__class__ is cst.Attribute:
-            named = node.attr.value in known.FLAG_WORDS
-            return named and self.module.qualified(node) in known.ATTRIBUTES
+        if isinstance(node, cst.Attribute):
+            return self._is_flag(node)
         if node.__class__ is not cst.Call:
             return False
         assert isinstance(node, cst.Call)
