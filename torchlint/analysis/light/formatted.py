@@ -70,8 +70,8 @@ def _formatted(text: str, values: Iterator[ast.expr], convert: Convert) -> Node 
             parts.append(_text(found[1]))
             continue
         value = next(values, None)
-        if value is None:
-            return None
+        if value is None or found[2].count("(") != found[2].count(")"):
+            return None  # the colon of a walrus or a lambda is no end
         spec = [_text(found[4])] if found[4] else [] if found[4] is not None else None
         parts.append(_expression(convert(value, found[2]), found[3], spec, None))
     return _string(whole[1] + whole[2], parts, whole[2])
