@@ -54,6 +54,8 @@ ODD = [
     "ß = 'ü'; f(ß, 'ä' 'ö')\r\nif ß:\r\n\tx = 1\r\n",
     "\tif a:\n\t  b\n" if False else "if a:\n\tb\n\tc\n",
     "if a: \\\n  b\n",
+    "if a:  # \\\n  b\n",
+    "if a == '#': \\\n  b\n",
     "x = 1;\ny = 2; \n",
     "",
     "# only a comment\n",

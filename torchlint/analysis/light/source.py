@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+_QUOTED = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -40,7 +41,8 @@ class Source:
         number = node.lineno - 1
         if self.lines[number][: node.col_offset].strip():
             return False
-        return number == 0 or not self.lines[number - 1].endswith("\\")
+        before = self.lines[number - 1] if number else ""
+        return not before.endswith("\\") or "#" in _QUOTED.sub("", before)
 
     def says(self, node: ast.stmt, word: str) -> bool:
         """The statement, which stands first on its line, starts with this word."""
