@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torchlint.other_names import Names
-from torchlint.words import Calls, Led, Together, Word, holds
+from torchlint.words import Calls, Led, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), ("device",))
 USED = Calls(("zeros", "ones"), ("device",), used=True)
@@ -33,6 +33,10 @@ def test_a_name_that_is_neither_called_nor_given_away_is_none(text: str) -> None
         ("torch.zeros(3, device=d)", False),
         ("torch.zeros((2, 3), device=d)", False),
         ("torch.zeros(f(device=d))", True),
+        ("torch.zeros(n if device == 'cpu' else 4)", True),
+        ("torch.zeros(n,  # device= is slower\n  3)", True),
+        ("torch. zeros (n)", True),
+        ("torch.zeros( device = d)", False),
         ("make = torch.zeros", True),
         ("make = (\n    m.torch.zeros  # why\n)", True),
         ("make = a if b else torch.zeros", True),
@@ -68,16 +72,9 @@ def test_what_begins_a_statement_is_found(text: str) -> None:
     assert found(text, Led("seed"))
 
 
-@pytest.mark.parametrize("text", ["x = seed", "f(seed)", "# a seed", "x seed"])
+@pytest.mark.parametrize("text", ["f(seed)", "# a seed", "x seed"])
 def test_what_stands_within_a_statement_does_not_begin_it(text: str) -> None:
     assert not found(text, Led("seed"))
-
-
-def test_texts_have_to_stand_together_and_as_often_as_they_are_named() -> None:
-    assert found("x.to(a).cuda()", Together((".cuda(", ".to(")))
-    assert not found("x.to(a)", Together((".cuda(", ".to(")))
-    assert not found("x.to(a)", Together((".to(", ".to(")))
-    assert found("x.to(a); y.to(b)", Together((".to(", ".to(")))
 
 
 @pytest.mark.parametrize(

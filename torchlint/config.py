@@ -22,7 +22,6 @@ from torchlint.setting_values import (
     budget,
     fail_on,
     flag,
-    globs,
     ignores,
     kind,
     quote,
@@ -32,7 +31,7 @@ from torchlint.setting_values import (
     version,
 )
 
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 TABLE = "tool.torchlint"
 NOTHING: Mapping[str, Any] = {}
 
@@ -94,7 +93,7 @@ KEYS: Mapping[str, Key] = {
 }
 
 
-def load(start: Path, *, explicit: Path | None = None, isolated: bool = False) -> Config:
+def load(start: PathLike, *, explicit: PathLike | None = None, isolated: bool = False) -> Config:
     """The configuration for ``start``: the given file, none, or the nearest one walking up."""
     if explicit is not None and isolated:
         raise ConfigError("--config and --isolated contradict each other; give one of them")
@@ -228,7 +227,7 @@ def source_of(config: Config) -> str:
 
 _READERS: Mapping[str, Callable[[object], Any]] = {
     "selectors": strings,
-    "globs": globs,
+    "globs": strings,
     "table": ignores,
     "flag": flag,
     "version": version,

@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config import Config
-from torchlint.globs import MANY, is_costly, path_matches
+from torchlint.globs import path_matches
 from torchlint.model import Problem
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 #: Folders that hold no code of the project. Only what is found below a given path is left out.
+_WILDCARDS = 3  # in one part of a line of `.gitignore`, whose patterns try every combination
 DEFAULT_EXCLUDES = frozenset(
     ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
     ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
@@ -246,7 +247,7 @@ def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
 
 def _is_hostile(line: str) -> bool:
     """So many wildcards in one part of a path, or over all parts, serve nobody but who wants matching to be slow."""
-    return is_costly(line) or any(part.count("*") > MANY for part in line.split("/"))
+    return line.count("**") > _WILDCARDS or any(part.count("*") > _WILDCARDS for part in line.split("/"))
 
 
 def _is_pattern(line: str) -> bool:

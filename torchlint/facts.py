@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
-from torchlint.knowledge.heat import MAKER
+from torchlint.knowledge.heat import MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.project import FileFacts
@@ -46,8 +46,10 @@ _LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
 _FED = guarded(rb"def\s+\w+\s*\([^()]{0,600}?(?:[lL]oader|[dD]ata|[iI]ter|batches)", b"for")
 _MOVES = (b".to(", b".cuda", b"DataLoader")
 # The file may hand what such a function makes on to a third one.
-_MADE = (guarded(rb"loader\w{0,80}\(", b"loader"), guarded(rb"data\w{0,80}\(", b"data"))
-_MAKERS = guarded(MAKER.encode())
+_MAKERS = (
+    guarded(rb"oader\w{0,80}[\s\\)]*(?:\(|as\b)", b"oader"),
+    guarded(rb"data\w{0,80}[\s\\)]*(?:\(|as\b)", b"data", before=MAKER_VERBS + r"\Z"),
+)
 
 
 def from_bytes(screen: Screen) -> FileFacts:
@@ -67,4 +69,4 @@ def needs_parsing(screen: Screen, lowered: bytes) -> bool:
     if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_ANYWHERE):
         return True
     moves = screen.any(_MOVES) and (any(word in lowered for word in _LOADERS) or screen.has(_FED))
-    return moves or (screen.any(_MADE) and screen.has(_MAKERS))
+    return moves or screen.any(_MAKERS)

@@ -27,7 +27,7 @@ def options_for(rule: type[Rule], config: Config) -> Any:
     if len(names) > 1:
         raise ConfigError(f"{where} and rules.{names[1]} are the same rule; keep one of the two tables")
     hints = typing.get_type_hints(rule.Options)
-    known = {name.replace("_", "-"): name for name in hints}
+    known = {name.replace("_", "-"): name for name in names_of(rule.Options)}
     given: dict[str, Any] = {}
     for key, value in config.rules[names[0]].items():
         if key not in known:
@@ -40,6 +40,15 @@ def options_for(rule: type[Rule], config: Config) -> Any:
         return rule.Options(**given)
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def names_of(options: type[Any]) -> tuple[str, ...]:
+    """The names of the options in a NamedTuple or a dataclass."""
+    if hasattr(options, "_fields"):
+        return tuple(options._fields)
+    from dataclasses import fields
+
+    return tuple(field.name for field in fields(options))
 
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:

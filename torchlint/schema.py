@@ -15,6 +15,7 @@ from typing import Any
 from torchlint.config import KEYS, Config
 from torchlint.model import Severity
 from torchlint.rule import Rule
+from torchlint.rule_options import names_of
 from torchlint.select import selectors
 from torchlint.setting_values import BUDGET, FAIL_ON
 
@@ -76,8 +77,8 @@ def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:
 def _options(rule: type[Rule]) -> dict[str, Any]:
     hints = typing.get_type_hints(rule.Options)
     properties = {}
-    for name, hint in hints.items():
-        content, default = _of_type(hint), getattr(rule.Options(), name)
+    for name in names_of(rule.Options):
+        content, default = _of_type(hints[name]), getattr(rule.Options(), name)
         properties[name.replace("_", "-")] = content if default is None else {**content, "default": default}
     return {
         "description": rule.summary,

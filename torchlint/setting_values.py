@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from torchlint.globs import MANY, is_costly
 from torchlint.model import Severity
 
 FAIL_ON = ("error", "warning", "info", "never")
@@ -76,17 +75,6 @@ def strings(value: object, at: str = "") -> tuple[str, ...]:
     return tuple(value)
 
 
-def globs(value: object, at: str = "") -> tuple[str, ...]:
-    """An array of globs that can be matched fast."""
-    return tuple(_glob(glob, at) for glob in strings(value, at))
-
-
-def _glob(glob: str, at: str = "") -> str:
-    if is_costly(glob):
-        raise WrongValue(f"{at}holds {quote(glob)}, which has more than {MANY} `**`; write several globs")
-    return glob
-
-
 def flag(value: object) -> bool:
     """A boolean."""
     if not isinstance(value, bool):
@@ -132,7 +120,7 @@ def ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Rules by glob."""
     if not isinstance(value, dict):
         raise WrongValue(f'must be a table of globs, not {kind(value)}; write "tests/*" = ["TL101"] in it')
-    return tuple((_glob(glob), strings(given, f"at {quote(glob)} ")) for glob, given in value.items())
+    return tuple((glob, strings(given, f"at {quote(glob)} ")) for glob, given in value.items())
 
 
 def tables(value: object) -> Mapping[str, Any]:

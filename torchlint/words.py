@@ -19,9 +19,9 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 @cache
 def _calls(names: Sequence[str], without: Sequence[str]) -> re.Pattern[str]:
-    """Calls by attribute without these keywords, as far as the arguments can be followed."""
-    arguments = r"[^()]*(?:\([^()]*\)[^()]*)*"
-    return re.compile(rf"\.{_one_of(names)}(?:[\s\\)]|#[^\n]*\n)*\((?!{arguments}\b{_one_of(without)}\s*=)")
+    """Calls by attribute without these keywords, as far as the arguments can be followed; a comment may hide a call."""
+    arguments = r"[^()#]*(?:\([^()#]*\)[^()#]*)*"
+    return re.compile(rf"\.[\s\\]*{_one_of(names)}[\s\\)]*(?:#|\((?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=)))")
 
 
 @cache
@@ -50,17 +50,8 @@ class Pattern(NamedTuple):
         return self.pattern.search(text, start, end) is not None
 
 
-class Together(NamedTuple):
-    """Plain texts that stand there all, in any order; one that is named twice, twice."""
-
-    texts: tuple[str, ...]
-
-    def search(self, text: str, start: int, end: int) -> bool:
-        """They stand between the offsets."""
-        return all(text.count(one, start, end) >= self.texts.count(one) for one in self.texts)
-
-
-BEGINNING = r"(?:\A|[\r\n;:])[ \t]*[\w.\[\]]{0,200}\Z"  # of a statement, perhaps with a dotted name
+# Where a statement begins, perhaps with a dotted name, a parenthesis, or another target of an assignment.
+BEGINNING = r"(?:\A|[\r\n;:=])[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
 
 
 class Led(NamedTuple):
@@ -104,7 +95,7 @@ class Calls(NamedTuple):
             return True
         if self.used and any(_is_used(text, found) for found in calls.finditer(text, start, end)):
             return True
-        return text.find("import ", start, end) >= 0 or any(
+        return compiled(r"import\b").search(text, start, end) is not None or any(
             follows(text, found.start(), _NAMED_BEFORE) for found in _named(self.names).finditer(text, start, end)
         )
 
@@ -136,7 +127,7 @@ def _goes_on(text: str, place: int) -> bool:
         after = after.partition("\n")[2]
 
 
-Word = str | re.Pattern[str] | Pattern | Together | Led | Calls
+Word = str | re.Pattern[str] | Pattern | Led | Calls
 Words = Sequence[Word]
 
 
@@ -153,6 +144,6 @@ def holds(text: str, start: int, end: int, word: Word) -> bool:
 
 @cache
 def called_otherwise(name: str) -> re.Pattern[str]:
-    """A function called with a space before the parenthesis, or given another name."""
+    """A function called with a space or a comment before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return re.compile(rf"{plain}[\s\\)]+\(|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
+    return re.compile(rf"{plain}[\s\\)]+[(#]|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")

@@ -13,7 +13,7 @@ from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.cycles import Answers
 from torchlint.analysis.signs import LOSS
-from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, join
+from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
@@ -33,7 +33,13 @@ class Evaluator:
         if known is not None:
             return known
         handler = VALUED.get(node.__class__) if node is not None else None
-        return self.answers.find(node, partial(handler, self, node), UNKNOWN) if handler is not None else UNKNOWN
+        if node is None or handler is None:
+            return UNKNOWN
+        return self.answers.find(node, partial(self._of, handler, node), UNKNOWN)
+
+    def _of(self, handler: Callable[..., Value], node: cst.CSTNode) -> Value:
+        found = handler(self, node)
+        return bounded(found) if found.elements is not None or found.element is not None else found
 
     # -- names -----------------------------------------------------------------------------------
 

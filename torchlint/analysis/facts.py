@@ -16,14 +16,14 @@ from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
-from torchlint.knowledge.heat import LOADER_WORDS, MAKER
+from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(r"device|cuda|gpu|^dev$", re.IGNORECASE)
-_MAKER = re.compile(MAKER)
+_MAKER = re.compile(rf"oader|{MAKER_VERBS}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
@@ -39,7 +39,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
             facts["flags"] = helpers
     if ".to(" in text or ".cuda" in text:
         _add_feeds(module, facts)
-    relays = list(_relays(module)) if _MAKER.search(text) else []
+    relays = list(_relays(module)) if "data" in text or "oader" in text else []
     if relays:
         facts["relays"] = relays
     if "DataLoader" in text:
@@ -141,7 +141,7 @@ def _relays(module: SourceModule) -> Iterator[Relay]:
             bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
             made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
             name = module.foreign(made.func) if isinstance(made, cst.Call) else None
-            if name is None or not _MAKER.search(name + "("):
+            if name is None or not _MAKER.search(name.rpartition(".")[2]):
                 continue
             path = bindings[0].path
             place = path[0] if len(path) == 1 and isinstance(path[0], int) else None

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
+_MEMBERS = 1000
+
 
 class Kind(enum.Enum):
     """What sort of object an expression is."""
@@ -128,6 +130,21 @@ def row(array: Value) -> Value:
     if array.rank <= 1:
         return array._replace(kind=Kind.NUMPY_SCALAR, rank=0, fresh=False)
     return array._replace(rank=array.rank - 1, fresh=False)
+
+
+def bounded(value: Value) -> Value:
+    """The value, without its members where they hold so many others that comparing it would take long."""
+    count, stack = 0, [value]
+    while stack:
+        one = stack.pop()
+        count += 1
+        if count > _MEMBERS:
+            return value._replace(elements=None, element=None)
+        if one.elements:
+            stack += one.elements
+        if one.element is not None:
+            stack.append(one.element)
+    return value
 
 
 def join(values: Iterable[Value]) -> Value:

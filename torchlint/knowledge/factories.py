@@ -27,8 +27,8 @@ CALLED = tuple(sorted(LAST, key=lambda name: (-len(name), name)))
 NAMED: tuple[Trigger, ...] = (
     b"zeros(",
     b"arange(",
-    guarded(rb"\.(?:" + "|".join(CALLED).encode() + rb")\b"),
-    b"from torch import",
+    guarded(rb"\.[\s\\]*(?:" + "|".join(CALLED).encode() + rb")\b"),
+    guarded(rb"torch[\s\\]+import\b", b"import"),
 )
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
@@ -48,7 +48,7 @@ def _converters(*names: bytes) -> tuple[Trigger, ...]:
     return (*(name + b"(" for name in names), *renamed, *(guarded(name + end, name, before=before) for name in names))
 
 
-TENSORS = _converters(b"ensor")
+TENSORS = _converters(b"ensor", b"asarray")
 CONVERTERS = _converters(b"ensor", b"from_numpy", b"asarray")
 # One of these stands where content is regular: NumPy, a range, a list that is repeated, memory that is filled.
 REGULAR = (

@@ -26,7 +26,7 @@ LOG_METHODS = frozenset(
 )
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# One of these stands in every function that reads tensors, and in every one that repeats anything by itself.
+# One of these stands in every function that reads tensors.
 READ_WORDS: Words = (
     *(f".{name}(" for name in sorted(READS)),
     *(f".{name}(" for name in sorted(LOG_METHODS)),
@@ -44,7 +44,6 @@ TO_HOST = Pattern(
     r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype\s*=\s*[\w.]+|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
     r"|(?!self\.device)[\w.]+\.device)\s*\))"
 )
-AGAIN_WORDS = (Pattern(r"for[\s\\(]"), "while", "def ")
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

@@ -84,8 +84,8 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 # dtype alone is no move.
 MOVED = (".cuda(", ".to(", ".type_as(", ".type(")
 MOVE = guarded(
-    rb"\.cuda\b|\.type_as\(|\.type\(|"
-    rb"\.to\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\))"
+    rb"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|"
+    rb"to[\s\\]*\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\)))"
 )
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # A method without its call at the end of a line, a context manager as a statement, and a value assigned to a function.
 _BARE = (
     r"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
-    r"[ \t]*(?:#.*)?\r?$"
+    r"[ \t)]*(?:;|(?:#.*)?\r?$)"
 )
 _BARE_WORDS = (
     b".eval",
@@ -46,6 +46,7 @@ _STATED = {
     r"synchronize[ \t]*=[^=]": (b"synchronize",),
     r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
 }
+_WRITTEN = (*(Pattern(source) if "=" in source else Led(source) for source in _STATED),)
 
 
 class DeadBackendFlag(Rule):
@@ -110,12 +111,12 @@ class DeadBackendFlag(Rule):
         (
             b"backends",
             b"cudnn",
-            b"environ[",
+            b"environ",
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
             *(guarded(source.encode(), *words, before=BEGINNING) for source, words in _STATED.items()),
         ),
     )
-    near = (("backends", "cudnn", "environ", Pattern(_BARE, re.MULTILINE), *map(Led, _STATED)),)
+    near = (("backends", "cudnn", "environ", Pattern(_BARE, re.MULTILINE), *_WRITTEN),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 

@@ -76,7 +76,7 @@ class ListOfNdarrays(Rule):
         (b"numpy", b"cv2", b"pandas", b"librosa", b"skimage", b"scipy", b"sklearn", b"imageio", b"h5py"),
         (b"[", b"list(", b"tuple("),
     )
-    near = (("tensor(", "Tensor("),)
+    near = (("tensor(", "Tensor(", "asarray("),)
     layout = False
     recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays", share=0.001)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import guarded
 from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
@@ -94,21 +95,28 @@ class SyncInHotLoop(Rule):
         (b"torch", b"accelerat", b"lightning"),
         SIGNS,
         (
-            b".item(",
-            b".tolist(",
-            b".cpu(",
-            b"'cpu'",
-            b'"cpu"',
-            b"float(",
-            b"int(",
-            b"print(",
             b"log",
+            b"print",
+            b"format",
+            b"float",
+            b"item",
+            b"int(",
+            b"str",
+            b"math",
+            b"tolist",
+            b"cpu",
+            b"numpy",
+            b"type(",
+            b"bool",
+            b"repr",
+            b"complex",
             b"set_postfix",
             b"set_description",
             b"add_scalar",
-            b"format",
-            b'f"',
-            b"f'",
+            b"tqdm",
+            b"wandb",
+            b"mlflow",
+            guarded(rb"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
         ),
     )
     layout = False

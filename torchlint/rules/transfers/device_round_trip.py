@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
-from torchlint.words import Together
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.transfers import RoundTrip
     from torchlint.words import Words
-
-
-_UP = (".cuda(", ".to(", "tensor(", "asarray(")
-_BOTH_WAYS = tuple(Together((".to(", up)) for up in _UP)
 
 
 class DeviceRoundTrip(Rule):
@@ -83,7 +78,7 @@ class DeviceRoundTrip(Rule):
         (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
         (b".cuda", b".to(", b"device"),
     )
-    near = (_UP, (".cpu(", ".item(", ".tolist(", "cpu"))
+    near = ((".cuda(", ".to(", "tensor(", "asarray("), (".cpu(", ".item(", ".tolist(", "cpu"))
     layout = False
     recipe = Recipe(
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
@@ -91,9 +86,9 @@ class DeviceRoundTrip(Rule):
 
     @classmethod
     def near_in(cls, text: str) -> tuple[Words, ...]:
-        """Where the CPU is named, any `to` may go there, but not the one that goes to the device."""
+        """Where the CPU is named, any `to` may go there."""
         up, down = cls.near
-        return up, (*down, *_BOTH_WAYS) if "cpu" in text else down
+        return up, (*down, ".to(") if "cpu" in text else down
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
