@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
-from torchlint.knowledge.heat import MAKER_VERBS
+from torchlint.knowledge.heat import FED_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.project import FileFacts
@@ -42,12 +42,11 @@ _ANYWHERE: tuple[Trigger, ...] = (
     *(guarded(name.encode(), name.encode(), before=_IMPORTED) for name in sorted(CUDA_PACKAGES)),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
-_LOADERS = (b"loader", b"data_iter", b"train_iter", b"next(")
-_FED = guarded(rb"def\s+\w+\s*\([^()]{0,600}?(?:[lL]oader|[dD]ata|[iI]ter|batches)", b"for")
+_FED = tuple(word.encode() for word in FED_WORDS)
 _MOVES = (b".to(", b".cuda", b"DataLoader")
 # The file may hand what such a function makes on to a third one.
 _MAKERS = (
-    guarded(rb"oader\w{0,80}[\s\\)]*(?:\(|as\b)", b"oader"),
+    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*(?:\(|as\b)", b"oader"),
     guarded(rb"data\w{0,80}[\s\\)]*(?:\(|as\b)", b"data", before=MAKER_VERBS + r"\Z"),
 )
 
@@ -68,5 +67,5 @@ def needs_parsing(screen: Screen, lowered: bytes) -> bool:
     """The file may offer more to others than its bytes tell; ``lowered`` are these bytes in lower case."""
     if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_ANYWHERE):
         return True
-    moves = screen.any(_MOVES) and (any(word in lowered for word in _LOADERS) or screen.has(_FED))
+    moves = any(word in lowered for word in _FED) and screen.any(_MOVES)
     return moves or screen.any(_MAKERS)

@@ -16,14 +16,14 @@ from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
-from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.heat import FED_WORDS, LOADER_WORDS, MAKER_VERBS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(r"device|cuda|gpu|^dev$", re.IGNORECASE)
-_MAKER = re.compile(rf"oader|{MAKER_VERBS}data")
+_MAKER = re.compile(rf"oader(?<!DataLoader)|{MAKER_VERBS}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
@@ -37,7 +37,8 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    if ".to(" in text or ".cuda" in text:
+    lowered = text.lower()
+    if (".to(" in text or ".cuda" in text) and any(word in lowered for word in FED_WORDS):
         _add_feeds(module, facts)
     relays = list(_relays(module)) if "data" in text or "oader" in text else []
     if relays:

@@ -15,6 +15,8 @@ LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "d
 # Where none of these stands, in small letters, no code makes a step or goes through batches.
 STEP_SIGNS = ("backward", "loader", "data_iter", "train_iter", "prefetcher", "step(", "next(")
 STEP_PATTERN = Pattern(r"dl\b|(?:step|next)[\s\\]+\(")
+# Files that go through loaders hold one of these, in small letters.
+FED_WORDS = ("loader", "data_iter", "train_iter", "next(")
 # What functions that make loaders are mostly called: `train_loader`, or `data` after such a beginning, `get_data`.
 MAKER_VERBS = r"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
