@@ -27,12 +27,7 @@ class Screen:
 
     def any(self, triggers: Sequence[Trigger]) -> bool:
         """One of them stands in the bytes."""
-        known = self._known  # this is asked for every file that there is: a generator would be half of the time
-        for trigger in triggers:
-            found = known.get(trigger)
-            if self.has(trigger) if found is None else found:
-                return True
-        return False
+        return any(self.has(trigger) for trigger in triggers)
 
     def has(self, trigger: Trigger) -> bool:
         """A byte string or a match of a pattern stands in the bytes."""

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import AnyStr, NamedTuple
 
+FAR = 400  # characters around a match that are looked at
+
 
 @cache
 def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
@@ -75,7 +77,7 @@ class Led(NamedTuple):
 
 def follows(text: str, place: int, before: str) -> bool:
     """What stands before a place ends with a match of this."""
-    return compiled(before).search(text[max(0, place - _FAR) : place]) is not None
+    return compiled(before).search(text[max(0, place - FAR) : place]) is not None
 
 
 class Calls(NamedTuple):
@@ -102,7 +104,6 @@ class Calls(NamedTuple):
 
 _NAMED_BEFORE = r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z|\belse[ \t\r\n\\(]+[\w.]{0,80}\Z"
 _PARENTHESIS = Pattern(r"[()]")
-_FAR = 400
 
 
 def _is_used(text: str, found: re.Match[str]) -> bool:
@@ -110,7 +111,7 @@ def _is_used(text: str, found: re.Match[str]) -> bool:
     if follows(text, found.start(), _NAMED_BEFORE):
         return True
     depth = 0
-    for mark in _PARENTHESIS.pattern.finditer(text, found.end() - 1, found.end() + _FAR):
+    for mark in _PARENTHESIS.pattern.finditer(text, found.end() - 1, found.end() + FAR):
         depth += 1 if mark.group() == "(" else -1
         if depth <= 0:
             return depth < 0 or _goes_on(text, mark.end())
@@ -119,11 +120,11 @@ def _is_used(text: str, found: re.Match[str]) -> bool:
 
 def _goes_on(text: str, place: int) -> bool:
     """What comes next, behind closing parentheses and comments, is a point; also true where that is far away."""
-    after = text[place : place + _FAR]
+    after = text[place : place + FAR]
     while True:
         after = after.lstrip(" \t\r\n\\)")
         if not after.startswith("#"):
-            return after.startswith(".") or (not after and place + _FAR < len(text))
+            return after.startswith(".") or (not after and place + FAR < len(text))
         after = after.partition("\n")[2]
 
 

@@ -75,18 +75,20 @@ class Flags:
         words = self.module.spelled(_WORDS)
         named = self.module.each(cst.Attribute, words)
         calls = self.module.each(cst.Call, words)
+        foreign = self.module.each(cst.Call, self.module.foreign_words)
         return (
             any(self._is_flag(node) for node in named)
             or any(True for call in calls for _ in self.set_by_call(call))
-            or any(self._helped(call) for call in self.module.nodes_of(cst.Call, self.module.foreign_words))
+            or any(self._helper_of(call) is not None for call in foreign)
         )
 
     def _is_flag(self, node: cst.Attribute) -> bool:
         return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
 
-    def _helped(self, call: cst.Call) -> bool:
+    def _helper_of(self, call: cst.Call) -> tuple[str, FlagHelper] | None:
+        """The file and the outcome of the function of another file that a call runs, if that leaves flags behind."""
         name = self.module.foreign(call.func)
-        return name is not None and self.module.project.flag_helper(name) is not None
+        return self.module.project.flag_helper(name) if name is not None else None
 
     @cached_property
     def _flag_words(self) -> Words:
@@ -190,8 +192,7 @@ class Flags:
 
     def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]:
         """The outcomes of a helper in another file: for each way through it, the writes that it leaves."""
-        name = self.module.foreign(call.func)
-        found = self.module.project.flag_helper(name) if name is not None else None
+        found = self._helper_of(call)
         if found is None:
             return
         path, helper = found

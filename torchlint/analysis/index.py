@@ -126,12 +126,15 @@ class Index:
 
     def holding(self, groups: Iterable[Words]) -> list[Unit]:
         """The units that hold a word of each group, in the order of the text."""
-        held = [self._with_any(tuple(words)) for words in groups]
-        return [unit for unit in self.units if all(unit in some for some in held)]
+        held = self._with_all(groups)
+        return [unit for unit in self.units if unit in held]
 
     def has(self, unit: Unit, groups: Iterable[Words]) -> bool:
         """A unit holds a word of each group."""
-        return all(unit in self._with_any(tuple(words)) for words in groups)
+        return unit in self._with_all(groups)
+
+    def _with_all(self, groups: Iterable[Words]) -> frozenset[Unit]:
+        return frozenset(self.units).intersection(*(self._with_any(tuple(words)) for words in groups))
 
     def _with_any(self, words: tuple[Word, ...]) -> frozenset[Unit]:
         found = self._known.get(words)
@@ -216,15 +219,15 @@ class Index:
         """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
         if (owner, kind) not in self._regions:
             self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
-        held: list[frozenset[Unit]] | None = None
+        held: frozenset[Unit] | None = None
         for part in self._regions[owner, kind]:
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
                 continue
             unit: Unit = part.unit
             if held is None:
-                held = [self._with_any(tuple(words)) for words in groups]
-            if all(unit in some for some in held):
+                held = self._with_all(groups)
+            if unit in held:
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
 

@@ -19,7 +19,7 @@ from torchlint.words import Led
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 _BLOCKS = frozenset({cst.IndentedBlock, Block})
-SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes: isinstance is slow here
+SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from torchlint.words import compiled
+from torchlint.words import FAR, compiled, follows
 
 
 class Guarded(NamedTuple):
@@ -30,13 +30,8 @@ class Guarded(NamedTuple):
         """It matches somewhere, whatever the words are."""
         if not self.before:
             return self.pattern.search(data) is not None
-        return any(self._led(data[max(0, one.start() - _FAR) : one.start()]) for one in self.pattern.finditer(data))
-
-    def _led(self, before: bytes) -> bool:
-        return compiled(self.before).search(before.decode("latin-1")) is not None
-
-
-_FAR = 400
+        leads = (data[max(0, one.start() - FAR) : one.start()] for one in self.pattern.finditer(data))
+        return any(follows(lead.decode("latin-1"), len(lead), self.before) for lead in leads)
 
 
 Trigger = bytes | re.Pattern[bytes] | Guarded
