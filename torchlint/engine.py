@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rule import Rule
     from torchlint.suppress import Suppressions
+    from torchlint.vocabulary import Vocabulary
 
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
@@ -77,6 +78,7 @@ class _File:
     ) -> None:
         self.view = View(project if project is not None else Project({path: facts}), path)
         self.alone = project is None
+        self.vocabulary: Vocabulary | None = None  # of the text, where it is known before somebody asks
         self.facts = facts
         ignored = ignored_for(path, config, rules)
         self.path = path
@@ -135,7 +137,7 @@ def analyse(
     try:
         return limits.within(
             config.time_limit,
-            lambda: _analysed(file, data, survivors, commented=commented, offers=offers, exhaustive=exhaustive),
+            lambda: _analysed(file, data, screen, survivors, commented=commented, offers=offers, exhaustive=exhaustive),
         )
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts)
@@ -147,7 +149,14 @@ def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Ana
 
 
 def _analysed(
-    file: _File, data: bytes, survivors: Sequence[type[Rule]], *, commented: bool, offers: bool, exhaustive: bool
+    file: _File,
+    data: bytes,
+    screen: Screen,
+    survivors: Sequence[type[Rule]],
+    *,
+    commented: bool,
+    offers: bool,
+    exhaustive: bool,
 ) -> Analysis:
     if len(data) > limits.MAX_BYTES:
         return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
@@ -156,6 +165,8 @@ def _analysed(
             text = decode(data)
     except DecodeProblem as problem:
         return file.broken(problem.message, problem.line)
+    if text.isascii() and len(text) == len(data):
+        file.vocabulary = screen.vocabulary
     suppressions = _scanned(text) if commented else None
     if suppressions is not None and suppressions.skip_file:
         return file.result()
@@ -258,7 +269,9 @@ def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool
 
     target = file.config.target_torch
     with phase("parse"):
-        module = SourceModule.parse(text, file.path, target_torch=target, project=file.view, layout=layout)
+        module = SourceModule.parse(
+            text, file.path, target_torch=target, project=file.view, layout=layout, vocabulary=file.vocabulary
+        )
     found = _Found(file.facts)
     try:
         _ask(module, file, rules, found, offers=offers)

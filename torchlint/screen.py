@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchlint.vocabulary import Vocabulary, is_word
@@ -19,7 +20,11 @@ class Screen:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._known: dict[Trigger, bool] = {}
-        self._vocabulary: Vocabulary | None = None
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words of the bytes."""
+        return Vocabulary(self._data)
 
     def survivors(self, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
         """The rules of which every trigger group has an alternative in the bytes."""
@@ -38,9 +43,7 @@ class Screen:
 
     def _search(self, trigger: Trigger) -> bool:
         if isinstance(trigger, bytes):
-            if self._vocabulary is None:
-                self._vocabulary = Vocabulary(self._data)
-            return self._vocabulary.may_hold(trigger) and (is_word(trigger) or trigger in self._data)
+            return self.vocabulary.may_hold(trigger) and (is_word(trigger) or trigger in self._data)
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
         return (not trigger.words or self.any(trigger.words)) and trigger.search(self._data)

@@ -140,11 +140,15 @@ def holds(text: str, start: int, end: int, word: Word) -> bool:
         return True
     if not word.endswith("(") or text.find(word[:-1], start, end) < 0:
         return False
-    return called_otherwise(word[:-1]).search(text, start, end) is not None
+    return any(other.search(text, start, end) for other in _called_otherwise(word[:-1]))
+
+
+# What a name that follows is assigned to, or imported as.
+_RENAMED_BEFORE = r"(?:=[ \t\\\n(]*[\w.]*|\bimport\b[\w\s.,(]*)\Z"
 
 
 @cache
-def called_otherwise(name: str) -> re.Pattern[str]:
+def _called_otherwise(name: str) -> tuple[Pattern, Led]:
     """A function called with a space or a comment before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return re.compile(rf"{plain}[\s\\)]+[(#]|(?:=[ \t\\\n(]*|\bimport\b[\w\s.,(]{{0,400}}?)[\w.]*{plain}(?![\w(])")
+    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}(?![\w(])", _RENAMED_BEFORE)

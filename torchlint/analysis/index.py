@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -74,10 +73,13 @@ _put_unit = Block.unit.__set__  # type: ignore[attr-defined]
 
 
 class Index:
-    """Nodes and parents of one module."""
+    """Nodes and parents of one module, whose words somebody may have gathered before."""
 
-    def __init__(self, tree: cst.Module, text: str, units: Sequence[Unit]) -> None:
+    def __init__(
+        self, tree: cst.Module, text: str, units: Sequence[Unit], vocabulary: Vocabulary | None = None
+    ) -> None:
         self._text = text
+        self._words = vocabulary
         self.units = units
         self.parents: Parents = {}
         self.outside: Nodes = {}
@@ -101,9 +103,11 @@ class Index:
             unit.__dict__.clear()
         self.__dict__.clear()
 
-    @cached_property
+    @property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self._text.encode("utf-8", "surrogatepass"))
+        if self._words is None:
+            self._words = Vocabulary(self._text.encode("utf-8", "surrogatepass"))
+        return self._words
 
     # -- units -----------------------------------------------------------------------------------
 

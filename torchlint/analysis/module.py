@@ -29,6 +29,7 @@ from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
 from torchlint.other_names import Names as OtherNames
 from torchlint.project import Project, View
+from torchlint.vocabulary import Vocabulary
 from torchlint.words import Words
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class SourceModule:
         target_torch: str | None = None,
         project: View | None = None,
         light: tuple[Sequence[Unit], Lines] | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.tree = tree
         self.text = text
@@ -61,7 +63,7 @@ class SourceModule:
         self._shared: dict[object, object] = {}
         units: Sequence[Unit] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
-        self._index = Index(tree, text, units)
+        self._index = Index(tree, text, units, vocabulary)
 
     @classmethod
     def parse(
@@ -72,8 +74,9 @@ class SourceModule:
         target_torch: str | None = None,
         project: View | None = None,
         layout: bool = True,
+        vocabulary: Vocabulary | None = None,
     ) -> SourceModule:
-        """Parse a text.
+        """Parse a text, whose words may have been gathered before.
 
         Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
         when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
@@ -84,7 +87,7 @@ class SourceModule:
             from torchlint.analysis.light.parse import parse
 
             tree, units, lines = parse(text)
-            return cls(tree, text, path, target_torch, project, (units, lines))
+            return cls(tree, text, path, target_torch, project, (units, lines), vocabulary)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -92,7 +95,7 @@ class SourceModule:
             tree = cst.parse_module(text)
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
-        return cls(tree, text, path, target_torch, project)
+        return cls(tree, text, path, target_torch, project, vocabulary=vocabulary)
 
     def close(self) -> None:
         """Forget everything, so that all of it is freed at once: the parts of a module know one another."""

@@ -68,33 +68,38 @@ class Names:
         self._add(index.outside)
         for unit in index.units:
             if unit.is_open:
-                self._add(unit.nodes)
-        index.watch(lambda unit: self._add(unit.nodes))
+                self._open(unit)
+        index.watch(self._open)
         for bindings in self.module.found.values():
             if len(bindings) > 1:
                 bindings.sort(key=self._is_inside)
 
-    def _add(self, nodes: Nodes) -> None:
+    def _open(self, unit: Unit) -> None:
+        """Add what a unit binds, nearly always in its own scope."""
+        plain = unit.nodes.keys().isdisjoint(SCOPES)
+        self._add(unit.nodes, self.scope_of(self._parents[unit.block]) if plain else None)
+
+    def _add(self, nodes: Nodes, only: Scope | None = None) -> None:
+        """Add bindings; ``only`` is the one scope there is for them."""
         for kind, name in ((cst.Global, "global"), (cst.Nonlocal, "nonlocal")):
             for node in nodes.get(kind, ()):
                 for item in node.names:  # type: ignore[attr-defined]
                     self.scope_at(node).declared[item.name.value] = name
         for binding in collect(nodes):
-            self._bind(binding)
+            self._bind(binding, only)
 
     def _is_inside(self, binding: Binding) -> tuple[int, int]:
         """Sorts what functions bind by ``global`` behind the rest."""
         return (-1, -1) if self.scope_at(binding.node) is self.module else self._index.order(binding.node)
 
-    def _bind(self, binding: Binding) -> None:
+    def _bind(self, binding: Binding, only: Scope | None) -> None:
         if binding.kind == "import" and binding.name == "*":
             self.scope_at(binding.statement).star_import = True
             return
-        scope = self._binding_scope(binding)
+        scope = self._binding_scope(binding, only or self.scope_at(binding.node))
         scope.found.setdefault(binding.name, []).append(binding)
 
-    def _binding_scope(self, binding: Binding) -> Scope:
-        scope = self.scope_at(binding.node)
+    def _binding_scope(self, binding: Binding, scope: Scope) -> Scope:
         while binding.kind == "walrus" and isinstance(scope.node, COMPREHENSIONS) and scope.parent:
             scope = scope.parent
         declared = scope.declared.get(binding.name)
@@ -160,13 +165,11 @@ class Names:
 
     def bindings(self, name: cst.Name) -> list[Binding]:
         """Every binding the name may refer to, in source order, wherever it stands in its scope."""
-        scope = self.lookup_scope(name.value, self.scope_at(name))
-        return scope.bindings[name.value] if scope else []
+        return self._seen_from(self.scope_at(name), name.value)
 
-    def is_builtin(self, name: cst.Name) -> bool:
-        """The name is bound nowhere in the file and no star import can have bound it."""
-        scope = self.scope_at(name)
-        return self.lookup_scope(name.value, scope) is None and not any(s.star_import for s in _chain(scope))
+    def _seen_from(self, scope: Scope, name: str) -> list[Binding]:
+        found = self.lookup_scope(name, scope)
+        return found.bindings[name] if found else []
 
     def star_imports(self) -> set[str]:
         """The modules of which everything is imported."""
@@ -198,16 +201,17 @@ class Names:
         key = self.scope_at(node), node.value
         if key not in self._meant:
             self._meant[key] = None
-            self._meant[key] = self._meaning(node)
+            self._meant[key] = self._meaning(*key)
         return self._meant[key]
 
-    def _meaning(self, node: cst.Name) -> str | None:
-        """What the name stands for wherever it is read in its scope."""
-        bindings = self.bindings(node)
+    def _meaning(self, scope: Scope, name: str) -> str | None:
+        """What the name stands for wherever it is read in a scope."""
+        bindings = self._seen_from(scope, name)
         if not bindings:
-            return f"builtins.{node.value}" if node.value in _NEVER_SHADOWED or self.is_builtin(node) else None
+            builtin = name in _NEVER_SHADOWED or not any(s.star_import for s in _chain(scope))
+            return f"builtins.{name}" if builtin else None
         names = {self._binding_name(binding) for binding in bindings if not _is_fallback(binding)}
-        return names.pop() if len(names) == 1 else _submodule_root(bindings, node.value)
+        return names.pop() if len(names) == 1 else _submodule_root(bindings, name)
 
     def _binding_name(self, binding: Binding) -> str | None:
         if binding.kind == "import":

@@ -1,7 +1,7 @@
 """Where the nodes of a light tree stand: LibCST parses the statements that somebody asks about, and no others.
 
-A piece is a statement of the module, a method or another statement of a class body. Its nodes and those that
-LibCST's parser makes of its text correspond one to one.
+A piece is a line of small statements, wherever it stands, or a statement of the module or of a class body, such as the
+function around an ``if``. Its nodes and those that LibCST's parser makes of its text correspond one to one.
 """
 
 from __future__ import annotations

@@ -60,14 +60,15 @@ class Reaching:
         A name of an outer function or of the module may hold any of its bindings when the code
         that reads it runs; so may a name whose statement is never reached.
         """
-        scope = self._names.lookup_scope(name.value, self._names.scope_at(name))
+        around = self._names.scope_at(name)
+        scope = self._names.lookup_scope(name.value, around)
         if scope is None:
             return ()
         candidates = scope.bindings[name.value]
         anchor = self.anchor(name)
         if anchor is None or isinstance(scope.node, (*COMPREHENSIONS, cst.Lambda)):
             return tuple(candidates)
-        if self._flow_owner(name) is not scope:
+        if _flow_owner(around) is not scope:
             return tuple(candidates)
         state = self._states(scope).get(anchor)
         if state is None:
@@ -84,13 +85,6 @@ class Reaching:
                 return current
             current = self._index.parents.get(current)
         return None
-
-    def _flow_owner(self, node: cst.CSTNode) -> Scope:
-        """The function, class or module whose statements the node belongs to."""
-        scope = self._names.scope_at(node)
-        while isinstance(scope.node, COMPREHENSIONS) and scope.parent:
-            scope = scope.parent
-        return scope
 
     def _states(self, scope: Scope) -> dict[cst.CSTNode, State]:
         found = self._before.get(scope)
@@ -160,3 +154,10 @@ class Reaching:
         if isinstance(current, (cst.AnnAssign, cst.For, cst.CompFor)):
             return below is current.target
         return False
+
+
+def _flow_owner(scope: Scope) -> Scope:
+    """The function, class or module whose statements evaluate what stands in a scope."""
+    while isinstance(scope.node, COMPREHENSIONS) and scope.parent:
+        scope = scope.parent
+    return scope

@@ -37,6 +37,8 @@ def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node |
 
     None for f-strings with quotes, escapes and nested braces. ``convert`` gets the text of an expression as well.
     """
+    if _is_plain(text):
+        return _simple(text)
     nodes: list[Node] = []
     place = 0
     while place < len(text):
@@ -53,6 +55,16 @@ def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node |
     while nodes:
         found = _concatenated(nodes.pop(), found)
     return found
+
+
+def _is_plain(text: str) -> bool:
+    """One literal without a prefix, as nearly every string is: its quotes stand nowhere else in it."""
+    quote = text[0]
+    if quote not in "\"'":
+        return False
+    if text[1:3] == quote * 2:
+        return text.find(quote * 3, 3) == len(text) - 3
+    return text.find(quote, 1) == len(text) - 1
 
 
 def _formatted(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:

@@ -17,7 +17,7 @@ from torchlint.text import line_starts
 
 
 def parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
-    """The tree, the units in it, and the lines of the statements of the module and of its classes.
+    """The tree, the units in it, and the lines of its statements; see :class:`Statements`.
 
     Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
     say what is wrong.

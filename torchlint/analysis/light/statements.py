@@ -76,7 +76,8 @@ class Statements(Expressions):
     """Turns the statements of one text into nodes.
 
     ``defer`` makes the block of a function of the module level or of a method, given this object and its statements.
-    ``lines`` are the first and last line of each statement of the module and of its class bodies.
+    ``lines`` are the first and last line of each statement of the module and of its class bodies, and of what stands
+    on lines of its own anywhere.
     """
 
     def __init__(self, source: Source, defer: Deferred) -> None:
@@ -92,7 +93,7 @@ class Statements(Expressions):
         """The statements of a block; small ones that share a line come together."""
         found: list[Node] = []
         shared: list[Node] = []
-        end = 0
+        first = end = 0
         for statement in statements:
             kind = statement.__class__
             small = _SMALL.get(kind)
@@ -106,11 +107,10 @@ class Statements(Expressions):
             if statement.lineno == end:
                 shared.append(node)
             else:
-                shared = [node]
+                shared, first = [node], statement.lineno
                 found.append(_line(shared))
             end = statement.end_lineno or 0
-            if outermost:
-                self.lines[found[-1]] = (self.lines.get(found[-1], (statement.lineno, 0))[0], end)
+            self.lines[found[-1]] = (first, end)
         return found
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
