@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.words import Pattern
+from torchlint.words import Led, Words
 
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
@@ -50,17 +50,6 @@ def _converters(*names: bytes) -> tuple[Trigger, ...]:
 
 TENSORS = _converters(b"ensor", b"asarray")
 CONVERTERS = _converters(b"ensor", b"from_numpy", b"asarray")
-# One of these stands where content is regular: NumPy, a range, a list that is repeated, memory that is filled.
-REGULAR = (
-    "numpy",
-    "numpy.",
-    "range(",
-    "fill_(",
-    "zero_(",
-    "uniform_(",
-    "normal_(",
-    Pattern(r"\]\s*\*|\*\s*\["),
-)
 # NumPy's factory, and the torch factory that makes the same.
 ARRAYS = {
     "numpy.zeros": "torch.zeros",
@@ -81,6 +70,36 @@ ARRAYS = {
     "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
+# Content that is regular without NumPy, as patterns with a word of each and what lies before them: arguments that are a
+# range, a comprehension over one, or a list of one number that is repeated, and new memory that is filled.
+_GAP = r"(?:[\s\\]|#[^\n]*\n)*"
+_GIVEN = rf"(?:\(|\bdata\s*=){_GAP}"
+_INSIDE = rf"(?:[(\[]|\bdata\s*=){_GAP}"
+_LOOPED = r"(?<!\blist)(?<!enumerate)(?<!reversed)(?<!tqdm)"
+_ONE = r"\[[\s(+-]*(?:\.?\d|True|False)[\w.()+\s-]*(?:,\s*)?\]"
+_FORMS: dict[str, tuple[str, str]] = {
+    r"range\(": (
+        "range(",
+        rf"(?:{_LOOPED}{_GIVEN}(?:list{_GAP}\({_GAP})?|{_INSIDE}\[[^()\[\]]*\bfor\b[^()\[\]]*\bin[\s\\(]+)\Z",
+    ),
+    rf"{_ONE}\s*\*": ("]", rf"{_INSIDE}\Z"),
+    rf"\*\s*{_ONE}": ("]", ""),
+    **{rf"{name}_\(": (f"{name}_(", rf"\){_GAP}\.{_GAP}\Z") for name in ("fill", "zero", "uniform", "normal")},
+}
+_FORM_TRIGGERS = tuple(
+    guarded(source.encode(), word.encode(), before=before) for source, (word, before) in _FORMS.items()
+)
+_FORM_WORDS = tuple(Led(source, before) for source, (_, before) in _FORMS.items())
+_ARRAY_NAMES = sorted({name.rpartition(".")[2] for name in ARRAYS})
+# One of each group stands where regular content is made: NumPy and a function of it, or a form.
+REGULAR: tuple[tuple[Trigger, ...], ...] = (
+    (b"numpy", *_FORM_TRIGGERS),
+    (*_converters(*(name.encode() for name in _ARRAY_NAMES)), *_FORM_TRIGGERS),
+)
+REGULAR_WORDS: tuple[Words, ...] = (
+    ("numpy", "numpy.", *_FORM_WORDS),
+    (*(f"{name}(" for name in _ARRAY_NAMES), *_FORM_WORDS),
+)
 # What NumPy gives where no dtype is written.
 ARRAY_DTYPES = {
     "numpy.zeros": "float64",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import Preference
+from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -75,7 +76,15 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = (
-        (b"use_deterministic_algorithms", b"set_deterministic", b"Trainer", b"benchmark", b"max-autotune"),
+        (
+            b"use_deterministic_algorithms",
+            b"set_deterministic",
+            b"Trainer",
+            b"Fabric",
+            b"max-autotune",
+            b".benchmark",
+            guarded(rb"benchmark\w{0,80}[ \t]*[=(\"']", b"benchmark"),
+        ),
         (b"torch", b"Trainer"),
     )
     Options = Preference

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.backends import START_VARIABLES
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
-from torchlint.words import BEGINNING, Led, Pattern
+from torchlint.words import BEGINNING, Led, Pattern, Word
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -33,20 +34,21 @@ _BARE_WORDS = (
     b".synchronize",
     b".seed",
 )
+_NO_PARAMETER = r"(?![ \t]*[:=,])"
 _STATED = {
-    "no_grad": (b"no_grad",),
-    "inference_mode": (b"inference_mode",),
-    "enable_grad": (b"enable_grad",),
-    "autocast": (b"autocast",),
-    "detect_anomaly": (b"detect_anomaly",),
+    rf"{name}{_NO_PARAMETER}": (name.encode(),)
+    for name in ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+}
+_ASSIGNED = {
     r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
     r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
     r"deterministic\w{0,80}[ \t]*=[^=]": (b"deterministic",),
-    r"set_\w{1,80}[ \t]*=[^=]": (b"set_",),
+    r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": (b"set_de", b"set_float32", b"set_grad", b"set_num"),
     r"synchronize[ \t]*=[^=]": (b"synchronize",),
     r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
 }
-_WRITTEN = (*(Pattern(source) if "=" in source else Led(source) for source in _STATED),)
+_WRITTEN: tuple[Word, ...] = (*map(Led, _STATED), *map(Pattern, _ASSIGNED))
+_VARIABLES = sorted(START_VARIABLES)
 
 
 class DeadBackendFlag(Rule):
@@ -111,12 +113,12 @@ class DeadBackendFlag(Rule):
         (
             b"backends",
             b"cudnn",
-            b"environ",
+            *(name.encode() for name in _VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
-            *(guarded(source.encode(), *words, before=BEGINNING) for source, words in _STATED.items()),
+            *(guarded(source.encode(), *words, before=BEGINNING) for source, words in (_STATED | _ASSIGNED).items()),
         ),
     )
-    near = (("backends", "cudnn", "environ", Pattern(_BARE, re.MULTILINE), *_WRITTEN),)
+    near = (("backends", "cudnn", *_VARIABLES, Pattern(_BARE, re.MULTILINE), *_WRITTEN),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CONVERTERS, REGULAR
+from torchlint.knowledge.factories import CONVERTERS, REGULAR, REGULAR_WORDS
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -78,12 +78,8 @@ class PythonDataFactory(Rule):
     summary = "Regular or random content is made in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        CONVERTERS,
-        (b"numpy", b"range(", b"] *", b"]*", b"fill_(", b"zero_(", b"uniform_(", b"normal_("),
-    )
-    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("), REGULAR)
+    triggers = ((b"torch",), CONVERTERS, *REGULAR)
+    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("), *REGULAR_WORDS)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
