@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from torchlint import session
+from torchlint import parallel, session
 from torchlint.cache import Cache
 from torchlint.config import Config
 from torchlint.engine import Analysis, analyse
 from torchlint.model import RunResult
+from torchlint.screened import Screened
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 
@@ -52,8 +54,37 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
 ) -> None:
     paths = tree(tmp_path)
     wanted = run(paths, jobs=1)
-    monkeypatch.setattr(session, "_digest", lambda _: os.urandom(16))  # as if no other process found what was read
+    monkeypatch.setattr(parallel, "_forks", lambda: False)  # so that processes read the files themselves
     assert run(paths, jobs=3) == wanted
+    monkeypatch.setattr(parallel, "_digest", lambda _: os.urandom(16))  # as if none of them found what was read
+    assert run(paths, jobs=3) == wanted
+
+
+def test_files_are_screened_ahead_while_the_analysis_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = tree(tmp_path)
+    wanted = run(paths, jobs=1)
+    monkeypatch.setattr(parallel, "_is_imported", lambda: False)
+    screened: dict[str, Screened] = {}
+    ahead = parallel._screened_ahead
+
+    def noted(*given: Any) -> dict[str, Screened]:
+        screened.update(ahead(*given))
+        return screened
+
+    monkeypatch.setattr(parallel, "_screened_ahead", noted)
+    assert run(paths, jobs=3) == wanted
+    assert sorted(screened) == sorted(paths)
+    assert sum(found.parses for found in screened.values()) == len(wanted.findings)
+
+
+def test_a_process_that_dies_while_it_screens_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = tree(tmp_path)
+    wanted = run(paths, jobs=1)
+    monkeypatch.setattr(parallel, "_is_imported", lambda: False)
+    monkeypatch.setattr("torchlint.engine.screen_alone", lambda *_, **__: os._exit(9))
+    assert run(paths, jobs=2) == wanted
 
 
 def dies_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:

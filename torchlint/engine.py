@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint import limits
 from torchlint.config import Config
 from torchlint.decode import DecodeProblem, decode
-from torchlint.facts import from_bytes, needs_parsing
 from torchlint.model import (
     SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
@@ -32,6 +31,7 @@ from torchlint.model import (
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screen import Screen
+from torchlint.screened import Screened, screened
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.text import Places, split_lines
 from torchlint.timings import phase
@@ -74,17 +74,16 @@ class _File:
         active: frozenset[str],
         config: Config,
         project: Project | None,
-        facts: FileFacts,
+        screened: Screened,
     ) -> None:
-        self.view = View(project if project is not None else Project({path: facts}), path)
-        self.alone = project is None
+        self.view = View(project if project is not None else Project({path: screened.facts}), path)
         self.vocabulary: Vocabulary | None = None  # of the text, where it is known before somebody asks
-        self.facts = facts
-        ignored = ignored_for(path, config, rules)
+        self.facts = screened.facts
+        self.screened = screened
         self.path = path
         self.config = config
-        self.rules = tuple(rule for rule in rules if rule.id in active and rule.id not in ignored)
-        self.active = active - ignored
+        self.rules = tuple(rule for rule in rules if rule.id in screened.survivors)
+        self.active = active
         self.known = names(rules)
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
@@ -116,6 +115,7 @@ def analyse(
     project: Project | None = None,
     *,
     exhaustive: bool = False,
+    known: Screened | None = None,
 ) -> Analysis:
     """Lint one file and gather its facts.
 
@@ -123,24 +123,29 @@ def analyse(
     rule can fire, or that other files may want to know of, are parsed; in others, syntax errors go unseen.
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
+    ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
-    with phase("screen"):
-        screen = Screen(data)
-        file = _File(path, rules, active, config, project, from_bytes(screen))
-        survivors = file.rules if exhaustive else screen.survivors(file.rules)
-        lowered = data.lower()
-        commented = b"torchlint:" in data or b"noqa" in lowered
-        judged = commented and UNUSED_SUPPRESSION in file.active
-        offers = file.alone and (exhaustive or needs_parsing(screen, lowered))
-    if not (survivors or judged or offers or data.startswith(_UTF16)):
+    screen = Screen(data)
+    here = active - ignored_for(path, config, rules)
+    if known is None:
+        on = [rule for rule in rules if rule.id in here]
+        known = screened(data, screen, on, alone=project is None, exhaustive=exhaustive)
+    file = _File(path, rules, here, config, project, known)
+    judged = known.commented and UNUSED_SUPPRESSION in here
+    if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
     try:
-        return limits.within(
-            config.time_limit,
-            lambda: _analysed(file, data, screen, survivors, commented=commented, offers=offers, exhaustive=exhaustive),
-        )
+        return limits.within(config.time_limit, lambda: _analysed(file, data, screen, exhaustive=exhaustive))
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts)
+
+
+def screen_alone(
+    data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
+) -> Screened:
+    """Only screen one file, which :func:`analyse` does first otherwise."""
+    here = active - ignored_for(path, config, rules)
+    return screened(data, Screen(data), [rule for rule in rules if rule.id in here], exhaustive=exhaustive)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
@@ -148,16 +153,7 @@ def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Ana
     return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
 
 
-def _analysed(
-    file: _File,
-    data: bytes,
-    screen: Screen,
-    survivors: Sequence[type[Rule]],
-    *,
-    commented: bool,
-    offers: bool,
-    exhaustive: bool,
-) -> Analysis:
+def _analysed(file: _File, data: bytes, screen: Screen, *, exhaustive: bool) -> Analysis:
     if len(data) > limits.MAX_BYTES:
         return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
@@ -167,16 +163,16 @@ def _analysed(
         return file.broken(problem.message, problem.line)
     if text.isascii() and len(text) == len(data):
         file.vocabulary = screen.vocabulary
-    suppressions = _scanned(text) if commented else None
+    suppressions = _scanned(text) if file.screened.commented else None
     if suppressions is not None and suppressions.skip_file:
         return file.result()
-    if survivors or offers:
+    if file.screened.parses:
         if (heavy := _too_heavy(data)) is not None:
             return file.broken(heavy)
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
-            layout = exhaustive or any(rule.layout for rule in survivors)
-            broken = _run(file, text, survivors, suppressions, offers=offers, layout=layout)
+            layout = exhaustive or any(rule.layout for rule in file.rules)
+            broken = _run(file, text, suppressions, layout=layout)
         if broken is not None:
             return broken
     if suppressions is not None and UNUSED_SUPPRESSION in file.active:
@@ -224,22 +220,14 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run(
-    file: _File,
-    text: str,
-    rules: Sequence[type[Rule]],
-    suppressions: Suppressions | None,
-    *,
-    offers: bool,
-    layout: bool,
-) -> Analysis | None:
+def _run(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
     from torchlint.analysis.module import SyntaxProblem, Unsupported
 
     try:
         try:
-            found = _parsed(file, text, rules, offers=offers, layout=layout)
+            found = _parsed(file, text, layout=layout)
         except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
-            found = _parsed(file, text, rules, offers=offers, layout=True)
+            found = _parsed(file, text, layout=True)
     except SyntaxProblem as problem:
         return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
@@ -260,7 +248,7 @@ class _Found:
         self.problems: list[Problem] = []
 
 
-def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool, layout: bool) -> _Found:
+def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
     """Parse, ask every rule, gather facts; a mistake in one of them must not cost the rest of the run.
 
     Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
@@ -274,16 +262,16 @@ def _parsed(file: _File, text: str, rules: Sequence[type[Rule]], *, offers: bool
         )
     found = _Found(file.facts)
     try:
-        _ask(module, file, rules, found, offers=offers)
+        _ask(module, file, found)
     finally:
         module.close()
     return found
 
 
-def _ask(module: SourceModule, file: _File, rules: Sequence[type[Rule]], found: _Found, *, offers: bool) -> None:
+def _ask(module: SourceModule, file: _File, found: _Found) -> None:
     from torchlint.analysis.module import Unsupported
 
-    for rule in rules:
+    for rule in file.rules:
         try:
             with phase(rule.id):
                 found.findings += _findings(rule, module, file.config)
@@ -291,7 +279,7 @@ def _ask(module: SourceModule, file: _File, rules: Sequence[type[Rule]], found: 
             raise
         except Exception as error:
             found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
-    if offers:
+    if file.screened.offers:
         _gather(file, module, found)
 
 

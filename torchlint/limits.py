@@ -2,7 +2,7 @@
 
 An alarm ticks while a file is linted, and ends the work on it by an exception that nothing but the engine
 catches. It needs the main thread and a system with interval timers, and reaches Python code only: what a
-call into C does not give back is left to the parent of a worker process (:mod:`torchlint.session`).
+call into C does not give back is left to the parent of a worker process (:mod:`torchlint.parallel`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ _ADVICE = "exclude the file, and please report it at https://github.com/torchlin
 
 class OverLimit(BaseException):
     """A file costs too much. Not an ``Exception``, so that no rule's net catches it."""
+
+
+def content(path: str) -> bytes:
+    """The bytes of a file, as far as they show that it is too large. Raises ``OSError``."""
+    with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
+        return stream.read(MAX_BYTES + 1)
 
 
 def out_of_time(seconds: float) -> str:

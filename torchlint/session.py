@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
 from torchlint.config import Config
-from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
+from torchlint.model import FileResult, Problem, RuleInfo, RunResult
+from torchlint.parallel import Progress, Work, analyse_all, report
 from torchlint.project import Project
 from torchlint.rule_options import check_rule_tables
 from torchlint.select import chosen
@@ -19,12 +20,7 @@ if TYPE_CHECKING:
     from torchlint.cache import Cache
     from torchlint.engine import Analysis
     from torchlint.rule import Rule
-    from torchlint.workers import Lost
-
-# Starting processes costs about as much as linting this many bytes.
-_POOL_BYTES = 150_000
-_BATCH_BYTES = 200_000
-Progress = Callable[[int], None]
+    from torchlint.screened import Screened
 
 
 class Plan(NamedTuple):
@@ -39,11 +35,20 @@ class Plan(NamedTuple):
         """Lint the bytes of one file by what it holds alone."""
         return self.analyse(data, path).result
 
-    def analyse(self, data: bytes, path: str, project: Project | None = None) -> Analysis:
+    def analyse(
+        self, data: bytes, path: str, project: Project | None = None, known: Screened | None = None
+    ) -> Analysis:
         """Lint the bytes of one file, and gather its facts or use those of the others."""
         from torchlint.engine import analyse
 
-        return analyse(data, path, self.rules, self.active, self.config, project, exhaustive=self.exhaustive)
+        exhaustive = self.exhaustive
+        return analyse(data, path, self.rules, self.active, self.config, project, exhaustive=exhaustive, known=known)
+
+    def screen(self, data: bytes, path: str) -> Screened:
+        """Only screen the bytes of one file."""
+        from torchlint.engine import screen_alone
+
+        return screen_alone(data, path, self.rules, self.active, self.config, exhaustive=self.exhaustive)
 
 
 def plan(config: Config) -> Plan:
@@ -99,7 +104,7 @@ class Tree:
         if cache is not None:
             self._alone = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
             self._cached = set(self._alone)
-        _report(progress, len(self._unreadable) + len(self._alone))
+        report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)
         again = self._lint(fresh, progress)
         self._cached -= again
@@ -127,9 +132,9 @@ class Tree:
         self, paths: set[str], project: Project | None, progress: Progress | None
     ) -> Iterator[tuple[Work, Analysis]]:
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
-        yield from _analyse_all(on_disk, self._what, project, self._jobs, progress)
+        yield from analyse_all(on_disk, self._what, project, self._jobs, progress)
         edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
-        yield from _analyse_all(edited, self._what, project, 1, progress)
+        yield from analyse_all(edited, self._what, project, 1, progress)
 
     def update(self, changed: Mapping[str, bytes]) -> None:
         """Have files with other content, and lint what that concerns."""
@@ -186,124 +191,7 @@ def usable_cpus() -> int:
 
 def _read(path: str) -> bytes | FileResult:
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
-            return stream.read(limits.MAX_BYTES + 1)  # what is longer is refused
+        return limits.content(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
-
-
-def _report(progress: Progress | None, count: int) -> None:
-    if progress is not None and count:
-        progress(count)
-
-
-Work = tuple[str, bytes]
-Order = tuple[str, bytes]
-
-
-def _analyse_all(
-    todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Work, Analysis]]:
-    """Lint files, in other processes where that pays."""
-    worth = sum(len(data) for _, data in todo) > _POOL_BYTES  # also for one file: a process can be killed
-    if jobs > 1 and worth:
-        yield from _in_processes(todo, what, project, jobs, progress)
-        return
-    for work in todo:
-        yield work, what.analyse(work[1], work[0], project)
-        _report(progress, 1)
-
-
-# -- other processes -----------------------------------------------------------------------------
-
-_job: tuple[Plan, Project | None] | None = None
-
-
-def _start(config: Config, active: frozenset[str], exhaustive: bool, project: Project | None) -> None:
-    """In a new process: know the plan and the project."""
-    global _job  # noqa: PLW0603 - a worker process serves one plan
-    _job = Plan(registry.load(), active, config, exhaustive), project
-
-
-def _work(batch: list[Order]) -> list[Analysis | None]:
-    """Lint files that hold what the parent has read; None for one that has been changed since."""
-    assert _job is not None
-    what, project = _job
-    results: list[Analysis | None] = []
-    for path, wanted in batch:
-        data = _read(path)
-        same = not isinstance(data, FileResult) and _digest(data) == wanted
-        results.append(what.analyse(data, path, project) if same and not isinstance(data, FileResult) else None)
-    return results
-
-
-def _digest(data: bytes) -> bytes:
-    from torchlint.digests import blake2b
-
-    return blake2b(data, digest_size=16).digest()
-
-
-def _order(work: Work) -> Order:
-    """What another process is told of a file: it reads the content itself, since pipes are narrow."""
-    path, data = work
-    return path, _digest(data)
-
-
-def _batches(todo: list[Work]) -> Iterator[list[Work]]:
-    """Largest files first, small ones together."""
-    batch: list[Work] = []
-    size = 0
-    for work in sorted(todo, key=lambda w: (-len(w[1]), w[0])):
-        batch.append(work)
-        size += len(work[1])
-        if size > _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _in_processes(
-    todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Work, Analysis]]:
-    from torchlint import workers
-
-    left = dict(todo)
-    patience = limits.patience(what.config.time_limit)
-    job = workers.Job(_start, (what.config, what.active, what.exhaustive, project), _work, patience)
-    batches = ([_order(work) for work in batch] for batch in _batches(todo))
-    _import_before_fork(todo)
-    try:
-        for batch, results in workers.answers(job, batches, jobs):
-            given = (
-                [_given_up(path, results, what) for path, _ in batch] if isinstance(results, workers.Lost) else results
-            )
-            for (path, _), found in zip(batch, given, strict=True):
-                data = left.pop(path)
-                yield (path, data), found or what.analyse(data, path, project)
-            _report(progress, len(batch))
-    except workers.NoProcess:
-        for path, data in left.items():
-            yield (path, data), what.analyse(data, path, project)
-            _report(progress, 1)
-
-
-def _import_before_fork(todo: list[Work]) -> None:
-    """What nearly every process needs is imported once, where processes begin as copies of this one."""
-    from multiprocessing import get_start_method
-
-    if get_start_method() == "fork" and any(b"torch" in data for _, data in todo):
-        import torchlint.analysis.facts
-        import torchlint.analysis.module  # noqa: F401
-
-
-def _given_up(path: str, why: Lost, what: Plan) -> Analysis:
-    """The result for a file on which two processes were lost."""
-    from torchlint import workers
-    from torchlint.engine import Analysis, unfinished
-
-    if why is workers.Lost.STUCK:
-        return unfinished(path, limits.out_of_time(what.config.time_limit), what.config, {})
-    reason = "the process that linted this file died twice; exclude the file, or give it more memory"
-    return Analysis(FileResult(path, (), (Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}"),)), {})

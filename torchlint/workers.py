@@ -11,7 +11,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from multiprocessing import Pipe, Process, get_start_method
 from multiprocessing.connection import Connection, wait
@@ -37,7 +36,6 @@ class NoProcess(Exception):
     """The system starts no process at all; what has no answer yet is for the caller to do."""
 
 
-@dataclass(frozen=True)
 class Job(Generic[Item, Answer]):
     """What every process does: ``start`` once, with ``given``, and then ``work`` for each batch.
 
@@ -45,36 +43,42 @@ class Job(Generic[Item, Answer]):
     waited for.
     """
 
-    start: Callable[..., None]
-    given: tuple[Any, ...]
-    work: Callable[[list[Item]], Sequence[Answer]]
-    patience: float | None = None
+    def __init__(
+        self,
+        start: Callable[..., None],
+        given: tuple[Any, ...],
+        work: Callable[[list[Item]], Sequence[Answer]],
+        patience: float | None = None,
+    ) -> None:
+        self.start, self.given, self.work, self.patience = start, given, work, patience
 
 
 def answers(
-    job: Job[Item, Answer], batches: Iterable[list[Item]], count: int
+    job: Job[Item, Answer],
+    batches: Iterable[list[Item]],
+    count: int,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[tuple[list[Item], Sequence[Answer] | Lost]]:
     """Each batch with its answers, in the order they come; for an item on which two processes were lost, how.
 
-    What ``work`` raises is raised here. Raises :class:`NoProcess`.
+    ``meanwhile`` is done here once the processes have their first batches. What ``work`` raises is raised here.
+    Raises :class:`NoProcess`.
     """
     lost: list[tuple[list[Item], Lost]] = []
-    yield from _spread(job, deque(batches), count, lost)
+    yield from _spread(job, deque(batches), count, lost, meanwhile)
     again = deque([item] for batch, _ in lost for item in batch)
     dead: list[tuple[list[Item], Lost]] = []
     yield from _spread(job, again, 1, dead)
     yield from dead
 
 
-@dataclass
 class _Worker(Generic[Item]):
     """A process, the pipe to it, and the batch that it has."""
 
-    process: Process
-    pipe: Connection
-    batch: list[Item]
-    since: float
-    stuck: bool = False
+    def __init__(self, process: Process, pipe: Connection, batch: list[Item]) -> None:
+        self.process, self.pipe, self.batch = process, pipe, batch
+        self.since = monotonic()
+        self.stuck = False
 
     def watch(self, patience: float) -> None:
         """End the process if it has been at its batch for too long."""
@@ -88,10 +92,14 @@ def _spread(
     waiting: deque[list[Item]],
     count: int,
     lost: list[tuple[list[Item], Lost]],
+    meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[tuple[list[Item], Sequence[Answer]]]:
     """Have so many processes work until nothing waits; batches whose process is lost are added to ``lost``."""
     busy: dict[Connection, _Worker[Item]] = {}
     try:
+        _fill(job, waiting, count, busy)
+        if meanwhile is not None:
+            meanwhile()
         while waiting or busy:
             _fill(job, waiting, count, busy)
             for worker in busy.values() if job.patience is not None else ():
@@ -152,7 +160,7 @@ def _started(job: Job[Item, Answer], batch: list[Item]) -> _Worker[Item]:
     finally:
         theirs.close()
     _sent(ours, batch)  # if that fails, the process is dead, and its pipe tells
-    return _Worker(process, ours, batch, monotonic())
+    return _Worker(process, ours, batch)
 
 
 @contextmanager

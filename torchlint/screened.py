@@ -1,0 +1,48 @@
+"""What the bytes of one file tell by themselves: which rules may fire in it, and whether it has to be parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.facts import from_bytes, needs_parsing
+from torchlint.timings import phase
+
+if TYPE_CHECKING:
+    from torchlint.project import FileFacts
+    from torchlint.rule import Rule
+    from torchlint.screen import Screen
+
+
+class Screened(NamedTuple):
+    """The facts that need no parsing, the ids of the rules that may fire, and what else matters.
+
+    ``commented``: there may be suppressions. ``offers``: other files may want to know more of this one.
+    """
+
+    facts: FileFacts
+    survivors: frozenset[str]
+    commented: bool
+    offers: bool
+
+    @property
+    def parses(self) -> bool:
+        """The file has to be parsed."""
+        return bool(self.survivors) or self.offers
+
+
+def screened(
+    data: bytes, screen: Screen, rules: Sequence[type[Rule]], *, alone: bool = True, exhaustive: bool = False
+) -> Screened:
+    """Screen the bytes of one file for the rules that are on for it, without importing LibCST.
+
+    Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive.
+    """
+    with phase("screen"):
+        lowered = data.lower()
+        return Screened(
+            from_bytes(screen),
+            frozenset(rule.id for rule in (rules if exhaustive else screen.survivors(rules))),
+            commented=b"torchlint:" in data or b"noqa" in lowered,
+            offers=alone and (exhaustive or needs_parsing(screen, lowered)),
+        )
