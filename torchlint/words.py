@@ -36,6 +36,12 @@ def _one_of(names: Sequence[str]) -> str:
     return f"(?:{'|'.join(names)})"
 
 
+@cache
+def _beginning(source: str) -> str:
+    found = re.match(r"\w*(?![\w?*{])", source)
+    return found[0] if found is not None and "|" not in source else ""
+
+
 class Pattern(NamedTuple):
     """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
 
@@ -46,6 +52,11 @@ class Pattern(NamedTuple):
     def pattern(self) -> re.Pattern[str]:
         """The expression itself."""
         return compiled(self.source, self.flags)
+
+    @property
+    def beginning(self) -> str:
+        """The letters and digits that every match begins with, as far as they are easily seen."""
+        return "" if self.flags else _beginning(self.source)
 
     def search(self, text: str, start: int, end: int) -> bool:
         """It matches somewhere between the offsets."""
@@ -73,6 +84,11 @@ class Led(NamedTuple):
     def pattern(self) -> re.Pattern[str]:
         """The expression that is searched."""
         return compiled(self.source)
+
+    @property
+    def beginning(self) -> str:
+        """The letters and digits that every match begins with, as far as they are easily seen."""
+        return _beginning(self.source)
 
 
 def follows(text: str, place: int, before: str) -> bool:

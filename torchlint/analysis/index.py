@@ -15,7 +15,7 @@ import libcst as cst
 
 from torchlint.analysis.walk import Nodes, Parents, children, collect
 from torchlint.vocabulary import Vocabulary
-from torchlint.words import Word, Words, holds
+from torchlint.words import Led, Pattern, Word, Words, holds
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
@@ -155,12 +155,17 @@ class Index:
     def _search(self, word: Word) -> Iterable[Unit]:
         """The units that hold a word."""
         if not isinstance(word, str):
+            if isinstance(word, (Pattern, Led)) and not self._may_hold(word.beginning):
+                return ()
             return (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
-        if not self._vocabulary.may_hold(word.removesuffix("(").encode("utf-8", "surrogatepass")):
+        if not self._may_hold(word.removesuffix("(")):
             return ()
         if not word.endswith("("):
             return self._around(word)
         return (unit for unit in self._around(word[:-1]) if holds(self._text, unit.start, unit.end, word))
+
+    def _may_hold(self, text: str) -> bool:
+        return self._vocabulary.may_hold(text.encode("utf-8", "surrogatepass"))
 
     def _around(self, word: str) -> Iterator[Unit]:
         """The units around the places of a plain text."""
