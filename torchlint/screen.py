@@ -28,18 +28,22 @@ class Screen:
 
     def survivors(self, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
         """The rules of which every trigger group has an alternative in the bytes."""
-        return tuple(rule for rule in rules if all(self.any(group) for group in rule.triggers))
+        return tuple(rule for rule in rules if all(map(self.any, rule.triggers)))
 
     def any(self, triggers: Sequence[Trigger]) -> bool:
         """One of them stands in the bytes."""
-        return any(self.has(trigger) for trigger in triggers)
+        known = self._known
+        for trigger in triggers:
+            found = known.get(trigger)
+            if found is None:
+                found = known[trigger] = self._search(trigger)
+            if found:
+                return True
+        return False
 
     def has(self, trigger: Trigger) -> bool:
         """A byte string or a match of a pattern stands in the bytes."""
-        found = self._known.get(trigger)
-        if found is None:
-            found = self._known[trigger] = self._search(trigger)
-        return found
+        return self.any((trigger,))
 
     def _search(self, trigger: Trigger) -> bool:
         if isinstance(trigger, bytes):

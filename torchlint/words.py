@@ -106,6 +106,11 @@ class Calls(NamedTuple):
     without: tuple[str, ...]
     used: bool = False
 
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """One of these stands wherever the search finds anything."""
+        return ("import", *self.names)
+
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
         calls = _calls(self.names, self.without)
@@ -159,7 +164,8 @@ def holds(text: str, start: int, end: int, word: Word) -> bool:
     return any(other.search(text, start, end) for other in _called_otherwise(word[:-1]))
 
 
-# What a name that follows is assigned to, or imported as.
+# What follows a name that is assigned or imported as a whole, and what lies before it.
+_RENAMED_AFTER = r"(?![\w(.:|\]]|[ \t]+(?!(?:as|if|else|or|and)\b)\w)"
 _RENAMED_BEFORE = r"(?:=[ \t\\\n(]*[\w.]*|\bimport\b[\w\s.,(]*)\Z"
 
 
@@ -167,4 +173,4 @@ _RENAMED_BEFORE = r"(?:=[ \t\\\n(]*[\w.]*|\bimport\b[\w\s.,(]*)\Z"
 def _called_otherwise(name: str) -> tuple[Pattern, Led]:
     """A function called with a space or a comment before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}(?![\w(])", _RENAMED_BEFORE)
+    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}{_RENAMED_AFTER}", _RENAMED_BEFORE)
