@@ -7,6 +7,7 @@ call into C does not give back is left to the parent of a worker process (:mod:`
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -33,8 +34,14 @@ class OverLimit(BaseException):
 
 def content(path: str) -> bytes:
     """The bytes of a file, as far as they show that it is too large. Raises ``OSError``."""
-    with open(path, "rb") as stream:  # noqa: PTH123 - pathlib costs start-up
-        return stream.read(MAX_BYTES + 1)
+    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - pathlib costs start-up
+        size = os.fstat(stream.fileno()).st_size
+        data = stream.read(min(size, MAX_BYTES) + 1) or b""
+        if len(data) == size:
+            return data
+        while len(data) <= MAX_BYTES and (more := stream.read(MAX_BYTES + 1 - len(data))):
+            data += more
+        return data
 
 
 def out_of_time(seconds: float) -> str:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _POOL_BYTES = 150_000
 _BATCH_BYTES = 200_000
 _PARTS = 6  # for each process: batches become smaller towards the end, so that all processes end at about the same time
-# One process screens about as much while another one imports LibCST.
-_AHEAD_BYTES = 4_000_000
+# One process screens about as much while another one imports LibCST; a small file takes as long as this many bytes.
+_AHEAD_BYTES = 6_000_000
+_SMALL_FILE = 8_000
 
 Progress = Callable[[int], None]
 Work = tuple[str, bytes]
@@ -167,7 +168,7 @@ def _dealt(todo: list[Work], parts: int) -> list[list[str]]:
     chosen: list[str] = []
     size = 0
     for path, data in sorted(todo, key=lambda work: (len(work[1]), work[0])):
-        size += len(data)
+        size += _SMALL_FILE + len(data)
         if size > _AHEAD_BYTES * parts:
             break
         chosen.append(path)
