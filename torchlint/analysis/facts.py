@@ -134,6 +134,8 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 def _relays(module: SourceModule) -> Iterator[Relay]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
+    if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_words)):
+        return
     for call in module.nodes_of(cst.Call, [*module.foreign_words, *module.foreign_made]):
         to = module.foreign(call.func) or module.foreign_method(call)
         if to is None or any(arg.star for arg in call.args):
@@ -142,12 +144,16 @@ def _relays(module: SourceModule) -> Iterator[Relay]:
             bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
             made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
             name = module.foreign(made.func) if isinstance(made, cst.Call) else None
-            if name is None or not _MAKER.search(name.rpartition(".")[2]):
+            if name is None or not _makes_loader(name):
                 continue
             path = bindings[0].path
             place = path[0] if len(path) == 1 and isinstance(path[0], int) else None
             argument = arg.keyword.value if arg.keyword is not None else position
             yield {"function": name, "place": place, "to": to, "argument": argument}
+
+
+def _makes_loader(name: str | None) -> bool:
+    return name is not None and _MAKER.search(name.rpartition(".")[2]) is not None
 
 
 def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
