@@ -147,12 +147,11 @@ class Transfers:
         self, operands: tuple[cst.BaseExpression, ...], trip: RoundTrip, depth: int
     ) -> RoundTrip | None:
         """One operand comes from the device; the others do too, or are numbers."""
-        found: RoundTrip | None = None
-        for operand in operands:
-            traced = self._trace(operand, trip, depth - 1)
-            if traced is None and not _is_plain(self._module.value(operand)):
-                return None
-            found = found or traced
+        traced = [self._trace(operand, trip, depth - 1) for operand in operands]
+        found = next((one for one in traced if one is not None), None)
+        others = [operand for operand, one in zip(operands, traced, strict=True) if one is None]
+        if found is None or not all(_is_plain(self._module.value(other)) for other in others):
+            return None
         return found
 
     def _through_call(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
@@ -185,8 +184,7 @@ class Transfers:
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
     def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        equal = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
-        if name not in equal or not call.args or any(a.star for a in call.args):
+        if name not in _EQUAL or not call.args or any(a.star for a in call.args):
             return None
         numpy = trip.arrays or name.startswith("numpy.")
         operands = [a.value for a in call.args if a.keyword is None]
@@ -294,6 +292,8 @@ class Transfers:
 
 
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
+# What torch can do on the device, too.
+_EQUAL = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
 
 
 def is_device_of(target: cst.CSTNode) -> bool:
