@@ -47,9 +47,11 @@ class Uploads:
             return []
         by_statement: dict[cst.CSTNode, list[tuple[cst.Call, Binding]]] = {}
         for call in self._module.nodes_of(cst.Call, (".to(", ".cuda(")):
-            source = self._blocking(call)
+            source = self._waited_for(call)
             binding = self._batch(source, _DEPTH) if source is not None else None
-            if source is not None and binding is not None and self._is_tensor(source, call):
+            if source is None or binding is None or not self._module.shared(Moves).is_move(call):
+                continue  # where a move goes takes longest to find out
+            if self._is_tensor(source, call):
                 by_statement.setdefault(self._module.statement_of(call), []).append((call, binding))
         uploads = []
         for moves in by_statement.values():
@@ -59,17 +61,15 @@ class Uploads:
 
     # -- moves -----------------------------------------------------------------------------------
 
-    def _blocking(self, call: cst.Call) -> cst.BaseExpression | None:
-        """What a call moves to an accelerator, when it waits for that."""
+    def _waited_for(self, call: cst.Call) -> cst.BaseExpression | None:
+        """What a call moves, if it moves anything, when it waits for that."""
         if method(call) not in ("to", "cuda") or self._module.qualified(call.func) is not None or is_opaque(call):
             return None
         asked = keyword(call, "non_blocking") or keyword(call, "async")
         by_position = [a.value for a in call.args[1:3] if a.keyword is None]  # after the device, and perhaps a dtype
         if any(literal(a) is True for a in by_position) or (asked is not None and literal(asked) is not False):
             return None
-        if not self._module.shared(Moves).is_move(call) or self._read_at_once(call):
-            return None
-        return receiver(call)
+        return None if self._read_at_once(call) else receiver(call)
 
     def _read_at_once(self, call: cst.Call) -> bool:
         """``x.to(device).sum().item()`` gains nothing."""
