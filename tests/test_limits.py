@@ -206,3 +206,20 @@ def test_the_largest_file_of_its_kind_stays_below_a_gigabyte(unit: str) -> None:
     command = [sys.executable, "-c", program, GUILTY, unit, str(low // len(unit))]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
     assert int(done.stdout) < 1_000_000_000
+
+
+def test_no_more_of_a_file_is_read_than_shows_that_it_is_too_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "x.py"
+    file.write_bytes(b"0123456789")
+    assert limits.content(str(file)) == b"0123456789"
+    monkeypatch.setattr(limits, "MAX_BYTES", 6)
+    assert limits.content(str(file)) == b"0123456"
+
+
+def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "x.py"
+    file.write_bytes(b"0123456789")
+    monkeypatch.setattr("torchlint.limits.os.fstat", lambda _: os.stat_result((0,) * 6 + (4, 0, 0, 0)))
+    assert limits.content(str(file)) == b"0123456789"

@@ -1,0 +1,72 @@
+"""Screening: spellings that formatters leave survive it, and what only looks like them is not parsed."""
+
+from __future__ import annotations
+
+import pytest
+
+from torchlint.config import Config
+from torchlint.session import plan
+
+RULES = plan(Config(select=("TL103", "TL502", "TL507")))
+
+
+def ids(text: str) -> list[str]:
+    return [finding.rule for finding in RULES.lint(text.encode(), "x.py").findings]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "torch.tensor([0] * n)",
+        "torch.tensor([-1] * n)",
+        "torch.tensor([1e-3] * n)",
+        "torch.tensor([True] * len(n))",
+        "torch.tensor(n * [0.5])",
+        "torch.tensor(data=[0.0] * n)",
+        "torch.tensor([\n        0.0\n        for _ in range(n)\n    ])",
+        "torch.tensor([[0] * 3 for _ in range(n)])",
+        "torch.tensor([[1 for _ in range(3)] for _ in range(n)])",
+        "torch.tensor([i for i in range(n)])",
+        "torch.tensor(range(n))",
+        "torch.tensor(data=range(n))",
+        "torch.tensor(  # all of them\n        list(range(n))\n    )",
+        "torch.FloatTensor(n, 2).fill_(1.0)",
+        "(\n        torch.FloatTensor(n, 2)  # new\n        .normal_()\n    )",
+        "torch.from_numpy(np.zeros(n))",
+        "torch.from_numpy(np.random.standard_normal(n))",
+        "torch.tensor(np.arange(n).reshape(-1))",
+    ],
+)
+def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
+    assert ids(f"import numpy as np\nimport torch\n\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "torch.set_num_threads = 1",
+        "torch.set_grad_enabled = False",
+        "torch.set_float32_matmul_precision = 'high'",
+        "torch.cuda.set_device = 0",
+        "torch.autograd.set_detect_anomaly = True",
+        "torch.inference_mode()",
+        "torch.no_grad",
+        "os.environ['CUDA_VISIBLE_DEVICES'] = '0'",
+    ],
+)
+def test_statements_without_effect_survive_screening(statement: str) -> None:
+    assert ids(f"import os\nimport torch\n\ntorch.cuda.init()\n{statement}\n") == ["TL507"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Net:\n    def f(self, inference_mode: bool = False,\n        autocast=True): ...\n",
+        "import os\nos.environ['HOME'] = '/'\nreset_all = other\n",
+        "# https://example.org/benchmark\n",
+        "for i in range(3):\n    x = tensor(i)[0] * 3\n    init.trunc_normal_(x)\n",
+        "blocks = tensor(1), list(Block(i) for i in range(3)), [0] * 3\n",
+    ],
+)
+def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
+    assert not RULES.screen(f"import torch\n{text}".encode(), "x.py").survivors
