@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import count, islice
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -86,7 +85,6 @@ class Index:
         self.parents: Parents = {}
         self.outside: Nodes = {}
         self._places: dict[cst.CSTNode, int] = {}
-        self._noted: dict[Unit, tuple[int, int]] = {}  # where its nodes stand among all whose parents are known
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
@@ -120,11 +118,9 @@ class Index:
 
     def opened(self, unit: Unit) -> None:
         """A unit has statements now: their nodes join."""
-        before = len(self.parents)
         for statement in unit.statements():
             self.parents[statement] = unit.block
             collect(statement, unit.nodes, self.parents)
-        self._noted[unit] = before, len(self.parents)
         for watcher in self._watchers:
             watcher(unit)
 
@@ -260,7 +256,7 @@ class Index:
     def place(self, node: cst.CSTNode) -> int:
         """The place of a node that stands outside, as a number that only means something beside others."""
         if not self._places:
-            # Parents are noted in the order of the text, and those outside functions first, those of a unit together.
+            # Parents are noted in the order of the text, and those outside functions first.
             self._places = {self._tree: -1, **dict(zip(self.parents, range(self._count), strict=False))}
         return self._places[node]
 
@@ -273,8 +269,8 @@ class Index:
             return self.place(node), -1
         unit: Unit = current.unit
         if unit not in self._inside:
-            inside = islice(self.parents, *self._noted[unit])
-            self._inside[unit] = dict(zip(inside, count()))
+            inside = (part for statement in unit.statements() for part in _outside(statement))
+            self._inside[unit] = {part: i for i, part in enumerate(inside)}
         return self.place(current), self._inside[unit][node]
 
 
