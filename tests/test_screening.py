@@ -32,13 +32,24 @@ def ids(text: str) -> list[str]:
         "torch.tensor(  # all of them\n        list(range(n))\n    )",
         "torch.FloatTensor(n, 2).fill_(1.0)",
         "(\n        torch.FloatTensor(n, 2)  # new\n        .normal_()\n    )",
+        "torch.tensor([\n        # one weight a class (see the paper)\n        1.0\n        for _ in range(n)\n    ])",
+        "torch.tensor([\n        0.0  # background (ignored)\n        for _ in range(n)\n    ])",
+        "torch.tensor(\n        [  # classes (all)\n            0,  # none\n        ]  # each\n        * n\n    )",
+        "torch.tensor(n *  # times\n        [0.5])",
+        "torch.tensor([(0) for _ in range(n)])",
+        "torch.tensor([-(1) for (_) in range(n)])",
+        "torch.tensor([(i) for i in  # all\n        range(n)])",
+        "torch.tensor(builtins.list(builtins.range(n)))",
+        "torch.tensor(list(xrange(n)))",
+        "torch.tensor(" + "\n        # a long comment about what follows, line by line" * 6 + "\n        [1.0] * n)",
         "torch.from_numpy(np.zeros(n))",
         "torch.from_numpy(np.random.standard_normal(n))",
         "torch.tensor(np.arange(n).reshape(-1))",
     ],
 )
 def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
-    assert ids(f"import numpy as np\nimport torch\n\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
+    names = "import builtins\nimport numpy as np\nimport torch\n\nxrange = range\n"
+    assert ids(f"{names}\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +62,11 @@ def test_regular_content_survives_screening_however_it_is_laid_out(expression: s
         "torch.autograd.set_detect_anomaly = True",
         "torch.inference_mode()",
         "torch.no_grad",
+        "torch.manual_seed",
+        "torch.cuda.manual_seed_all  # all of them",
+        "torch.use_deterministic_algorithms",
+        "torch.set_num_threads; torch.ones(3)",
+        "torch.cuda.benchmark = True",
         "os.environ['CUDA_VISIBLE_DEVICES'] = '0'",
     ],
 )
@@ -70,3 +86,20 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
 )
 def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
     assert not RULES.screen(f"import torch\n{text}".encode(), "x.py").survivors
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "from benchmark import enable\nfrom seeds import fix\nenable()\nfix()\n",
+        "import benchmark\nfrom seeds import fix\nbenchmark.enable()\nfix()\n",
+        "from fast import enable_benchmark as fast\nfrom seeds import fix\nfast()\nfix()\n",
+    ],
+)
+def test_flags_that_other_files_set_are_asked_for_by_names_that_say_so(calls: str) -> None:
+    assert "TL502" in RULES.screen(f"import torch\n{calls}".encode(), "x.py").survivors
+
+
+def test_fabric_needs_no_torch() -> None:
+    text = "from lightning.fabric import Fabric\na = Fabric(deterministic=True)\nb = Fabric(benchmark=True)\n"
+    assert "TL502" in RULES.screen(text.encode(), "x.py").survivors

@@ -161,14 +161,14 @@ def _analysed(file: _File, data: bytes, screen: Screen, *, exhaustive: bool) -> 
             text = decode(data)
     except DecodeProblem as problem:
         return file.broken(problem.message, problem.line)
-    if text.isascii() and len(text) == len(data):
-        file.vocabulary = screen.vocabulary
     suppressions = _scanned(text) if file.screened.commented else None
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if file.screened.parses:
         if (heavy := _too_heavy(data)) is not None:
             return file.broken(heavy)
+        if text.isascii() and len(text) == len(data):
+            file.vocabulary = screen.vocabulary
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             layout = exhaustive or any(rule.layout for rule in file.rules)

@@ -9,6 +9,7 @@ from torchlint.knowledge.heat import FED_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.project import FileFacts
+from torchlint.words import IMPORTED
 
 if TYPE_CHECKING:
     from torchlint.screen import Screen
@@ -20,7 +21,6 @@ _TUNES = guarded(
     b"benchmark",
 )
 _CONVOLVES = guarded(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
-_IMPORTED = r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z"
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS: tuple[Trigger, ...] = (
     b"cudnn",
@@ -39,7 +39,7 @@ _OFFERS: tuple[Trigger, ...] = (
 )
 # These count where PyTorch is not named as well.
 _ANYWHERE: tuple[Trigger, ...] = (
-    *(guarded(name.encode(), name.encode(), before=_IMPORTED) for name in sorted(CUDA_PACKAGES)),
+    *(guarded(name.encode(), name.encode(), before=IMPORTED) for name in sorted(CUDA_PACKAGES)),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
 _FED = tuple(word.encode() for word in FED_WORDS)

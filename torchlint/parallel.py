@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint import limits
+from torchlint import limits, registry
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ _given: _Given | None = None
 
 
 def _start(given: _Given) -> None:
-    """In a new process: know what it is given."""
+    """In a new process: know what it is given, and find the rules where they were left out."""
     global _given  # noqa: PLW0603 - a worker process serves one plan
-    _given = given
+    what = given.what if given.what.rules else given.what._replace(rules=registry.load())
+    _given = given._replace(what=what)
 
 
 def _screen(batch: list[str]) -> list[Screened]:
@@ -138,12 +139,21 @@ def _order(work: Work, given: _Given, known: Mapping[str, Screened]) -> _Order:
 
 def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Screened]:
     """Have the smaller files screened while this process imports what the others need."""
-    if given.contents is None or _is_imported() or not any(b"torch" in data for _, data in todo):
+    if (
+        given.contents is None
+        or given.project is not None
+        or _is_imported()
+        or not any(b"torch" in data for _, data in todo)
+    ):
         return {}
     from torchlint import workers
 
-    job = workers.Job(_start, (given,), _screen, limits.patience(given.what.config.time_limit))
     dealt = _dealt(todo, max(1, jobs - 1))  # this process is one as well
+    patience = limits.patience(given.what.config.time_limit)
+    each = (
+        patience / max(map(len, dealt), default=1) if patience is not None else None
+    )  # nobody waits longer for a part
+    job = workers.Job(_start, (given,), _screen, each)
     found: dict[str, Screened] = {}
     try:
         for batch, results in workers.answers(job, dealt, len(dealt), _import_analysis):
@@ -197,7 +207,8 @@ def _in_processes(
 
     what, project, left = given.what, given.project, dict(todo)
     orders = [_order(work, given, known) for work in todo]
-    job = workers.Job(_start, (given,), _work, limits.patience(what.config.time_limit))
+    passed = given if given.contents is not None else given._replace(what=what._replace(rules=()))  # they find them
+    job = workers.Job(_start, (passed,), _work, limits.patience(what.config.time_limit))
     try:
         for batch, results in workers.answers(job, _batches(orders, jobs), jobs):
             answers: Iterable[Analysis | None] = (

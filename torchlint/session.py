@@ -1,4 +1,4 @@
-"""A run over many files: cache, processes, results in path order."""
+"""A run over many files: cache, what files know of each other, results in path order."""
 
 from __future__ import annotations
 

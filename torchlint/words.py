@@ -67,6 +67,10 @@ class Pattern(NamedTuple):
 BEGINNING = r"(?:\A|[\r\n;:=])[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
 
 
+# Where an import begins, perhaps with other names.
+IMPORTED = r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z"
+
+
 class Led(NamedTuple):
     """A regular expression that is searched first, and another one for what must lie right before it.
 

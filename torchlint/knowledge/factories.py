@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.words import Led, Words
+from torchlint.words import Pattern, Words
 
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
@@ -70,26 +70,22 @@ ARRAYS = {
     "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
-# Content that is regular without NumPy, as patterns with a word of each and what lies before them: arguments that are a
-# range, a comprehension over one, or a list of one number that is repeated, and new memory that is filled.
-_GAP = r"(?:[\s\\]|#[^\n]*\n)*"
-_GIVEN = rf"(?:\(|\bdata\s*=){_GAP}"
-_INSIDE = rf"(?:[(\[]|\bdata\s*=){_GAP}"
-_LOOPED = r"(?<!\blist)(?<!enumerate)(?<!reversed)(?<!tqdm)"
-_ONE = r"\[[\s(+-]*(?:\.?\d|True|False)[\w.()+\s-]*(?:,\s*)?\]"
-_FORMS: dict[str, tuple[str, str]] = {
-    r"range\(": (
-        "range(",
-        rf"(?:{_LOOPED}{_GIVEN}(?:list{_GAP}\({_GAP})?|{_INSIDE}\[[^()\[\]]*\bfor\b[^()\[\]]*\bin[\s\\(]+)\Z",
-    ),
-    rf"{_ONE}\s*\*": ("]", rf"{_INSIDE}\Z"),
-    rf"\*\s*{_ONE}": ("]", ""),
-    **{rf"{name}_\(": (f"{name}_(", rf"\){_GAP}\.{_GAP}\Z") for name in ("fill", "zero", "uniform", "normal")},
+# Content that is regular without NumPy, as patterns, each with words of which it needs one: a call that is given a range,
+# a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin with a plain
+# character, and repetitions are bounded or told apart by what follows them, so that no text makes them slow.
+_GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
+_GIVEN = rf"\({_GAP}(?:data\s*={_GAP})?"
+_LOOPED = r"(?<!\blist\()(?<!enumerate\()(?<!reversed\()(?<!tqdm\()"
+_NUMBER = rf"[(+-]{{0,9}}(?:\.?\d[\w.+-]*|True|False)\){{0,9}}{_GAP}"
+_FORMS: dict[str, tuple[bytes, ...]] = {
+    rf"\({_LOOPED}{_GAP}(?:data\s*={_GAP})?(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
+    rf"{_GIVEN}(?:\[{_GAP}){{1,3}}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
+    rf"{_GIVEN}(?:\[{_GAP}){{1,3}}\(?\w{{1,80}}\)?{_GAP}for\b": (b"for",),
+    rf"\*{_GAP}\(?\[{_GAP}{_NUMBER}(?:,{_GAP})?\]": (),
+    rf"\){_GAP}\.{_GAP}(?:fill|zero|uniform|normal)_{_GAP}\(": (b"fill_", b"zero_", b"uniform_", b"normal_"),
 }
-_FORM_TRIGGERS = tuple(
-    guarded(source.encode(), word.encode(), before=before) for source, (word, before) in _FORMS.items()
-)
-_FORM_WORDS = tuple(Led(source, before) for source, (_, before) in _FORMS.items())
+_FORM_TRIGGERS = tuple(guarded(source.encode(), *words) for source, words in _FORMS.items())
+_FORM_WORDS = tuple(map(Pattern, _FORMS))
 _ARRAY_NAMES = sorted({name.rpartition(".")[2] for name in ARRAYS})
 # One of each group stands where regular content is made: NumPy and a function of it, or a form.
 REGULAR: tuple[tuple[Trigger, ...], ...] = (

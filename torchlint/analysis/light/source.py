@@ -15,6 +15,7 @@ class Source:
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n") if "\r" not in text else _LINE_END.split(text)
         self._plain = text.isascii()
+        self.paged = "\f" in text  # lines do not all parse by themselves then
         found = _LINE_END.search(text)
         self.newline = found.group() if found is not None else "\n"
 

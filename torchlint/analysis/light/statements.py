@@ -110,7 +110,8 @@ class Statements(Expressions):
                 shared, first = [node], statement.lineno
                 found.append(_line(shared))
             end = statement.end_lineno or 0
-            self.lines[found[-1]] = (first, end)
+            if outermost or not self.source.paged:
+                self.lines[found[-1]] = (first, end)
         return found
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:

@@ -8,6 +8,7 @@ from torchlint.knowledge.backends import Preference
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import IMPORTED
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -84,8 +85,9 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             b"max-autotune",
             b".benchmark",
             guarded(rb"benchmark\w{0,80}[ \t]*[=(\"']", b"benchmark"),
+            guarded(rb"benchmark", b"benchmark", before=IMPORTED),
         ),
-        (b"torch", b"Trainer"),
+        (b"torch", b"Trainer", b"Fabric"),
     )
     Options = Preference
     options_of = "benchmark-with-deterministic"  # one choice for both

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.backends import START_VARIABLES
+from torchlint.knowledge.backends import CALLED, START_VARIABLES
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
@@ -38,6 +38,8 @@ _NO_PARAMETER = r"(?![ \t]*[:=,])"
 _STATED = {
     rf"{name}{_NO_PARAMETER}": (name.encode(),)
     for name in ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+} | {
+    rf"{name}[ \t)]*(?=[\r\n;#]|\Z)": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
 }
 _ASSIGNED = {
     r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
@@ -46,6 +48,7 @@ _ASSIGNED = {
     r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": (b"set_de", b"set_float32", b"set_grad", b"set_num"),
     r"synchronize[ \t]*=[^=]": (b"synchronize",),
     r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
+    r"cuda\.benchmark[ \t]*=[^=]": (b"cuda.benchmark",),
 }
 _WRITTEN: tuple[Word, ...] = (*map(Led, _STATED), *map(Pattern, _ASSIGNED))
 _VARIABLES = sorted(START_VARIABLES)
