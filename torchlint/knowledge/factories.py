@@ -70,9 +70,9 @@ ARRAYS = {
     "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
-# Content that is regular without NumPy, as patterns, each with words of which it needs one: a call that is given a range,
-# a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin with a plain
-# character, and repetitions are bounded or told apart by what follows them, so that no text makes them slow.
+# Content that is regular without NumPy, as patterns, each with words of which it needs one: a call that is given a
+# range, a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin
+# with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
 _GIVEN = rf"\({_GAP}(?:data\s*={_GAP})?"
 _LOOPED = r"(?<!\blist\()(?<!enumerate\()(?<!reversed\()(?<!tqdm\()"
