@@ -139,21 +139,16 @@ def _order(work: Work, given: _Given, known: Mapping[str, Screened]) -> _Order:
 
 def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Screened]:
     """Have the smaller files screened while this process imports what the others need."""
-    if (
-        given.contents is None
-        or given.project is not None
-        or _is_imported()
-        or not any(b"torch" in data for _, data in todo)
-    ):
+    if given.contents is None or given.project is not None or _is_imported():
+        return {}
+    if not any(b"torch" in data for _, data in todo):
         return {}
     from torchlint import workers
 
     dealt = _dealt(todo, max(1, jobs - 1))  # this process is one as well
-    patience = limits.patience(given.what.config.time_limit)
-    each = (
-        patience / max(map(len, dealt), default=1) if patience is not None else None
-    )  # nobody waits longer for a part
-    job = workers.Job(_start, (given,), _screen, each)
+    whole = limits.patience(given.what.config.time_limit)  # for a part, however many files there are in it
+    patience = whole / max(map(len, dealt)) if whole is not None else None
+    job = workers.Job(_start, (given,), _screen, patience)
     found: dict[str, Screened] = {}
     try:
         for batch, results in workers.answers(job, dealt, len(dealt), _import_analysis):
