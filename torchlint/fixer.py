@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint.files import NotWritten, rewrite
 from torchlint.fix import ROUNDS, Repaired, offered, repair
 from torchlint.model import Finding, Problem, Repairs, RunResult, Safety
-from torchlint.parallel import Progress
-from torchlint.session import Plan, Tree, collect
+from torchlint.session import Plan, Progress, Tree, collect
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache

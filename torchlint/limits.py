@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -24,12 +24,18 @@ MAX_BYTES = 4_000_000
 LIGHT_BYTES = 200_000
 # Megabytes that the work on one file may add to the process.
 MEMORY = 930
+_POOL_BYTES = 150_000
 _TICK = 0.25
 _ADVICE = "exclude the file, and please report it at https://github.com/torchlint/torchlint/issues"
 
 
 class OverLimit(BaseException):
     """A file costs too much. Not an ``Exception``, so that no rule's net catches it."""
+
+
+def is_much(contents: Iterable[bytes]) -> bool:
+    """Linting these costs more than starting processes for it does; also one file, since a process can be killed."""
+    return sum(map(len, contents)) > _POOL_BYTES
 
 
 def content(path: str) -> bytes:

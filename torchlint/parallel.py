@@ -7,7 +7,7 @@ its import, and while that is going on, other processes screen the smaller files
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
@@ -20,44 +20,26 @@ if TYPE_CHECKING:
     from torchlint.session import Plan
     from torchlint.workers import Lost
 
-# Starting processes costs about as much as linting this many bytes.
-_POOL_BYTES = 150_000
 _BATCH_BYTES = 200_000
 _PARTS = 6  # for each process: batches become smaller towards the end, so that all processes end at about the same time
 # One process screens about as much while another one imports LibCST; a small file takes as long as this many bytes.
 _AHEAD_BYTES = 6_000_000
 _SMALL_FILE = 8_000
 
-Progress = Callable[[int], None]
 Work = tuple[str, bytes]
 
 
-def analyse_all(
-    todo: list[Work], what: Plan, project: Project | None, jobs: int, progress: Progress | None
-) -> Iterator[tuple[Work, Analysis]]:
-    """Lint files, in other processes where that pays; in no order."""
-    known: Mapping[str, Screened] = {}
-    if jobs > 1 and _is_much(todo):
-        given = _Given(what, project, dict(todo) if _forks() else None)
-        known = _screened_ahead(todo, given, jobs)
-        ended = {path for path, found in known.items() if not found.parses}
-        left = [work for work in todo if work[0] not in ended]
-        if _is_much(left):
-            yield from _in_processes(left, known, given, jobs, progress)
-            todo = [work for work in todo if work[0] in ended]
+def analyse_all(todo: list[Work], what: Plan, project: Project | None, jobs: int) -> Iterator[tuple[Work, Analysis]]:
+    """Lint files, in other processes as far as that pays; in no order."""
+    given = _Given(what, project, dict(todo) if _forks() else None)
+    known = _screened_ahead(todo, given, jobs)
+    ended = {path for path, found in known.items() if not found.parses}
+    left = [work for work in todo if work[0] not in ended]
+    if limits.is_much(data for _, data in left):
+        yield from _in_processes(left, known, given, jobs)
+        todo = [work for work in todo if work[0] in ended]
     for path, data in todo:
         yield (path, data), what.analyse(data, path, project, known.get(path))
-        report(progress, 1)
-
-
-def report(progress: Progress | None, count: int) -> None:
-    """Say that some files are done."""
-    if progress is not None and count:
-        progress(count)
-
-
-def _is_much(todo: Iterable[Work]) -> bool:
-    return sum(len(data) for _, data in todo) > _POOL_BYTES  # also for one file: a process can be killed
 
 
 def _forks() -> bool:
@@ -196,7 +178,7 @@ def _batches(orders: list[_Order], jobs: int) -> Iterator[list[_Order]]:
 
 
 def _in_processes(
-    todo: list[Work], known: Mapping[str, Screened], given: _Given, jobs: int, progress: Progress | None
+    todo: list[Work], known: Mapping[str, Screened], given: _Given, jobs: int
 ) -> Iterator[tuple[Work, Analysis]]:
     from torchlint import workers
 
@@ -214,11 +196,9 @@ def _in_processes(
             for order, found in zip(batch, answers, strict=True):
                 data = left.pop(order.path)
                 yield (order.path, data), found or what.analyse(data, order.path, project)
-            report(progress, len(batch))
     except workers.NoProcess:
         for path, data in left.items():
             yield (path, data), what.analyse(data, path, project)
-            report(progress, 1)
 
 
 def _given_up(path: str, why: Lost, what: Plan) -> Analysis:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
 from torchlint.config import Config
 from torchlint.model import FileResult, Problem, RuleInfo, RunResult
-from torchlint.parallel import Progress, Work, analyse_all, report
 from torchlint.project import Project
 from torchlint.rule_options import check_rule_tables
 from torchlint.select import chosen
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from torchlint.engine import Analysis
     from torchlint.rule import Rule
     from torchlint.screened import Screened
+
+Progress = Callable[[int], None]
+Work = tuple[str, bytes]
 
 
 class Plan(NamedTuple):
@@ -104,7 +107,7 @@ class Tree:
         if cache is not None:
             self._alone = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
             self._cached = set(self._alone)
-        report(progress, len(self._unreadable) + len(self._alone))
+        _report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)
         again = self._lint(fresh, progress)
         self._cached -= again
@@ -132,9 +135,21 @@ class Tree:
         self, paths: set[str], project: Project | None, progress: Progress | None
     ) -> Iterator[tuple[Work, Analysis]]:
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
-        yield from analyse_all(on_disk, self._what, project, self._jobs, progress)
         edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
-        yield from analyse_all(edited, self._what, project, 1, progress)
+        for found in chain(self._spread(on_disk, project), self._in_turn(edited, project)):
+            yield found
+            _report(progress, 1)
+
+    def _spread(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+        if self._jobs == 1 or not limits.is_much(data for _, data in todo):
+            return self._in_turn(todo, project)
+        from torchlint.parallel import analyse_all
+
+        return analyse_all(todo, self._what, project, self._jobs)
+
+    def _in_turn(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+        for path, data in todo:
+            yield (path, data), self._what.analyse(data, path, project)
 
     def update(self, changed: Mapping[str, bytes]) -> None:
         """Have files with other content, and lint what that concerns."""
@@ -195,3 +210,8 @@ def _read(path: str) -> bytes | FileResult:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
+
+
+def _report(progress: Progress | None, count: int) -> None:
+    if progress is not None and count:
+        progress(count)
