@@ -128,8 +128,7 @@ def analyse(
     screen = Screen(data)
     here = active - ignored_for(path, config, rules)
     if known is None:
-        on = [rule for rule in rules if rule.id in here]
-        known = screened(data, screen, on, alone=project is None, exhaustive=exhaustive)
+        known = screened(data, screen, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
     judged = known.commented and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
@@ -145,7 +144,7 @@ def screen_alone(
 ) -> Screened:
     """Only screen one file, which :func:`analyse` does first otherwise."""
     here = active - ignored_for(path, config, rules)
-    return screened(data, Screen(data), [rule for rule in rules if rule.id in here], exhaustive=exhaustive)
+    return screened(data, Screen(data), rules, here, exhaustive=exhaustive)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:

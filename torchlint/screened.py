@@ -32,17 +32,24 @@ class Screened(NamedTuple):
 
 
 def screened(
-    data: bytes, screen: Screen, rules: Sequence[type[Rule]], *, alone: bool = True, exhaustive: bool = False
+    data: bytes,
+    screen: Screen,
+    rules: Sequence[type[Rule]],
+    active: frozenset[str],
+    *,
+    alone: bool = True,
+    exhaustive: bool = False,
 ) -> Screened:
-    """Screen the bytes of one file for the rules that are on for it, without importing LibCST.
+    """Screen the bytes of one file for the rules whose ids are on for it, without importing LibCST.
 
     Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive.
     """
     with phase("screen"):
         lowered = data.lower()
+        on = [rule for rule in rules if rule.id in active]
         return Screened(
             from_bytes(screen),
-            frozenset(rule.id for rule in (rules if exhaustive else screen.survivors(rules))),
+            frozenset(rule.id for rule in (on if exhaustive else screen.survivors(on))),
             commented=b"torchlint:" in data or b"noqa" in lowered,
             offers=alone and (exhaustive or needs_parsing(screen, lowered)),
         )

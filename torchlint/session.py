@@ -19,11 +19,11 @@ from torchlint.timings import phase
 if TYPE_CHECKING:
     from torchlint.cache import Cache
     from torchlint.engine import Analysis
+    from torchlint.parallel import Work
     from torchlint.rule import Rule
     from torchlint.screened import Screened
 
 Progress = Callable[[int], None]
-Work = tuple[str, bytes]
 
 
 class Plan(NamedTuple):

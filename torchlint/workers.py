@@ -97,11 +97,11 @@ def _spread(
     """Have so many processes work until nothing waits; batches whose process is lost are added to ``lost``."""
     busy: dict[Connection, _Worker[Item]] = {}
     try:
-        _fill(job, waiting, count, busy)
-        if meanwhile is not None:
-            meanwhile()
         while waiting or busy:
             _fill(job, waiting, count, busy)
+            if meanwhile is not None:
+                meanwhile()
+                meanwhile = None
             for worker in busy.values() if job.patience is not None else ():
                 worker.watch(job.patience or 0.0)
             for ready in wait(list(busy), _LOOK if job.patience is not None else None):

@@ -74,11 +74,12 @@ ARRAYS = {
 # range, a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin
 # with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
-_GIVEN = rf"\({_GAP}(?:data\s*={_GAP})?"
+_FIRST = rf"{_GAP}(?:data\s*={_GAP})?"
+_GIVEN = rf"\({_FIRST}"
 _LOOPED = r"(?<!\blist\()(?<!enumerate\()(?<!reversed\()(?<!tqdm\()"
 _NUMBER = rf"[(+-]{{0,9}}(?:\.?\d[\w.+-]*|True|False)\){{0,9}}{_GAP}"
 _FORMS: dict[str, tuple[bytes, ...]] = {
-    rf"\({_LOOPED}{_GAP}(?:data\s*={_GAP})?(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
+    rf"\({_LOOPED}{_FIRST}(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
     rf"{_GIVEN}(?:\[{_GAP}){{1,3}}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
     rf"{_GIVEN}(?:\[{_GAP}){{1,3}}\(?\w{{1,80}}\)?{_GAP}for\b": (b"for",),
     rf"\*{_GAP}\(?\[{_GAP}{_NUMBER}(?:,{_GAP})?\]": (),
