@@ -58,6 +58,17 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
     assert run(paths, jobs=3) == wanted
     monkeypatch.setattr(parallel, "_digest", lambda _: os.urandom(16))  # as if none of them found what was read
     assert run(paths, jobs=3) == wanted
+    monkeypatch.undo()
+    monkeypatch.setattr(parallel, "_forks", lambda: False)
+    batches = parallel._batches
+
+    def changed(*given: Any) -> Any:
+        for path in paths:
+            Path(path).write_text("import torch\n", encoding="utf-8")
+        return batches(*given)
+
+    monkeypatch.setattr(parallel, "_batches", changed)
+    assert run(paths, jobs=3) == wanted
 
 
 def test_files_are_screened_ahead_while_the_analysis_is_imported(
