@@ -200,6 +200,22 @@ def test_output_that_cannot_be_written_is_one_line_and_status_2(tmp_path: Path, 
     assert (done.returncode, done.stderr) == (2, wanted)
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_outputs_that_are_closed_are_no_fault(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "guilty.py").write_text(GUILTY, encoding="utf-8")
+    command = f"'{sys.executable}' -m torchlint --fail-on info . {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_profiler_sees_the_end_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "guilty.py").write_text(GUILTY, encoding="utf-8")
+    command = [sys.executable, "-m", "cProfile", "-m", "torchlint", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "cumtime" in done.stdout
+
+
 def test_a_current_folder_that_is_gone_is_one_line_and_status_2(tmp_path: Path) -> None:
     command = f"mkdir gone; cd gone; rmdir ../gone; '{sys.executable}' -m torchlint"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -70,8 +70,9 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, Calls):
-        yield words._calls(value.names, value.without)
+        yield words._calls(value.names, value.without, value.having)
         yield words._named(value.names)
+        yield words._alone(value.names)
     elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
         if not isinstance(value, Pattern) and value.before:

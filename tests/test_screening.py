@@ -8,6 +8,7 @@ from torchlint.config import Config
 from torchlint.session import plan
 
 RULES = plan(Config(select=("TL103", "TL502", "TL507")))
+MOVES = plan(Config(select=("TL104", "TL201", "TL401")))
 
 
 def ids(text: str) -> list[str]:
@@ -45,10 +46,18 @@ def ids(text: str) -> list[str]:
         "torch.from_numpy(np.zeros(n))",
         "torch.from_numpy(np.random.standard_normal(n))",
         "torch.tensor(np.arange(n).reshape(-1))",
+        "torch . tensor ([0] * n)",
+        "(torch.tensor)([0] * n)",
+        "wrap([0] * n)",
+        "short([0] * n)",
+        "chosen([0] * n)",
     ],
 )
 def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
-    names = "import builtins\nimport numpy as np\nimport torch\n\nxrange = range\n"
+    names = (
+        "import builtins\nimport numpy as np\nimport torch\nfrom torch import tensor as short\n\nxrange = range\n"
+        "wrap = torch.tensor\nchosen = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\n"
+    )
     assert ids(f"{names}\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
 
 
@@ -82,10 +91,56 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
         "# https://example.org/benchmark\n",
         "for i in range(3):\n    x = tensor(i)[0] * 3\n    init.trunc_normal_(x)\n",
         "blocks = tensor(1), list(Block(i) for i in range(3)), [0] * 3\n",
+        "points = tensor(1), list(itertools.product(range(3), range(3)))\n",
+        "from torch.utils.benchmark import Timer\nfrom torch.utils import benchmark\n",
     ],
 )
 def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
     assert not RULES.screen(f"import torch\n{text}".encode(), "x.py").survivors
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("TL104", "x = torch.zeros(3).view(1, 3).cuda()\n"),
+        ("TL104", "x = torch.zeros(3)\nx = x.cuda()\n"),
+        ("TL104", "make = torch.zeros\nx = make(3).cuda()\n"),
+        ("TL104", "from torch import zeros\nx = zeros(3).cuda()\n"),
+        ("TL104", "from torch import (\n    ones,  # (all)\n    zeros as z,\n)\nx = z(3).cuda()\n"),
+        ("TL104", "from torch.autograd import Variable\nx = Variable(torch.zeros(3))\nx = x.cuda()\n"),
+        ("TL104", "from torch.autograd import Variable as V\nx = V(torch.zeros(3), volatile=True).cuda()\n"),
+        ("TL104", "x = torch.zeros(\n    3,  # (three\n).cuda()\n"),
+        ("TL201", "def f(x):\n    return x.cuda().cpu().cuda()\n"),
+        ("TL201", "def f(x):\n    x = x.cuda()\n    return torch.tensor(x.item(), device=x.device)\n"),
+        ("TL201", "def f(x, device='cuda'):\n    return x.cuda().to(torch.device('cpu')).to(device)\n"),
+        ("TL201", "from torch import tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n"),
+        (
+            "TL401",
+            "from torch.utils import data\nclass L(data.DataLoader):\n    pass\n"
+            "for x in L([1], num_workers=2):\n    x = x.cuda()\n",
+        ),
+    ],
+)
+def test_moves_survive_screening_however_they_are_written(rule: str, text: str) -> None:
+    found = MOVES.lint(f"import torch\n{text}".encode(), "x.py").findings
+    assert rule in {finding.rule for finding in found}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = torch.zeros(3)\nmodel.to(device)\n",
+        "def f(x):\n    return torch.tensor(x.item()), x.to(x.dtype), torch.ones(1, device='cpu')\n",
+        "from torch import nn, Tensor\nmodel = nn.Linear(3, 3).to(device)\n",
+    ],
+)
+def test_what_is_moved_elsewhere_is_not_parsed(text: str) -> None:
+    assert not MOVES.screen(f"import torch\n{text}".encode(), "x.py").survivors
+
+
+def test_what_is_no_utf_8_is_screened_by_its_bytes() -> None:
+    text = "# -*- coding: latin-1 -*-\n# größe\nimport torch\nx = torch.zeros(3).cuda()\n"
+    assert "TL104" in {finding.rule for finding in MOVES.lint(text.encode("latin-1"), "x.py").findings}
 
 
 @pytest.mark.parametrize(

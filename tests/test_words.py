@@ -7,8 +7,9 @@ import pytest
 from torchlint.other_names import Names
 from torchlint.words import Calls, Led, Word, holds
 
-FACTORY = Calls(("zeros", "ones"), ("device",))
-USED = Calls(("zeros", "ones"), ("device",), used=True)
+FACTORY = Calls(("zeros", "ones"), without=("device",))
+PLACED = Calls(("tensor", "as_tensor"), having=("device",))
+MOVED = Calls(("zeros", "ones"), without=("device",), then=("to", "cuda"))
 
 
 def found(text: str, word: Word) -> bool:
@@ -55,16 +56,71 @@ def test_calls_with_certain_keywords_are_left_out(text: str, expected: bool) -> 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x = torch.zeros(3)", True),
-        ("torch.zeros(3).to(d)", True),
-        ("(torch.zeros(3)\n  # why\n  .to(d))", True),
-        ("Variable(torch.zeros(3)).cuda()", True),
-        ("f(torch.zeros(3), 1)", False),
-        ("return torch.zeros((1, 2))", False),
+        ("torch.tensor(1.0, device=d)", True),
+        ("torch.tensor([f(1), 2], device = d)", True),
+        ("torch.tensor(device=d, data=1)", True),
+        ("torch.as_tensor(f(g(1)), 2)", True),
+        ("torch.tensor(1.0,  # device=\n)", True),
+        ("torch.tensor(1.0), f(device=d)", False),
+        ("torch.tensor(x.device)", False),
+        ("torch.tensor(x.item()), f(device=d)", False),
+        ("from torch import tensor", True),
+        ("wrap = torch.tensor\n", True),
     ],
 )
-def test_results_that_are_only_handed_on_are_left_out(text: str, expected: bool) -> None:
-    assert found(text, USED) is expected
+def test_calls_without_certain_keywords_are_left_out(text: str, expected: bool) -> None:
+    assert found(text, PLACED) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch.zeros(3).to(d)",
+        "torch.zeros(3).view(1, (2)).float().cuda()",
+        "(torch.zeros(3)\n  # why\n  .to(d))",
+        "(\n    torch.zeros(3)\n    .to(d)\n)",
+        "torch.zeros(len('()')).to(d)",
+        "torch.zeros(3,  # three)\n).to(d)",
+        "torch.zeros(3). to(d)",
+        "torch.zeros(3) \\\n    .to(d)",
+        "Variable(torch.zeros(3)).cuda()",
+        "f(Variable(torch.zeros(3), requires_grad=True).cuda())",
+        "x = torch.zeros(3)\nx = x.to(d)",
+        "x = torch.zeros(3)\ny = f((x).view(3).to(d))",
+        "x = Variable(torch.zeros(3), volatile=True)\nx.cuda()",
+        "x = \\\n    torch.zeros(3)\nx.cuda()",
+        "x = (  # new\n    torch.zeros(3)\n)\nx.cuda()",
+        "def f():\n    größe = torch.zeros(3)\n    return größe.cuda()",
+        "torch.zeros(" + "1 + " * 2000 + "1).to(d)",
+        "".join(f"a{i} = torch.zeros(3)\n" for i in range(100)),
+        "from torch import zeros",
+        "from torch import (  # these (all)\n    ones as o,\n)",
+        "from torch import *",
+        "from torch import \\\n    zeros",
+        "make = torch.zeros\n",
+    ],
+)
+def test_calls_whose_result_may_be_moved_are_found(text: str) -> None:
+    assert found(text, MOVED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f(torch.zeros(3), 1)",
+        "return torch.zeros((1, 2))",
+        "x = torch.zeros(3)\nself.x = x\nbox.to(d)",
+        "x = torch.zeros(3)\ny = x.view(3).sum()\ny.to(d)",
+        "self.x = torch.zeros(3)\nself.x.to(d)\nx.to(d)",
+        "state['x'] = torch.zeros(3)\nx.to(d)",
+        "torch.zeros(3).T.to(d)",
+        "torch.zeros(3, device=d).to(e)",
+        "from torch import nn, Tensor\nimport zeroes, math as ones_of\n",
+        "import (\n    a,\n)\nzeros = 1",
+    ],
+)
+def test_calls_whose_result_is_not_moved_are_left_out(text: str) -> None:
+    assert not found(text, MOVED)
 
 
 @pytest.mark.parametrize("text", ["seed = 1", "x; seed = 1", "if x: a.b[0].seed = 1", "x\n\ttorch.seed\n", "\rseed"])

@@ -24,6 +24,7 @@ def run() -> int:
         from torchlint import interrupts
 
         interrupts.take()
+        _open_streams()
         from torchlint.cli import main
 
         status = main()
@@ -31,7 +32,34 @@ def run() -> int:
     except KeyboardInterrupt:  # before the signals were taken
         sys.stderr.write("torchlint: interrupted\n")
         return 130
+    if not _is_watched():
+        _end(status)
     return status
+
+
+def _open_streams() -> None:
+    """Where a shell has closed an output (`>&-`), Python has none at all: let what is said there be lost."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
+
+
+def _is_watched() -> bool:
+    """Somebody waits for the end of the interpreter: a debugger, a profiler, or the programs that were run."""
+    watched = sys.gettrace() is not None or sys.getprofile() is not None or sys.flags.inspect
+    monitoring = getattr(sys, "monitoring", None)  # Python 3.12
+    tools = monitoring is not None and any(monitoring.get_tool(number) for number in range(6))
+    return bool(watched or tools or "torchlint.companion" in sys.modules)
+
+
+def _end(status: int) -> None:
+    """End at once: to take all modules apart takes as long as linting some files, and nobody needs it."""
+    from contextlib import suppress
+
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # it was closed
+            stream.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ class Rule:
     byte strings are many times faster, put what most files lack first, guard a slow pattern by words
     (:class:`~torchlint.knowledge.screening.Guarded`), and keep patterns linear in the length of the file.
     ``near`` are groups of words: the rule can only fire in a function that holds a word of each group, or another
-    name of it; every node that the rule visits holds one of the first group. A rule that works without whitespace,
+    name of it; every node that the rule visits holds one of the first group. A file whose text lacks a group is not
+    parsed for the rule, unless it visits the module as a whole. A rule that works without whitespace,
     commas and parentheses in the tree says ``layout = False``: such a tree is made many times faster.
     ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """

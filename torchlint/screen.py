@@ -7,11 +7,14 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from torchlint.other_names import Names
 from torchlint.vocabulary import Vocabulary, is_word
+from torchlint.words import holds, signs_of
 
 if TYPE_CHECKING:
     from torchlint.knowledge.screening import Trigger
     from torchlint.rule import Rule
+    from torchlint.words import Word, Words
 
 
 class Screen:
@@ -20,6 +23,7 @@ class Screen:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._known: dict[Trigger, bool] = {}
+        self._held: dict[Word, bool] = {}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -27,8 +31,44 @@ class Screen:
         return Vocabulary(self._data)
 
     def survivors(self, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
-        """The rules of which every trigger group has an alternative in the bytes."""
-        return tuple(rule for rule in rules if all(map(self.any, rule.triggers)))
+        """The rules of which every group of triggers has one in the bytes, and every group of words one in the text.
+
+        What is no UTF-8 is searched for triggers alone.
+        """
+        triggered = [rule for rule in rules if all(map(self.any, rule.triggers))]
+        if not triggered or self._text is None:
+            return tuple(triggered)
+        text = self._text
+        return tuple(rule for rule in triggered if _asks_all(rule) or all(map(self._near, rule.near_in(text))))
+
+    def _near(self, words: Words) -> bool:
+        """One of the words may stand in the text, or another name of what is called so."""
+        if any(map(self._holds, words)):
+            return True
+        # Whatever else gives a function another name is found by a search for its calls, and classes have bases.
+        called = [word for word in words if isinstance(word, str) and word.endswith("(") and self._may_hold(word)]
+        return bool(called) and any(map(self._holds, self._names.spelled(called)[len(called) :]))
+
+    def _holds(self, word: Word) -> bool:
+        found = self._held.get(word)
+        if found is None:
+            text = self._text or ""
+            found = self._held[word] = self._may_hold(word) and holds(text, 0, len(text), word)
+        return found
+
+    def _may_hold(self, word: Word) -> bool:
+        return any(self.vocabulary.may_hold(sign.encode()) for sign in signs_of(word))
+
+    @cached_property
+    def _text(self) -> str | None:
+        try:
+            return self._data.decode()
+        except UnicodeDecodeError:
+            return None
+
+    @cached_property
+    def _names(self) -> Names:
+        return Names(self._text or "")
 
     def any(self, triggers: Sequence[Trigger]) -> bool:
         """One of them stands in the bytes."""
@@ -51,3 +91,8 @@ class Screen:
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
         return (not trigger.words or self.any(trigger.words)) and trigger.search(self._data)
+
+
+def _asks_all(rule: type[Rule]) -> bool:
+    """The rule looks at the module as a whole, whatever words stand in it."""
+    return hasattr(rule, "visit_Module")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import AnyStr, NamedTuple
 
+from torchlint.chains import Results
+
 FAR = 400  # characters around a match that are looked at
 
 
@@ -20,10 +22,15 @@ def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 @cache
-def _calls(names: Sequence[str], without: Sequence[str]) -> re.Pattern[str]:
-    """Calls by attribute without these keywords, as far as the arguments can be followed; a comment may hide a call."""
+def _calls(names: Sequence[str], without: Sequence[str], having: Sequence[str]) -> re.Pattern[str]:
+    """Calls by attribute without these keywords, or with one of those, as far as the arguments can be followed.
+
+    A comment may hide a call.
+    """
     arguments = r"[^()#]*(?:\([^()#]*\)[^()#]*)*"
-    return re.compile(rf"\.[\s\\]*{_one_of(names)}[\s\\)]*(?:#|\((?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=)))")
+    lacks = rf"(?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=))" if without else ""
+    has = rf"(?={arguments}(?:#|\((?![^()#]*\))|\b{_one_of(having)}\s*=))" if having else ""
+    return re.compile(rf"\.[\s\\]*{_one_of(names)}[\s\\)]*(?:#|\({lacks}{has})")
 
 
 @cache
@@ -101,14 +108,16 @@ def follows(text: str, place: int, before: str) -> bool:
 
 
 class Calls(NamedTuple):
-    """Calls of functions by the last part of their names, without certain keywords among the arguments.
+    """Calls of functions by the last part of their names, or another name for one of them.
 
-    ``used``: only those whose result is given a name, or has a method called on it at once.
+    Only those without any keyword of ``without``, with one of ``having``, and on whose result a method of ``then`` is
+    called, at once or through a variable.
     """
 
     names: tuple[str, ...]
-    without: tuple[str, ...]
-    used: bool = False
+    without: tuple[str, ...] = ()
+    having: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
 
     @property
     def signs(self) -> tuple[str, ...]:
@@ -117,44 +126,47 @@ class Calls(NamedTuple):
 
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
-        calls = _calls(self.names, self.without)
-        if not self.used and calls.search(text, start, end) is not None:
-            return True
-        if self.used and any(_is_used(text, found) for found in calls.finditer(text, start, end)):
-            return True
-        return compiled(r"import\b").search(text, start, end) is not None or any(
-            follows(text, found.start(), _NAMED_BEFORE) for found in _named(self.names).finditer(text, start, end)
+        calls = _calls(self.names, self.without, self.having).finditer(text, start, end)
+        results = Results(text, start, end, self.then)
+        return (
+            any(not self.then or results.reach(call) for call in calls)
+            or any(self._is_imported(text, one.end()) for one in _IMPORT.pattern.finditer(text, start, end))
+            or any(follows(text, one.start(), _NAMED_BEFORE) for one in _named(self.names).finditer(text, start, end))
         )
 
-
-_NAMED_BEFORE = r"(?:=|\bVariable\()[ \t\r\n\\(]*[\w.]{0,80}\Z|\belse[ \t\r\n\\(]+[\w.]{0,80}\Z"
-_PARENTHESIS = Pattern(r"[()]")
-
-
-def _is_used(text: str, found: re.Match[str]) -> bool:
-    """A method is called on the result of a call, or it gets a name; also true where that cannot be told."""
-    if follows(text, found.start(), _NAMED_BEFORE):
-        return True
-    depth = 0
-    for mark in _PARENTHESIS.pattern.finditer(text, found.end() - 1, found.end() + FAR):
-        depth += 1 if mark.group() == "(" else -1
-        if depth <= 0:
-            return depth < 0 or _goes_on(text, mark.end())
-    return True
+    def _is_imported(self, text: str, place: int) -> bool:
+        """What is imported here are some of the names, or all that there are."""
+        return _alone(self.names).search(_listed(text[place : place + _LIST])) is not None
 
 
-def _goes_on(text: str, place: int) -> bool:
-    """What comes next, behind closing parentheses and comments, is a point; also true where that is far away."""
-    after = text[place : place + FAR]
-    while True:
-        after = after.lstrip(" \t\r\n\\)")
-        if not after.startswith("#"):
-            return after.startswith(".") or (not after and place + FAR < len(text))
-        after = after.partition("\n")[2]
+_NAMED_BEFORE = r"=[ \t\r\n\\(]*[\w.]{0,80}\Z|\belse[ \t\r\n\\(]+[\w.]{0,80}\Z"
+_IMPORT = Pattern(r"import\b")
+_LIST = 4000  # characters of a list of imported names
+
+
+def _listed(text: str) -> str:
+    """The names that an import lists, of the text behind ``import``; all of it where that is not easily told."""
+    text = text.lstrip(" \t\\\r\n")
+    names = text[1:].partition(")")[0] if text.startswith("(") else text.partition("\n")[0]
+    return text if "#" in names or names.rstrip("\r").endswith("\\") else names
+
+
+@cache
+def _alone(names: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b{_one_of(names)}\b|\*")
 
 
 Word = str | re.Pattern[str] | Pattern | Led | Calls
 Words = Sequence[Word]
+
+
+def signs_of(word: Word) -> tuple[str, ...]:
+    """One of these stands wherever a word is found; the empty text, which always does, where nothing is known."""
+    if isinstance(word, str):
+        return (word.removesuffix("("),)
+    if isinstance(word, Calls):
+        return word.signs
+    return ("",) if isinstance(word, re.Pattern) else (word.beginning,)
 
 
 def holds(text: str, start: int, end: int, word: Word) -> bool:

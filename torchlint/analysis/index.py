@@ -7,7 +7,6 @@ that can only be answered by nodes with a certain word in them opens no unit wit
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ import libcst as cst
 
 from torchlint.analysis.walk import Nodes, Parents, children, collect
 from torchlint.vocabulary import Vocabulary
-from torchlint.words import Calls, Led, Pattern, Word, Words, holds
+from torchlint.words import Calls, Word, Words, holds, signs_of
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
@@ -155,19 +154,15 @@ class Index:
 
     def _search(self, word: Word) -> Iterable[Unit]:
         """The units that hold a word."""
-        if not isinstance(word, str):
-            return (unit for unit in self._candidates(word) if word.search(self._text, unit.start, unit.end))
-        if not self._may_hold(word.removesuffix("(")):
+        if isinstance(word, Calls):
+            return (unit for unit in self._with_any(word.signs) if word.search(self._text, unit.start, unit.end))
+        if not any(map(self._may_hold, signs_of(word))):
             return ()
+        if not isinstance(word, str):
+            return (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
         if not word.endswith("("):
             return self._around(word)
         return (unit for unit in self._around(word[:-1]) if holds(self._text, unit.start, unit.end, word))
-
-    def _candidates(self, word: re.Pattern[str] | Pattern | Led | Calls) -> Iterable[Unit]:
-        """The units in which a pattern may match, as far as that is seen without searching for it."""
-        if isinstance(word, Calls):
-            return self._with_any(word.signs)
-        return () if isinstance(word, (Pattern, Led)) and not self._may_hold(word.beginning) else self.units
 
     def _may_hold(self, text: str) -> bool:
         return self._vocabulary.may_hold(text.encode("utf-8", "surrogatepass"))

@@ -24,12 +24,6 @@ RANDOM = frozenset(
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LAST = frozenset(name.rpartition(".")[2] for name in ALL)
 CALLED = tuple(sorted(LAST, key=lambda name: (-len(name), name)))
-NAMED: tuple[Trigger, ...] = (
-    b"zeros(",
-    b"arange(",
-    guarded(rb"\.[\s\\]*(?:" + "|".join(CALLED).encode() + rb")\b"),
-    guarded(rb"torch[\s\\]+import\b", b"import"),
-)
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
 # Methods that change the form of a new tensor, or its dtype, and compute nothing.
 FORM = frozenset(
@@ -41,11 +35,16 @@ CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "t
 LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 
 
+def _renamed(*names: bytes, after: bytes = rb"as\b") -> tuple[Trigger, ...]:
+    """What gives other names to functions whose names end so."""
+    end, before = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)", r"(?:=|\belse\b)[ \t\r\n\\(]*[\w.]{0,80}\Z"
+    imported = [guarded(name + rb"[ \t\r\n\\)]+(?:" + after + rb")", name) for name in names]
+    return (*imported, *(guarded(name + end, name, before=before) for name in names))
+
+
 def _converters(*names: bytes) -> tuple[Trigger, ...]:
     """Calls of functions whose names end so, and what gives them other names."""
-    end, before = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)", r"(?:=|\belse\b)[ \t\r\n\\(]*[\w.]{0,80}\Z"
-    renamed = [guarded(name + rb"[ \t\r\n\\)]+(?:as\b|\()", name) for name in names]
-    return (*(name + b"(" for name in names), *renamed, *(guarded(name + end, name, before=before) for name in names))
+    return (*(name + b"(" for name in names), *_renamed(*names, after=rb"as\b|\("))
 
 
 TENSORS = _converters(b"ensor", b"asarray")
@@ -75,22 +74,29 @@ ARRAYS = {
 # with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
 _FIRST = rf"{_GAP}(?:data\s*={_GAP})?"
-_GIVEN = rf"\({_FIRST}"
-_LOOPED = r"(?<!\blist\()(?<!enumerate\()(?<!reversed\()(?<!tqdm\()"
 _NUMBER = rf"[(+-]{{0,9}}(?:\.?\d[\w.+-]*|True|False)\){{0,9}}{_GAP}"
-_FORMS: dict[str, tuple[bytes, ...]] = {
-    rf"\({_LOOPED}{_FIRST}(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
-    rf"{_GIVEN}(?:\[{_GAP}){{1,3}}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
-    rf"{_GIVEN}(?:\[{_GAP}){{1,3}}\(?\w{{1,80}}\)?{_GAP}for\b": (b"for",),
+_GIVEN = {
+    rf"(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
+    rf"(?:\[{_GAP}){{1,3}}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
+    rf"(?:\[{_GAP}){{1,3}}\(?\w{{1,80}}\)?{_GAP}for\b": (b"for",),
+}
+_ELSE: dict[str, tuple[bytes, ...]] = {
     rf"\*{_GAP}\(?\[{_GAP}{_NUMBER}(?:,{_GAP})?\]": (),
     rf"\){_GAP}\.{_GAP}(?:fill|zero|uniform|normal)_{_GAP}\(": (b"fill_", b"zero_", b"uniform_", b"normal_"),
 }
+_LOOPED = r"(?<!\blist\()(?<!enumerate\()(?<!reversed\()(?<!tqdm\()"
+_FORMS = {rf"\({_LOOPED}{_FIRST}{source}": words for source, words in _GIVEN.items()} | _ELSE
 _FORM_TRIGGERS = tuple(guarded(source.encode(), *words) for source, words in _FORMS.items())
 _FORM_WORDS = tuple(map(Pattern, _FORMS))
+# The same where it is certainly converted, unless a constructor has another name.
+_CONVERTED = tuple(
+    guarded(rf"{name}[\s\\)]*\({_FIRST}(?:{'|'.join(_GIVEN)})".encode(), name.encode()) for name in ("ensor", "asarray")
+)
+_ELSE_TRIGGERS = tuple(guarded(source.encode(), *words) for source, words in _ELSE.items())
 _ARRAY_NAMES = sorted({name.rpartition(".")[2] for name in ARRAYS})
 # One of each group stands where regular content is made: NumPy and a function of it, or a form.
 REGULAR: tuple[tuple[Trigger, ...], ...] = (
-    (b"numpy", *_FORM_TRIGGERS),
+    (b"numpy", *_CONVERTED, *_ELSE_TRIGGERS, *_renamed(b"ensor", b"asarray")),
     (*_converters(*(name.encode() for name in _ARRAY_NAMES)), *_FORM_TRIGGERS),
 )
 REGULAR_WORDS: tuple[Words, ...] = (

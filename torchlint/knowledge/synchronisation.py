@@ -5,6 +5,7 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
+from torchlint.knowledge.transfers import DTYPE
 from torchlint.words import Pattern, Words
 
 # Methods of a tensor that bring its content to the host.
@@ -40,10 +41,7 @@ READ_WORDS: Words = (
     Pattern(r"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
 )
 # And one of these where the CPU is named anywhere: a move there.
-TO_HOST = Pattern(
-    r"\.to\((?!\s*(?:[\w.]+\.dtype|dtype\s*=\s*[\w.]+|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
-    r"|(?!self\.device)[\w.]+\.device)\s*\))"
-)
+TO_HOST = Pattern(rf"\.to\((?!\s*(?:{DTYPE}|dtype\s*=\s*[\w.]+|(?!self\.device)[\w.]+\.device)\s*\))")
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

@@ -7,6 +7,7 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
+from torchlint.words import Calls, Pattern, Words
 
 # Methods of a tensor with a kernel on every backend.
 TENSOR_METHODS = frozenset(
@@ -82,11 +83,13 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
 # What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
 # dtype alone is no move.
-MOVED = (".cuda(", ".to(", ".type_as(", ".type(")
-MOVE = guarded(
-    rb"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|"
-    rb"to[\s\\]*\((?!\s*(?:[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*)\s*\)))"
-)
+MOVES = ("cuda", "to", "type_as", "type")
+DTYPE = r"[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
+MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((?!\s*(?:{DTYPE})\s*\)))".encode())
+SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})\s*\)))")
+# Something brings a value to a device, and the CPU is named as one.
+BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",)))
+CPU = r"[\"']cpu(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 SIGNS: tuple[Trigger, ...] = (

@@ -83,9 +83,9 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             b"Trainer",
             b"Fabric",
             b"max-autotune",
-            b".benchmark",
+            guarded(rb"\.benchmark\b", b".benchmark", before=r"(?<!torch\.utils)\Z"),
             guarded(rb"benchmark\w{0,80}[ \t]*[=(\"']", b"benchmark"),
-            guarded(rb"benchmark", b"benchmark", before=IMPORTED),
+            guarded(rb"benchmark", b"benchmark", before=rf"{IMPORTED}(?<!torch\.utils\.)(?<!torch\.utils import )"),
         ),
         (b"torch", b"Trainer", b"Fabric"),
     )

@@ -115,7 +115,6 @@ class DeadBackendFlag(Rule):
         (b"torch",),
         (
             b"backends",
-            b"cudnn",
             *(name.encode() for name in _VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
             *(guarded(source.encode(), *words, before=BEGINNING) for source, words in (_STATED | _ASSIGNED).items()),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CALLED, NAMED
-from torchlint.knowledge.transfers import MOVE, MOVED
+from torchlint.knowledge.factories import CALLED
+from torchlint.knowledge.transfers import MOVE, MOVES
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 from torchlint.words import Calls
@@ -84,8 +84,8 @@ class FactoryThenMove(Rule):
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), (MOVE,), NAMED)
-    near = ((Calls(CALLED, ("device", "out", "generator", "pin_memory"), used=True),), MOVED)
+    triggers = ((b"torch",), (MOVE,))
+    near = ((Calls(CALLED, without=("device", "out", "generator", "pin_memory"), then=MOVES),),)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 

@@ -98,7 +98,7 @@ class TensorCopiesNdarray(Rule):
             b"matplotlib",
         ),
     )
-    near = ((Calls(("tensor", "Tensor", "FloatTensor"), ("device", "requires_grad", "pin_memory")),),)
+    near = ((Calls(("tensor", "Tensor", "FloatTensor"), without=("device", "requires_grad", "pin_memory")),),)
     layout = False
     recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import guarded
+from torchlint.knowledge.transfers import BROUGHT, CPU, SENT
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Pattern, compiled
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -75,10 +78,10 @@ class DeviceRoundTrip(Rule):
     fix = "sometimes"
     triggers = (
         (b"torch",),
-        (b".cpu", b"'cpu", b'"cpu', b".item(", b".tolist("),
+        (b".cpu", guarded(CPU.encode(), b"cpu"), b".item(", b".tolist("),
         (b".cuda", b".to(", b"device"),
     )
-    near = ((".cuda(", ".to(", "tensor(", "asarray("), (".cpu(", ".item(", ".tolist(", "cpu"))
+    near = (BROUGHT, (".cpu(", ".item(", ".tolist(", Pattern(CPU)))
     layout = False
     recipe = Recipe(
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
@@ -88,7 +91,7 @@ class DeviceRoundTrip(Rule):
     def near_in(cls, text: str) -> tuple[Words, ...]:
         """Where the CPU is named, any `to` may go there."""
         up, down = cls.near
-        return up, (*down, ".to(") if "cpu" in text else down
+        return up, (*down, SENT) if compiled(CPU).search(text) else down
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
