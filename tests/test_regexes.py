@@ -75,7 +75,7 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
         yield words._alone(value.names)
     elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
-        if not isinstance(value, Pattern) and value.before:
+        if not isinstance(value, Pattern) and value.before and isinstance(value.before, str):
             yield words.compiled(value.before)
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)

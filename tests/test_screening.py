@@ -116,8 +116,7 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
         ("TL201", "from torch import tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n"),
         (
             "TL401",
-            "from torch.utils import data\nclass L(data.DataLoader):\n    pass\n"
-            "for x in L([1], num_workers=2):\n    x = x.cuda()\n",
+            "from torch.utils import data\nclass L(data.DataLoader): pass\nfor x in L([1], num_workers=2): x.cuda()\n",
         ),
     ],
 )

@@ -92,11 +92,12 @@ def test_calls_without_certain_keywords_are_left_out(text: str, expected: bool) 
         "x = (  # new\n    torch.zeros(3)\n)\nx.cuda()",
         "def f():\n    größe = torch.zeros(3)\n    return größe.cuda()",
         "torch.zeros(" + "1 + " * 2000 + "1).to(d)",
-        "".join(f"a{i} = torch.zeros(3)\n" for i in range(100)),
+        "".join(f"a{i} = torch.zeros(3)\n" for i in range(3000)),
         "from torch import zeros",
         "from torch import (  # these (all)\n    ones as o,\n)",
         "from torch import *",
         "from torch import \\\n    zeros",
+        "from torch import (" + "    a,\n" * 1000 + "zeros)",
         "make = torch.zeros\n",
     ],
 )

@@ -32,7 +32,7 @@ def run() -> int:
     except KeyboardInterrupt:  # before the signals were taken
         sys.stderr.write("torchlint: interrupted\n")
         return 130
-    if not _is_watched():
+    if not _is_awaited():
         _end(status)
     return status
 
@@ -44,8 +44,15 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
 
 
-def _is_watched() -> bool:
-    """Somebody waits for the end of the interpreter: a debugger, a profiler, or the programs that were run."""
+def _is_awaited() -> bool:
+    """Somebody waits for what comes next: a caller such as a notebook, a debugger, a profiler, a program that ran."""
+    callers = []
+    frame = sys._getframe(2).f_back  # above `run` and the module that calls it
+    while frame is not None:
+        callers.append(frame.f_code.co_name)
+        frame = frame.f_back
+    if callers not in ([], ["_run_code", "_run_module_as_main"]):
+        return True
     watched = sys.gettrace() is not None or sys.getprofile() is not None or sys.flags.inspect
     monitoring = getattr(sys, "monitoring", None)  # Python 3.12
     tools = monitoring is not None and any(monitoring.get_tool(number) for number in range(6))

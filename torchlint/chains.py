@@ -9,12 +9,13 @@ import re
 from collections.abc import Collection
 
 _FAR = 400  # characters before a call that are looked at
-_LONG = 4000  # characters of arguments that are looked at
+_LONG = 1000  # characters of arguments that are looked at
 _LINKS = 30
-_VARIABLES = 40  # of one text that are followed
+_PLACES = 5000  # at which variables are looked for in one text
+_SPARE = 10_000  # characters that are searched in the time that one place takes
 _WRAPPER = "Variable"  # `Variable(x)` has been `x` since torch 0.4
-_GAP = " \t\r\n\\)"
-_MARK = re.compile(r"[()#\"']")
+_GAP = re.compile(r"(?:[\s\\)]|#[^\n]*)*")
+_MARK = re.compile(r"""'[^'\\\n]*'|"[^"\\\n]*"|[()#"']""")
 _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
@@ -29,6 +30,7 @@ class Results:
         self._methods = methods
         self._wraps = _WRAPPER in text
         self._variables: dict[str, bool] = {}
+        self._places = _PLACES
 
     def reach(self, call: re.Match[str]) -> bool:
         """One of the methods may be called on what a call gives; the match ends with its parenthesis, or a comment."""
@@ -43,16 +45,15 @@ class Results:
         """The methods called on what ends here are, or may be, among those that are looked for."""
         text = self._text
         for _ in range(_LINKS):
-            while text[place : place + 1] in _GAP and place < len(text):
-                place += 1
-            mark = text[place : place + 1]
-            if mark != ".":
-                return mark == "#" or (mark == "," and self._wraps)
+            gap = _GAP.match(text, place)
+            place = gap.end() if gap is not None else place
+            if not text.startswith(".", place):
+                return self._wraps and text.startswith(",", place)
             name = _NAME.match(text, place + 1)
             if name is None or not name[1] or name[1] in self._methods:
                 return True
-            if text[name.end() : name.end() + 1] != "(":
-                return text[name.end() : name.end() + 1] == "#"
+            if not text.startswith("(", name.end()):
+                return text.startswith("#", name.end())
             behind = _behind(text, name.end())
             if behind is None:
                 return True
@@ -63,14 +64,17 @@ class Results:
         """The methods are called on a variable somewhere."""
         known = self._variables.get(variable)
         if known is None:
-            known = len(self._variables) >= _VARIABLES or self._is_moved(variable)
-            self._variables[variable] = known
+            known = self._variables[variable] = self._is_moved(variable)
         return known
 
     def _is_moved(self, variable: str) -> bool:
         text = self._text
+        self._places -= (self._end - self._start) // _SPARE
         place = text.find(variable, self._start, self._end)
         while place >= 0:
+            self._places -= 1
+            if self._places < 0:
+                return True
             stop = place + len(variable)
             if not (_is_part(text[place - 1 : place]) or _is_part(text[stop : stop + 1])) and self._goes_on(stop):
                 return True
@@ -93,6 +97,6 @@ def _behind(text: str, place: int) -> int | None:
             depth -= 1
             if depth == 0:
                 return mark.end()
-        else:
+        elif len(mark[0]) == 1:
             return None
     return None

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from torchlint.other_names import Names
 from torchlint.vocabulary import Vocabulary, is_word
 from torchlint.words import holds, signs_of
 
 if TYPE_CHECKING:
     from torchlint.knowledge.screening import Trigger
+    from torchlint.other_names import Names
     from torchlint.rule import Rule
     from torchlint.words import Word, Words
 
@@ -68,6 +68,8 @@ class Screen:
 
     @cached_property
     def _names(self) -> Names:
+        from torchlint.other_names import Names
+
         return Names(self._text or "")
 
     def any(self, triggers: Sequence[Trigger]) -> bool:

@@ -6,11 +6,9 @@ Everything here errs on one side: a function that holds what is asked for is alw
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import AnyStr, NamedTuple
-
-from torchlint.chains import Results
 
 FAR = 400  # characters around a match that are looked at
 
@@ -70,8 +68,10 @@ class Pattern(NamedTuple):
         return self.pattern.search(text, start, end) is not None
 
 
-# Where a statement begins, perhaps with a dotted name, a parenthesis, or another target of an assignment.
-BEGINNING = r"(?:\A|[\r\n;:=])[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
+# Where a statement begins, perhaps with a dotted name or a parenthesis; also with another target of an assignment.
+_DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
+STATEMENT = rf"(?:\A|[\r\n;:]){_DOTTED}"
+BEGINNING = rf"(?:\A|[\r\n;:=]){_DOTTED}"
 
 
 # Where an import begins, perhaps with other names.
@@ -85,7 +85,7 @@ class Led(NamedTuple):
     """
 
     source: str
-    before: str = BEGINNING
+    before: Before = BEGINNING
 
     def search(self, text: str, start: int, end: int) -> bool:
         """It matches somewhere between the offsets, and so does what lies before."""
@@ -102,9 +102,30 @@ class Led(NamedTuple):
         return _beginning(self.source)
 
 
-def follows(text: str, place: int, before: str) -> bool:
+def follows(text: str, place: int, before: Before) -> bool:
     """What stands before a place ends with a match of this."""
-    return compiled(before).search(text[max(0, place - FAR) : place]) is not None
+    lead = text[max(0, place - FAR) : place]
+    return compiled(before).search(lead) is not None if isinstance(before, str) else before(lead)
+
+
+def is_named(lead: str) -> bool:
+    """A text ends with what comes before the last part of a name that is assigned, or chosen by ``else``.
+
+    So do some others.
+    """
+    rest = lead.rstrip(_DOTTED_NAME)
+    if not rest[-1:].isascii():
+        return True  # a letter of a name, for all that is known
+    return rest.rstrip(" \t\r\n\\(").endswith(("=", "else"))
+
+
+def _is_renamed(lead: str) -> bool:
+    """The same of a name that is assigned or imported."""
+    return is_named(lead) or compiled(r"\bimport\b[\w\s.,(]*\Z").search(lead) is not None
+
+
+_DOTTED_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+Before = str | Callable[[str], bool]
 
 
 class Calls(NamedTuple):
@@ -126,29 +147,42 @@ class Calls(NamedTuple):
 
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
-        calls = _calls(self.names, self.without, self.having).finditer(text, start, end)
-        results = Results(text, start, end, self.then)
         return (
-            any(not self.then or results.reach(call) for call in calls)
+            self._is_called(text, start, end)
             or any(self._is_imported(text, one.end()) for one in _IMPORT.pattern.finditer(text, start, end))
-            or any(follows(text, one.start(), _NAMED_BEFORE) for one in _named(self.names).finditer(text, start, end))
+            or any(follows(text, one.start(), is_named) for one in _named(self.names).finditer(text, start, end))
         )
+
+    def _is_called(self, text: str, start: int, end: int) -> bool:
+        calls = _calls(self.names, self.without, self.having)
+        if not self.then:
+            return calls.search(text, start, end) is not None
+        from torchlint.chains import Results
+
+        results = Results(text, start, end, self.then)
+        return any(map(results.reach, calls.finditer(text, start, end)))
 
     def _is_imported(self, text: str, place: int) -> bool:
         """What is imported here are some of the names, or all that there are."""
         return _alone(self.names).search(_listed(text[place : place + _LIST])) is not None
 
 
-_NAMED_BEFORE = r"=[ \t\r\n\\(]*[\w.]{0,80}\Z|\belse[ \t\r\n\\(]+[\w.]{0,80}\Z"
 _IMPORT = Pattern(r"import\b")
+_COMMENT = Pattern(r"#[^\n]*")
+_CONTINUED = Pattern(r"\\\r?\n")
 _LIST = 4000  # characters of a list of imported names
 
 
 def _listed(text: str) -> str:
-    """The names that an import lists, of the text behind ``import``; all of it where that is not easily told."""
+    """The names that an import lists, of the text behind ``import``; ``*`` where there is too much of it."""
     text = text.lstrip(" \t\\\r\n")
-    names = text[1:].partition(")")[0] if text.startswith("(") else text.partition("\n")[0]
-    return text if "#" in names or names.rstrip("\r").endswith("\\") else names
+    end = ")" if text.startswith("(") else "\n"
+    names, ended, _ = text.partition(end)
+    if end == ")" and "#" in names:
+        names, ended, _ = _COMMENT.pattern.sub("", text).partition(end)
+    elif end == "\n" and names.rstrip("\r").endswith("\\"):
+        names, ended, _ = _CONTINUED.pattern.sub(" ", text).partition(end)
+    return names if ended or len(text) < _LIST // 2 else "*"
 
 
 @cache
@@ -180,13 +214,12 @@ def holds(text: str, start: int, end: int, word: Word) -> bool:
     return any(other.search(text, start, end) for other in _called_otherwise(word[:-1]))
 
 
-# What follows a name that is assigned or imported as a whole, and what lies before it.
+# What follows a name that is assigned or imported as a whole.
 _RENAMED_AFTER = r"(?![\w(.:|\]]|[ \t]+(?!(?:as|if|else|or|and)\b)\w)"
-_RENAMED_BEFORE = r"(?:=[ \t\\\n(]*[\w.]*|\bimport\b[\w\s.,(]*)\Z"
 
 
 @cache
 def _called_otherwise(name: str) -> tuple[Pattern, Led]:
     """A function called with a space or a comment before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}{_RENAMED_AFTER}", _RENAMED_BEFORE)
+    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}{_RENAMED_AFTER}", _is_renamed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.words import Pattern, Words
+from torchlint.words import Pattern, Words, is_named
 
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(
@@ -37,9 +37,9 @@ LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS
 
 def _renamed(*names: bytes, after: bytes = rb"as\b") -> tuple[Trigger, ...]:
     """What gives other names to functions whose names end so."""
-    end, before = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)", r"(?:=|\belse\b)[ \t\r\n\\(]*[\w.]{0,80}\Z"
+    end = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)"
     imported = [guarded(name + rb"[ \t\r\n\\)]+(?:" + after + rb")", name) for name in names]
-    return (*imported, *(guarded(name + end, name, before=before) for name in names))
+    return (*imported, *(guarded(name + end, name, before=is_named) for name in names))
 
 
 def _converters(*names: bytes) -> tuple[Trigger, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from torchlint.words import FAR, compiled, follows
+from torchlint.words import FAR, Before, compiled, follows
 
 
 class Guarded(NamedTuple):
@@ -19,7 +19,7 @@ class Guarded(NamedTuple):
     source: bytes
     words: tuple[bytes, ...]
     flags: int = 0
-    before: str = ""
+    before: Before = ""
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
@@ -30,13 +30,13 @@ class Guarded(NamedTuple):
         """It matches somewhere, whatever the words are."""
         if not self.before:
             return self.pattern.search(data) is not None
-        leads = (data[max(0, one.start() - FAR) : one.start()] for one in self.pattern.finditer(data))
-        return any(follows(lead.decode("latin-1"), len(lead), self.before) for lead in leads)
+        leads = (data[max(0, one.start() - FAR) : one.start()].decode("latin-1") for one in self.pattern.finditer(data))
+        return any(follows(lead, len(lead), self.before) for lead in leads)
 
 
 Trigger = bytes | re.Pattern[bytes] | Guarded
 
 
-def guarded(pattern: bytes, *words: bytes, flags: int = 0, before: str = "") -> Guarded:
+def guarded(pattern: bytes, *words: bytes, flags: int = 0, before: Before = "") -> Guarded:
     """A pattern with its words."""
     return Guarded(pattern, words, flags, before)
