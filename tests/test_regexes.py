@@ -19,7 +19,8 @@ import pytest
 import torchlint
 from torchlint import comments, limits, words
 from torchlint.knowledge.screening import Guarded
-from torchlint.words import Calls, Led, Pattern
+from torchlint.patterns import Led, Pattern
+from torchlint.words import Calls
 
 Compiled = re.Pattern[Any]
 APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")
@@ -75,8 +76,6 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
         yield words._alone(value.names)
     elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
-        if not isinstance(value, Pattern) and value.before and isinstance(value.before, str):
-            yield words.compiled(value.before)
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from torchlint.other_names import Names
-from torchlint.words import Calls, Led, Word, holds
+from torchlint.patterns import Led
+from torchlint.words import Calls, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), without=("device",))
 PLACED = Calls(("tensor", "as_tensor"), having=("device",))

@@ -8,17 +8,16 @@ from torchlint.knowledge.backends import SEEDS
 from torchlint.knowledge.heat import FED_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
+from torchlint.patterns import ends_with, is_imported
 from torchlint.project import FileFacts
-from torchlint.words import IMPORTED
 
 if TYPE_CHECKING:
     from torchlint.screen import Screen
 
-_TUNES = guarded(
-    rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)|deterministic_algorithms|[(,]\s*benchmark\s*=",
-    b"cudnn",
+_TUNES: tuple[Trigger, ...] = (
+    guarded(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)", b"cudnn"),
     b"deterministic_algorithms",
-    b"benchmark",
+    guarded(rb"benchmark\s*=", b"benchmark", before=ends_with(r"[(,]\s*")),
 )
 _CONVOLVES = guarded(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
@@ -39,7 +38,7 @@ _OFFERS: tuple[Trigger, ...] = (
 )
 # These count where PyTorch is not named as well.
 _ANYWHERE: tuple[Trigger, ...] = (
-    *(guarded(name.encode(), name.encode(), before=IMPORTED) for name in sorted(CUDA_PACKAGES)),
+    *(guarded(name.encode(), name.encode(), before=is_imported) for name in sorted(CUDA_PACKAGES)),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
 _FED = tuple(word.encode() for word in FED_WORDS)
@@ -47,7 +46,7 @@ _MOVES = (b".to(", b".cuda", b"DataLoader")
 # The file may hand what such a function makes on to a third one.
 _MAKERS = (
     guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*(?:\(|as\b)", b"oader"),
-    guarded(rb"data\w{0,80}[\s\\)]*(?:\(|as\b)", b"data", before=MAKER_VERBS + r"\Z"),
+    guarded(rb"data\w{0,80}[\s\\)]*(?:\(|as\b)", b"data", before=ends_with(MAKER_VERBS)),
 )
 
 
@@ -56,7 +55,7 @@ def from_bytes(screen: Screen) -> FileFacts:
     facts: FileFacts = {}
     if screen.any(SEEDS):
         facts["seeds"] = True
-    if screen.has(_TUNES):
+    if screen.any(_TUNES):
         facts["tunes"] = True
     if screen.has(_CONVOLVES):
         facts["convolves"] = True

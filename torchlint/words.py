@@ -6,17 +6,11 @@ Everything here errs on one side: a function that holds what is asked for is alw
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import AnyStr, NamedTuple
+from typing import NamedTuple
 
-FAR = 400  # characters around a match that are looked at
-
-
-@cache
-def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A regular expression that is used again and again."""
-    return re.compile(source, flags)
+from torchlint.patterns import Led, Pattern, follows, is_named, is_renamed
 
 
 @cache
@@ -39,93 +33,6 @@ def _named(names: Sequence[str]) -> re.Pattern[str]:
 
 def _one_of(names: Sequence[str]) -> str:
     return f"(?:{'|'.join(names)})"
-
-
-@cache
-def _beginning(source: str) -> str:
-    found = re.match(r"\w*(?![\w?*{])", source)
-    return found[0] if found is not None and "|" not in source else ""
-
-
-class Pattern(NamedTuple):
-    """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
-
-    source: str
-    flags: int = 0
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The expression itself."""
-        return compiled(self.source, self.flags)
-
-    @property
-    def beginning(self) -> str:
-        """The letters and digits that every match begins with, as far as they are easily seen."""
-        return "" if self.flags else _beginning(self.source)
-
-    def search(self, text: str, start: int, end: int) -> bool:
-        """It matches somewhere between the offsets."""
-        return self.pattern.search(text, start, end) is not None
-
-
-# Where a statement begins, perhaps with a dotted name or a parenthesis; also with another target of an assignment.
-_DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
-STATEMENT = rf"(?:\A|[\r\n;:]){_DOTTED}"
-BEGINNING = rf"(?:\A|[\r\n;:=]){_DOTTED}"
-
-
-# Where an import begins, perhaps with other names.
-IMPORTED = r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z"
-
-
-class Led(NamedTuple):
-    """A regular expression that is searched first, and another one for what must lie right before it.
-
-    A pattern that begins with a plain text is found many times faster than one that ends with it.
-    """
-
-    source: str
-    before: Before = BEGINNING
-
-    def search(self, text: str, start: int, end: int) -> bool:
-        """It matches somewhere between the offsets, and so does what lies before."""
-        return any(follows(text, one.start(), self.before) for one in self.pattern.finditer(text, start, end))
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The expression that is searched."""
-        return compiled(self.source)
-
-    @property
-    def beginning(self) -> str:
-        """The letters and digits that every match begins with, as far as they are easily seen."""
-        return _beginning(self.source)
-
-
-def follows(text: str, place: int, before: Before) -> bool:
-    """What stands before a place ends with a match of this."""
-    lead = text[max(0, place - FAR) : place]
-    return compiled(before).search(lead) is not None if isinstance(before, str) else before(lead)
-
-
-def is_named(lead: str) -> bool:
-    """A text ends with what comes before the last part of a name that is assigned, or chosen by ``else``.
-
-    So do some others.
-    """
-    rest = lead.rstrip(_DOTTED_NAME)
-    if not rest[-1:].isascii():
-        return True  # a letter of a name, for all that is known
-    return rest.rstrip(" \t\r\n\\(").endswith(("=", "else"))
-
-
-def _is_renamed(lead: str) -> bool:
-    """The same of a name that is assigned or imported."""
-    return is_named(lead) or compiled(r"\bimport\b[\w\s.,(]*\Z").search(lead) is not None
-
-
-_DOTTED_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
-Before = str | Callable[[str], bool]
 
 
 class Calls(NamedTuple):
@@ -222,4 +129,4 @@ _RENAMED_AFTER = r"(?![\w(.:|\]]|[ \t]+(?!(?:as|if|else|or|and)\b)\w)"
 def _called_otherwise(name: str) -> tuple[Pattern, Led]:
     """A function called with a space or a comment before the parenthesis, or given another name."""
     plain = re.escape(name)
-    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}{_RENAMED_AFTER}", _is_renamed)
+    return Pattern(rf"{plain}[\s\\)]+[(#]"), Led(rf"{plain}{_RENAMED_AFTER}", is_renamed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from torchlint.words import Pattern
+from torchlint.patterns import Pattern
 
 BRACKETS = 200
 CHAIN = 500

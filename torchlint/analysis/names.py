@@ -14,7 +14,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding, collect, dotted
 from torchlint.analysis.index import Block, Index, Unit
 from torchlint.analysis.walk import Nodes
-from torchlint.words import Led
+from torchlint.patterns import Led
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)

@@ -16,7 +16,7 @@ from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS
-from torchlint.words import Pattern
+from torchlint.patterns import Pattern
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.words import Pattern, Words, is_named
+from torchlint.patterns import Pattern, is_named
+from torchlint.words import Words
 
 # Content that is the same on every device.
 DETERMINISTIC = frozenset(

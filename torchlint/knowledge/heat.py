@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlint.words import Pattern
+from torchlint.patterns import Pattern
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
 # Methods that frameworks or loaders call for every batch or sample.

@@ -6,7 +6,8 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 from __future__ import annotations
 
 from torchlint.knowledge.transfers import DTYPE
-from torchlint.words import Pattern, Words
+from torchlint.patterns import Pattern
+from torchlint.words import Words
 
 # Methods of a tensor that bring its content to the host.
 READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})

@@ -7,7 +7,8 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
-from torchlint.words import Calls, Pattern, Words
+from torchlint.patterns import Pattern
+from torchlint.words import Calls, Words
 
 # Methods of a tensor with a kernel on every backend.
 TENSOR_METHODS = frozenset(

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import Preference
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
+from torchlint.patterns import ends_with, is_imported
 from torchlint.rule import Rule
-from torchlint.words import IMPORTED
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.backends import Conflict
+
+
+def _is_imported(lead: str) -> bool:
+    """An import names it, and not `torch.utils.benchmark`, which measures code."""
+    return is_imported(lead) and not lead.endswith(("torch.utils.", "torch.utils import "))
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):
@@ -83,9 +88,9 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             b"Trainer",
             b"Fabric",
             b"max-autotune",
-            guarded(rb"\.benchmark\b", b".benchmark", before=r"(?<!torch\.utils)\Z"),
+            guarded(rb"\.benchmark\b", b".benchmark", before=ends_with(r"(?<!torch\.utils)")),
             guarded(rb"benchmark\w{0,80}[ \t]*[=(\"']", b"benchmark"),
-            guarded(rb"benchmark", b"benchmark", before=rf"{IMPORTED}(?<!torch\.utils\.)(?<!torch\.utils import )"),
+            guarded(rb"benchmark", b"benchmark", before=_is_imported),
         ),
         (b"torch", b"Trainer", b"Fabric"),
     )

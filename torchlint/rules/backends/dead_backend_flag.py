@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import CALLED, START_VARIABLES
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
+from torchlint.patterns import Led, Pattern, begins, begins_or_is_assigned
 from torchlint.rule import Rule
-from torchlint.words import BEGINNING, STATEMENT, Led, Pattern, Word
+from torchlint.words import Word
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -50,7 +51,7 @@ _ASSIGNED = {
     r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
     r"cuda\.benchmark[ \t]*=[^=]": (b"cuda.benchmark",),
 }
-_WRITTEN: tuple[Word, ...] = (*(Led(source, STATEMENT) for source in _STATED), *map(Pattern, _ASSIGNED))
+_WRITTEN: tuple[Word, ...] = (*(Led(source, begins) for source in _STATED), *map(Pattern, _ASSIGNED))
 _VARIABLES = sorted(START_VARIABLES)
 
 
@@ -117,8 +118,8 @@ class DeadBackendFlag(Rule):
             b"backends",
             *(name.encode() for name in _VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
-            *(guarded(source.encode(), *words, before=STATEMENT) for source, words in _STATED.items()),
-            *(guarded(source.encode(), *words, before=BEGINNING) for source, words in _ASSIGNED.items()),
+            *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
+            *(guarded(source.encode(), *words, before=begins_or_is_assigned) for source, words in _ASSIGNED.items()),
         ),
     )
     near = (("backends", "cudnn", *_VARIABLES, Pattern(_BARE, re.MULTILINE), *_WRITTEN),)

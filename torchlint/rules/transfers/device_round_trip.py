@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.screening import guarded
 from torchlint.knowledge.transfers import BROUGHT, CPU, SENT
 from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.patterns import Pattern, compiled
 from torchlint.rule import Rule
-from torchlint.words import Pattern, compiled
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -1,0 +1,123 @@
+"""Regular expressions for source text that cost little: compiled when they are needed, and led by plain text.
+
+A pattern that begins with a plain text is found many times faster than one that ends with it, or than alternatives.
+So what must lie before a match is looked at when there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import AnyStr, NamedTuple
+
+FAR = 400  # characters around a match that are looked at
+
+
+@cache
+def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A regular expression that is used again and again."""
+    return re.compile(source, flags)
+
+
+@cache
+def _beginning(source: str) -> str:
+    found = re.match(r"\w*(?![\w?*{])", source)
+    return found[0] if found is not None and "|" not in source else ""
+
+
+class Pattern(NamedTuple):
+    """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
+
+    source: str
+    flags: int = 0
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression itself."""
+        return compiled(self.source, self.flags)
+
+    @property
+    def beginning(self) -> str:
+        """The letters and digits that every match begins with, as far as they are easily seen."""
+        return "" if self.flags else _beginning(self.source)
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """It matches somewhere between the offsets."""
+        return self.pattern.search(text, start, end) is not None
+
+
+Before = Callable[[str], bool]
+
+# What ends before a match, told from the text up to there. All of these are true of some other texts as well.
+
+
+def begins(lead: str) -> bool:
+    """A statement begins there, perhaps with a dotted name or a parenthesis."""
+    return _STATED.pattern.search(_last_line(lead)) is not None
+
+
+def begins_or_is_assigned(lead: str) -> bool:
+    """The same, or another target of an assignment."""
+    return _TARGETED.pattern.search(_last_line(lead)) is not None
+
+
+def is_imported(lead: str) -> bool:
+    """An import lists the name, or the module that it is taken from."""
+    return ("import" in lead or "from" in lead) and _IMPORTING.pattern.search(lead) is not None
+
+
+def is_named(lead: str) -> bool:
+    """The last part of a name follows that is assigned, or chosen by ``else``."""
+    rest = lead.rstrip(_IN_NAMES)
+    if not rest[-1:].isascii():
+        return True  # a letter of a name, for all that is known
+    return rest.rstrip(" \t\r\n\\(").endswith(("=", "else"))
+
+
+def is_renamed(lead: str) -> bool:
+    """The same of a name that is assigned or imported."""
+    return is_named(lead) or ("import" in lead and _LISTED.pattern.search(lead) is not None)
+
+
+def ends_with(pattern: str) -> Before:
+    """What stands before ends with a match of a pattern."""
+    return lambda lead: compiled(rf"(?:{pattern})\Z").search(lead) is not None
+
+
+_DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
+_STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
+_TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
+_IMPORTING = Pattern(r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z")
+_LISTED = Pattern(r"\bimport\b[\w\s.,(]*\Z")
+_IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+
+
+def _last_line(text: str) -> str:
+    return text[text.rfind("\n") + 1 :]
+
+
+def follows(text: str, place: int, before: Before) -> bool:
+    """It holds of what stands before a place."""
+    return before(text[max(0, place - FAR) : place])
+
+
+class Led(NamedTuple):
+    """A regular expression that is searched first, and what must hold of the text right before a match."""
+
+    source: str
+    before: Before = begins_or_is_assigned
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """It matches somewhere between the offsets, and so does what lies before."""
+        return any(follows(text, one.start(), self.before) for one in self.pattern.finditer(text, start, end))
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression that is searched."""
+        return compiled(self.source)
+
+    @property
+    def beginning(self) -> str:
+        """The letters and digits that every match begins with, as far as they are easily seen."""
+        return _beginning(self.source)
