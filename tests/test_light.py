@@ -59,6 +59,13 @@ ODD = [
     "x = 1;\ny = 2; \n",
     "",
     "# only a comment\n",
+    "class A:\n @b(1)\n # why\n @c\n def f(self, d=(e),  # first\n   *, g: h = i,\n ) -> j:\n# odd\n  k\n",
+    "def f():\n  if (a\n      and b):  # c\n\n    # d\n    @e\n    def g(h=i): pass\n  elif j:\n    k\n",
+    "def f():\n\tfor a in (b,\n\tc):\n\t\t'd'\n\t\twhile e(\n f): # g\n\t\t\th\n\telse:\n\t\ti\n",
+    "async def f():\r\n  async with (await a) as b, c(d):\r\n    # e\r\n    async for g in h:\r\n      i\r\n",
+    "def f():\n    class A(b, *c, metaclass=d):\n        @property\n        def e(self): return g\n    with h: i; j\n",
+    "def f(a=1):\n    'b'\n\ndef \\\n  g(c=2): \\\n  d\ndef \\\n  h(e=3):\n    i",
+    "if a:\n    def f(b=1):\n        if c: d\n        if e:\n            g\n",
 ]
 
 
@@ -127,6 +134,7 @@ def test_every_node_stands_where_libcst_says(text: str) -> None:
         if isinstance(one, cst.ImportStar):
             continue  # LibCST gives it no place
         assert light.span(one) == exact.span(other)
+        assert light.statement_lines(one) == exact.statement_lines(other)
         if isinstance(one, cst.BaseExpression):
             assert light.positions.outer(one) == exact.positions.outer(other)
             assert light.positions.is_bracketed(one) == exact.positions.is_bracketed(other)

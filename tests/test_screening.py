@@ -11,6 +11,18 @@ RULES = plan(Config(select=("TL103", "TL502", "TL507")))
 MOVES = plan(Config(select=("TL104", "TL201", "TL401")))
 
 
+# What gives such a name to NumPy or a part of it.
+NUMPY = {
+    "np": "import numpy as np\n",
+    "numpy": "import numpy\n",
+    "npr": "import numpy.random as npr\n",
+    "xp": "import numpy\nxp = numpy\n",
+    "either": "import numpy as onp\nif 1:\n    either = onp  # or another\n",
+    "full": "from numpy import full\n",
+    "fill": "import numpy as np\nfill = np.full\n",
+}
+
+
 def ids(text: str) -> list[str]:
     return [finding.rule for finding in RULES.lint(text.encode(), "x.py").findings]
 
@@ -51,13 +63,22 @@ def ids(text: str) -> list[str]:
         "wrap([0] * n)",
         "short([0] * n)",
         "chosen([0] * n)",
+        "torch.tensor(numpy.random . rand(n))",
+        "torch.tensor(npr.rand(n))",
+        "torch.tensor(xp.zeros(n))",
+        "torch.tensor(either.zeros(n))",
+        "torch.tensor(full(n, 2))",
+        "torch.tensor(fill(n, 2))",
     ],
 )
 def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
     names = (
-        "import builtins\nimport numpy as np\nimport torch\nfrom torch import tensor as short\n\nxrange = range\n"
+        "import builtins\nimport torch\nfrom torch import tensor as short\n\nxrange = range\n"
         "wrap = torch.tensor\nchosen = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\n"
     )
+    for given, others in NUMPY.items():
+        if given + "." in expression or given + "(" in expression:
+            names += others
     assert ids(f"{names}\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
 
 
@@ -93,6 +114,7 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
         "blocks = tensor(1), list(Block(i) for i in range(3)), [0] * 3\n",
         "points = tensor(1), list(itertools.product(range(3), range(3)))\n",
         "from torch.utils.benchmark import Timer\nfrom torch.utils import benchmark\n",
+        "import numpy as np\nx = tensor(np.array([1])), torch.zeros(3), np.random.seed(3)\n",
     ],
 )
 def test_what_only_looks_alike_is_not_parsed(text: str) -> None:

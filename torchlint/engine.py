@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
+_Lines = tuple[int, int]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
 
 
@@ -231,19 +232,19 @@ def _run(file: _File, text: str, suppressions: Suppressions | None, *, layout: b
         return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
         return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
-    for finding, statement in found.findings:
-        _keep(file, finding, statement, suppressions)
+    for finding, lines in found.findings:
+        _keep(file, finding, lines, suppressions)
     file.problems += found.problems
     file.facts = found.facts
     return None
 
 
 class _Found:
-    """What the rules and the facts of one parse gave; each finding with the span of the statement around it."""
+    """What the rules and the facts of one parse gave; each finding with the lines of the statement around it."""
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
-        self.findings: list[tuple[Finding, Span]] = []
+        self.findings: list[tuple[Finding, _Lines]] = []
         self.problems: list[Problem] = []
 
 
@@ -296,8 +297,8 @@ def _gather(file: _File, module: SourceModule, found: _Found) -> None:
         found.problems.append(_internal_error("gathering facts", file.path, error))
 
 
-def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, Span]]:
-    """What one rule finds, with the span of the statement around each finding."""
+def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
+    """What one rule finds, with the first and last line of the statement around each finding."""
     import libcst as cst
 
     found: list[Finding] = []
@@ -312,9 +313,8 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
     return list(zip(found, instance.statements, strict=True))
 
 
-def _keep(file: _File, finding: Finding, statement: Span, suppressions: Suppressions | None) -> None:
-    first, last = statement.line, max(statement.end_line, statement.line)
-    if suppressions is not None and suppressions.matches(finding.rule, finding.name, first, last):
+def _keep(file: _File, finding: Finding, lines: _Lines, suppressions: Suppressions | None) -> None:
+    if suppressions is not None and suppressions.matches(finding.rule, finding.name, *lines):
         file.suppressed += 1
     else:
         file.findings.append(finding)

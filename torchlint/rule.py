@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity, Span
+from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -80,7 +80,7 @@ class Rule:
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module
         self.options = options
-        self.statements: list[Span] = []
+        self.statements: list[tuple[int, int]] = []
         self._sink = sink
 
     @classmethod
@@ -100,12 +100,12 @@ class Rule:
     ) -> None:
         """File a finding that starts and ends where ``node`` does.
 
-        ``statements`` notes the span of the statement around it: a suppression may stand on any of
-        its lines.
+        ``statements`` notes the first and last line of the statement around it: a suppression may stand on any of
+        them.
         """
         if self.module.never_runs(node):
             return
-        self.statements.append(self.module.statement_span(node))
+        self.statements.append(self.module.statement_lines(node))
         self._sink(
             Finding(
                 rule=self.id,

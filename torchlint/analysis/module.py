@@ -227,17 +227,12 @@ class SourceModule:
         """The source text of a node."""
         return self.positions.text(node)
 
-    def statement_span(self, node: cst.CSTNode) -> Span:
-        """The span of the statement around a node; of a compound statement only the header."""
-        statement = self.statement_of(node)
-        span, own = self.span(statement), self.span(node)
-        last = span.end_line
-        body = getattr(statement, "body", None)
-        if isinstance(body, cst.BaseSuite) and body.body:
-            first = self.span(body.body[0]).line
-            last = max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
+    def statement_lines(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of the statement around a node; of a compound statement only of the header."""
+        first, last = self.positions.lines_of(self.statement_of(node))
+        own = self.span(node)
         # A decorator stands above the line on which its function begins.
-        return Span(min(span.line, own.line), span.column, max(last, own.end_line), span.end_column)
+        return min(first, own.line), max(last, own.end_line)
 
     @cached_property
     def _lines(self) -> list[str]:

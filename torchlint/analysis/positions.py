@@ -80,6 +80,15 @@ class Layout(ABC):
         """Where the node starts and ends, without surrounding whitespace and parentheses."""
         return self.between(*self.extent(node))
 
+    def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of a statement; of a compound one, from its keyword to the line before its body."""
+        span = self.span(statement)
+        body = getattr(statement, "body", None)
+        if not isinstance(body, cst.BaseSuite) or not body.body:
+            return span.line, span.end_line
+        first = self.span(body.body[0]).line
+        return span.line, max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
+
     def between(self, start: int, end: int) -> Span:
         """The span of a range of characters."""
         return self._places.span(start, end)

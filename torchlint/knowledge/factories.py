@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.patterns import Pattern, is_named
+from torchlint.patterns import Led, Pattern, is_named
 from torchlint.words import Words
 
 # Content that is the same on every device.
@@ -100,10 +100,32 @@ REGULAR: tuple[tuple[Trigger, ...], ...] = (
     (b"numpy", *_CONVERTED, *_ELSE_TRIGGERS, *_renamed(b"ensor", b"asarray")),
     (*_converters(*(name.encode() for name in _ARRAY_NAMES)), *_FORM_TRIGGERS),
 )
-REGULAR_WORDS: tuple[Words, ...] = (
+_REGULAR_WORDS: tuple[Words, ...] = (
     ("numpy", "numpy.", *_FORM_WORDS),
     (*(f"{name}(" for name in _ARRAY_NAMES), *_FORM_WORDS),
 )
+_RANDOM_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." in name)
+_PLAIN_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." not in name)
+_DOT = r"[\s\\]*\.[\s\\]*"
+_FUNCTION = rf"{_DOT}(?:random{_DOT}(?:{'|'.join(_RANDOM_NAMES)})|(?:{'|'.join(_PLAIN_NAMES)}))\b"
+_NUMPY_AS = Pattern(r"numpy[ \t]+as[ \t]+(\w+)")
+# Parts of NumPy, or the whole of it, get other names.
+_NUMPY_IN_PARTS = Pattern(r"numpy\.\w+[ \t]+as\b|from[ \t]+numpy\b")
+_RENAMED = rf"(?:{_FUNCTION}|{_DOT}random)?[ \t)]*(?:[\r\n#;,]|if\b|else\b|\Z)"
+
+
+def regular_words(text: str) -> tuple[Words, ...]:
+    """Groups of words: one of each stands in every function that makes regular content.
+
+    Where NumPy and its functions have plain names, these are asked for.
+    """
+    names = sorted({"numpy", *_NUMPY_AS.pattern.findall(text)})
+    in_parts = _NUMPY_IN_PARTS.search(text, 0, len(text))
+    if in_parts or any(Led(name + _RENAMED, is_named).search(text, 0, len(text)) for name in names):
+        return _REGULAR_WORDS
+    return ((*(Pattern(name + _FUNCTION) for name in names), *_FORM_WORDS),)
+
+
 # What NumPy gives where no dtype is written.
 ARRAY_DTYPES = {
     "numpy.zeros": "float64",

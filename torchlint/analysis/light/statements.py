@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -68,7 +68,30 @@ _star = maker(cst.ImportStar)
 _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
-Lines = dict[cst.CSTNode, tuple[int, int]]
+
+class Header(NamedTuple):
+    """The lines of a compound statement before its body: the first, with decorators, that of its keyword, the last.
+
+    ``body`` is the line on which the body begins: comments before it, and decorators of it, belong to it.
+    """
+
+    first: int
+    keyword: int
+    last: int
+    body: int
+
+
+class Lines(NamedTuple):
+    """On which lines statements stand.
+
+    ``whole``: the first and last line of each statement of the module and of its class bodies, and of what stands on
+    lines of its own anywhere. ``headers``: those of statements with bodies on lines of their own, without ``elif``.
+    """
+
+    whole: dict[cst.CSTNode, tuple[int, int]]
+    headers: dict[cst.CSTNode, Header]
+
+
 Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
 
 
@@ -76,14 +99,12 @@ class Statements(Expressions):
     """Turns the statements of one text into nodes.
 
     ``defer`` makes the block of a function of the module level or of a method, given this object and its statements.
-    ``lines`` are the first and last line of each statement of the module and of its class bodies, and of what stands
-    on lines of its own anywhere.
     """
 
     def __init__(self, source: Source, defer: Deferred) -> None:
         super().__init__(source)
         self._defer = defer
-        self.lines: Lines = {}
+        self.lines = Lines({}, {})
 
     def module(self, tree: ast.Module) -> cst.Module:
         """The module."""
@@ -99,8 +120,9 @@ class Statements(Expressions):
             small = _SMALL.get(kind)
             if small is None:
                 found.append(self._compound(statement, outermost))
+                self._note_header(found[-1], statement)
                 if outermost:
-                    self.lines[found[-1]] = (first_line(statement), statement.end_lineno or 0)
+                    self.lines.whole[found[-1]] = (first_line(statement), statement.end_lineno or 0)
                 end = 0
                 continue
             node = small(self, statement)
@@ -111,8 +133,16 @@ class Statements(Expressions):
                 found.append(_line(shared))
             end = statement.end_lineno or 0
             if outermost or not self.source.paged:
-                self.lines[found[-1]] = (first, end)
+                self.lines.whole[found[-1]] = (first, end)
         return found
+
+    def _note_header(self, made: Node, node: ast.stmt) -> None:
+        if node.__class__ not in _HEADED or self.source.paged:
+            return
+        inner: ast.stmt = node.body[0]  # type: ignore[attr-defined]
+        if self.source.starts_line(inner):
+            begin = first_line(inner)
+            self.lines.headers[made] = Header(first_line(node), node.lineno, begin - 1, inner.lineno)
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
         if node.__class__ is ast.ClassDef:
@@ -293,5 +323,11 @@ _COMPOUND: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
     ast.AsyncWith: Statements._with,
     ast.Try: Statements._try,
 }
+_HEADED = frozenset(
+    (
+        *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith),
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    )
+)
 if hasattr(ast, "TryStar"):
     _COMPOUND[ast.TryStar] = Statements._try

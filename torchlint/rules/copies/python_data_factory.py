@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CONVERTERS, REGULAR, REGULAR_WORDS
+from torchlint.knowledge.factories import CONVERTERS, REGULAR, regular_words
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.factories import RegularData
+    from torchlint.words import Words
 
 
 class PythonDataFactory(Rule):
@@ -79,9 +80,14 @@ class PythonDataFactory(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), CONVERTERS, *REGULAR)
-    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("), *REGULAR_WORDS)
+    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("),)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
+
+    @classmethod
+    def near_in(cls, text: str) -> tuple[Words, ...]:
+        """The functions of NumPy are asked for by the names that the file has for it."""
+        return (*cls.near, *regular_words(text))
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends

@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.uploads import Upload
-_SHORT = tuple(guarded(name + rb"\b", name) for name in (b"dl", b"DL", b"Dl"))  # `train_dl`
+
+
+def _is_no_host(lead: str) -> bool:
+    """`dl` of `https://dl.example.org` is no loader."""
+    return not lead.endswith("/")
+
+
+# Names of loaders where code uses them; words of comments follow one another.
+_AFTER = rb"\w{0,80}[ \t\\]*(?:[^\w \t\\]|(?:if|else|for|and|or|in|is|not|as)\b|\Z)"
+_LOADERS = tuple(guarded(name + _AFTER, name) for name in (b"oader", b"OADER"))
+_SHORT = tuple(guarded(name + rb"\b", name, before=_is_no_host) for name in (b"dl", b"DL", b"Dl"))  # `train_dl`
 
 
 class BlockingTransfer(Rule):
@@ -80,7 +90,7 @@ class BlockingTransfer(Rule):
     triggers = (
         (b"torch",),
         (MOVE,),
-        (b"oader", b"OADER", *_SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
+        (*_LOADERS, *_SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
     )
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
