@@ -14,12 +14,12 @@ _LINKS = 30
 _PLACES = 5000  # at which variables are looked for in one text
 _SPARE = 10_000  # characters that are searched in the time that one place takes
 _WRAPPER = "Variable"  # `Variable(x)` has been `x` since torch 0.4
-_GAP = re.compile(r"(?:[\s\\)]|#[^\n]*)*")
+_GAP = re.compile(r"(?:[\s\\)]|#[^\r\n]*)*")
 _MARK = re.compile(r"""'[^'\\\n]*'|"[^"\\\n]*"|[()#"']""")
 _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
-_HIDDEN = re.compile(r"#[^#\n]*\n[\s\\(]*[\w.]*\Z")
+_HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
 
 
 class Results:

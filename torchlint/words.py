@@ -75,7 +75,7 @@ class Calls(NamedTuple):
 
 
 _IMPORT = Pattern(r"import\b")
-_COMMENT = Pattern(r"#[^\n]*")
+_COMMENT = Pattern(r"#[^\r\n]*")
 _CONTINUED = Pattern(r"\\\r?\n")
 _LIST = 4000  # characters of a list of imported names
 

@@ -36,3 +36,5 @@ NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cud
 AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
 DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
+# Under these, nothing is made in memory.
+FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})

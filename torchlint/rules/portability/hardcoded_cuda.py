@@ -68,7 +68,8 @@ class HardcodedCuda(Rule):
     graphs, extensions built from CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the
     top says so, too. It knows guards by `if`, ternary, early return, assert, `try`, decorators and skip
     marks, through variables and options that carry them, and in all callers of a function in the file.
-    Indices from ranks and options, `device_type=`, comparisons and messages are not devices.
+    Indices from ranks and options, `device_type=`, comparisons and messages are not devices, and fake tensors
+    (`FakeTensorMode`) need none.
 
     ## Fix safety
     Unsafe, since an error becomes a run on the CPU. `.cuda()` becomes `.to(device)` with a device in scope that falls
