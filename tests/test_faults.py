@@ -209,6 +209,15 @@ def test_outputs_that_are_closed_are_no_fault(tmp_path: Path, closed: str) -> No
     assert "Traceback" not in done.stdout + done.stderr
 
 
+def test_a_program_that_runs_torchlint_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "guilty.py").write_text(GUILTY, encoding="utf-8")
+    code = "import runpy, sys\nsys.argv[1:] = ['.']\ntry: runpy.run_module('torchlint', run_name='__main__')\n"
+    code += "except SystemExit: print('went on')\nfrom torchlint.__main__ import run\nrun()\nprint('and on')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "went on" in done.stdout
+    assert done.stdout.endswith("and on\n")
+
+
 def test_a_profiler_sees_the_end_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "guilty.py").write_text(GUILTY, encoding="utf-8")
     command = [sys.executable, "-m", "cProfile", "-m", "torchlint", "."]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from torchlint import limits
 from torchlint.config import Config
 from torchlint.session import plan
 
 RULES = plan(Config(select=("TL103", "TL502", "TL507")))
+EVERYTHING = plan(Config(select=("TL",)))
 MOVES = plan(Config(select=("TL104", "TL201", "TL401")))
 
 
@@ -20,6 +24,7 @@ NUMPY = {
     "either": "import numpy as onp\nif 1:\n    either = onp  # or another\n",
     "full": "from numpy import full\n",
     "fill": "import numpy as np\nfill = np.full\n",
+    "spread": "import numpy as np\nspread = (  # new\n    np.zeros\n)\n",
 }
 
 
@@ -69,6 +74,10 @@ def ids(text: str) -> list[str]:
         "torch.tensor(either.zeros(n))",
         "torch.tensor(full(n, 2))",
         "torch.tensor(fill(n, 2))",
+        "torch.tensor(spread(n))",
+        "torch.LongTensor(([0] * n))",
+        "torch.tensor(\n        (\n            list(range(n))\n        ),\n        dtype=torch.long,\n    )",
+        "torch.tensor([([0] * 3) for _ in range(n)])",
     ],
 )
 def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
@@ -97,11 +106,14 @@ def test_regular_content_survives_screening_however_it_is_laid_out(expression: s
         "torch.use_deterministic_algorithms",
         "torch.set_num_threads; torch.ones(3)",
         "torch.cuda.benchmark = True",
+        "modules[0].eval = True",
+        "ng = torch.no_grad; ng()",
         "os.environ['CUDA_VISIBLE_DEVICES'] = '0'",
     ],
 )
 def test_statements_without_effect_survive_screening(statement: str) -> None:
-    assert ids(f"import os\nimport torch\n\ntorch.cuda.init()\n{statement}\n") == ["TL507"]
+    before = "import os\nimport torch\n\ntorch.cuda.init()\nmodules = [torch.nn.Linear(3, 3)]\n"
+    assert ids(f"{before}{statement}\n") == ["TL507"]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +147,21 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
         ("TL201", "def f(x):\n    return x.cuda().cpu().cuda()\n"),
         ("TL201", "def f(x):\n    x = x.cuda()\n    return torch.tensor(x.item(), device=x.device)\n"),
         ("TL201", "def f(x, device='cuda'):\n    return x.cuda().to(torch.device('cpu')).to(device)\n"),
+        (
+            "TL104",
+            "from torch.autograd import Variable\nx = Variable(requires_grad=False, data=torch.zeros(3))\nx.cuda()\n",
+        ),
+        ("TL104", "make = (\n    # fresh\n    torch.zeros\n)\ndef f():\n    return make(3).cuda()\n"),
+        ("TL104", "def f():\n    global x\n    x = torch.zeros(3)\ndef g():\n    return x.cuda()\n"),
         ("TL201", "from torch import tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n"),
+        (
+            "TL201",
+            "from torch import (\n nn, # (all)\n tensor)\ndef f(x): return tensor(x.cuda().item(), device='cuda')\n",
+        ),
+        (
+            "TL201",
+            "from torch import nn, \\\n    tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n",
+        ),
         (
             "TL401",
             "from torch.utils import data\nclass L(data.DataLoader): pass\nfor x in L([1], num_workers=2): x.cuda()\n",
@@ -179,3 +205,38 @@ def test_flags_that_other_files_set_are_asked_for_by_names_that_say_so(calls: st
 def test_fabric_needs_no_torch() -> None:
     text = "from lightning.fabric import Fabric\na = Fabric(deterministic=True)\nb = Fabric(benchmark=True)\n"
     assert "TL502" in RULES.screen(text.encode(), "x.py").survivors
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no alarm could end a search that does not end")
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "x.zeros(",
+            "a.zeros()",
+            ".zeros(" * 120 + ")" * 120 + ";",
+            ".zeros()" * 29 + ";",
+            "#.zeros()",
+            "v = t.zeros(v)\n",
+        ),
+        *(
+            "import " * 570 + "\n",
+            "import(" * 500 + ")\n",
+            "from a import b #\n",
+            "from a import (#\n",
+            "numpy as a{};",
+        ),
+        *(
+            "a{} = DataLoader_a{}\n",
+            "a{} = tensor_a{}\n",
+            "v{} = t.zeros(1)\n",
+            "x.tensor(f(x),",
+            "class A{}(Tensor):\n",
+        ),
+    ],
+)
+def test_no_text_makes_screening_slow(unit: str) -> None:
+    start = "import torch\nimport numpy\nx.cuda().cpu().to(d)\nloader\nensor(zeros(\n"
+    text = start + "".join(unit.format(*(number,) * 2) for number in range(1_000_000 // len(unit)))
+    limits.within(30, lambda: EVERYTHING.screen(text.encode(), "x.py"))  # less than a second

@@ -32,6 +32,12 @@ def run() -> int:
     except KeyboardInterrupt:  # before the signals were taken
         sys.stderr.write("torchlint: interrupted\n")
         return 130
+    return status
+
+
+def console() -> int:
+    """The console script, and ``python -m``: the process ends here, unless somebody waits for what comes next."""
+    status = run()
     if not _is_awaited():
         _end(status)
     return status
@@ -47,7 +53,7 @@ def _open_streams() -> None:
 def _is_awaited() -> bool:
     """Somebody waits for what comes next: a caller such as a notebook, a debugger, a profiler, a program that ran."""
     callers = []
-    frame = sys._getframe(2).f_back  # above `run` and the module that calls it
+    frame = sys._getframe(2).f_back  # above `console` and the module that calls it
     while frame is not None:
         callers.append(frame.f_code.co_name)
         frame = frame.f_back
@@ -71,4 +77,4 @@ def _end(status: int) -> None:
 
 if __name__ == "__main__":
     _leave_the_current_folder()
-    sys.exit(run())
+    sys.exit(console())

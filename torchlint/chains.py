@@ -9,14 +9,16 @@ import re
 from collections.abc import Collection
 
 _FAR = 400  # characters before a call that are looked at
-_LONG = 1000  # characters of arguments that are looked at
+_LONG = 1000  # characters of arguments, or of a gap, that are looked at
 _LINKS = 30
-_PLACES = 5000  # at which variables are looked for in one text
-_SPARE = 10_000  # characters that are searched in the time that one place takes
+# What is looked at in one text before anything is possible: characters, of which a plain search looks at many at once.
+_BUDGET = 200_000
+_AT_ONCE = 100
+_OCCURRENCE = 20
 _WRAPPER = "Variable"  # `Variable(x)` has been `x` since torch 0.4
 _GAP = re.compile(r"(?:[\s\\)]|#[^\r\n]*)*")
 _MARK = re.compile(r"""'[^'\\\n]*'|"[^"\\\n]*"|[()#"']""")
-_NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\]*")
+_NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
@@ -29,24 +31,33 @@ class Results:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
         self._wraps = _WRAPPER in text
+        self._shares = "global" in text
         self._variables: dict[str, bool] = {}
-        self._places = _PLACES
+        self._budget = _BUDGET + 2 * (end - start)
 
     def reach(self, call: re.Match[str]) -> bool:
         """One of the methods may be called on what a call gives; the match ends with its parenthesis, or a comment."""
-        place = _behind(self._text, call.end() - 1)
+        self._budget -= _FAR
+        place = self._behind(call.end() - 1)
         if place is None or self._goes_on(place):
             return True
         before = self._text[max(0, call.start() - _FAR) : call.start()]
         target = _TARGET.search(before)
-        return _HIDDEN.search(before) is not None if target is None else self._is_used(target[1])
+        if target is None:
+            return _HIDDEN.search(before) is not None
+        keyword = before[: target.start()].rstrip().endswith(("(", ","))
+        return self._shares or (keyword and self._wraps) or self._is_used(target[1])
 
     def _goes_on(self, place: int) -> bool:
         """The methods called on what ends here are, or may be, among those that are looked for."""
         text = self._text
         for _ in range(_LINKS):
-            gap = _GAP.match(text, place)
-            place = gap.end() if gap is not None else place
+            gap = _GAP.match(text, place, place + _LONG)
+            end = gap.end() if gap is not None else place
+            self._budget -= end - place
+            if end == place + _LONG or self._budget < 0:
+                return True
+            place = end
             if not text.startswith(".", place):
                 return self._wraps and text.startswith(",", place)
             name = _NAME.match(text, place + 1)
@@ -54,7 +65,7 @@ class Results:
                 return True
             if not text.startswith("(", name.end()):
                 return text.startswith("#", name.end())
-            behind = _behind(text, name.end())
+            behind = self._behind(name.end())
             if behind is None:
                 return True
             place = behind
@@ -69,11 +80,11 @@ class Results:
 
     def _is_moved(self, variable: str) -> bool:
         text = self._text
-        self._places -= (self._end - self._start) // _SPARE
+        self._budget -= (self._end - self._start) // _AT_ONCE
         place = text.find(variable, self._start, self._end)
         while place >= 0:
-            self._places -= 1
-            if self._places < 0:
+            self._budget -= _OCCURRENCE
+            if self._budget < 0:
                 return True
             stop = place + len(variable)
             if not (_is_part(text[place - 1 : place]) or _is_part(text[stop : stop + 1])) and self._goes_on(stop):
@@ -81,22 +92,22 @@ class Results:
             place = text.find(variable, stop, self._end)
         return False
 
+    def _behind(self, place: int) -> int | None:
+        """The place behind the parentheses that open at a place; None where strings, comments or length hide it."""
+        depth = 0
+        for mark in _MARK.finditer(self._text, place, place + _LONG):
+            if mark[0] == "(":
+                depth += 1
+            elif mark[0] == ")":
+                depth -= 1
+                if depth == 0:
+                    self._budget -= mark.end() - place
+                    return mark.end() if self._budget >= 0 else None
+            elif len(mark[0]) == 1:
+                return None
+        return None
+
 
 def _is_part(character: str) -> bool:
     """The character goes on a name."""
     return character == "_" or character.isalnum()
-
-
-def _behind(text: str, place: int) -> int | None:
-    """The place behind the parentheses that open at a place; None where strings, comments or length hide it."""
-    depth = 0
-    for mark in _MARK.finditer(text, place, place + _LONG):
-        if mark[0] == "(":
-            depth += 1
-        elif mark[0] == ")":
-            depth -= 1
-            if depth == 0:
-                return mark.end()
-        elif len(mark[0]) == 1:
-            return None
-    return None

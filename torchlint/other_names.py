@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from torchlint.words import Calls, Word, Words
+from torchlint.words import Calls, Word, Words, listed
 
 _NAMES = 3  # names of names of names
+_MANY = 500  # pairs, beyond which it takes long to ask
 # Patterns that begin with a plain text are found fastest; none of these needs to be exact.
 _IMPORTED_AS = re.compile(r"[ \t]as[ \t]+(\w+)")
-_IMPORTED_FROM = re.compile(r"from[ \t]+([\w.]+)[ \t]+import\b[ \t]*(\([^()]*\)|[^\n(]*)")
+_IMPORTED_FROM = re.compile(r"from[ \t]+([\w.]+)[ \t\\\r\n]+import\b")
 _ASSIGNED = re.compile(
     r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*([\w.]+)[ \t]*(?:if\b[^\n]*\belse[ \t]+([\w.]+)[ \t]*)?"
-    r"(?:#[^\n]*)?\r?(?=\n|\Z)"
+    r"(?:#[^\n]*)?\r?(?=[\n;]|\Z)"
 )
-_DERIVED = re.compile(r"class[ \t]+(\w+)[ \t]*\(([^()]*)\)")
+# The same in parentheses, on lines of its own.
+_SPREAD = re.compile(
+    r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*\(\s*(?:#[^\n]*\n\s*){0,6}([\w.]+)\s*(?:#[^\n]*\n\s*){0,6}"
+    r"(?:if\b[^\n]*\n\s*else\s+([\w.]+)\s*(?:#[^\n]*\n\s*){0,6})?\)"
+)
+_DERIVED = re.compile(r"class[ \t]+(\w+)[ \t]*\(([^()]*)")
 
 
 class Names:
@@ -24,6 +30,7 @@ class Names:
     def __init__(self, text: str) -> None:
         self._pairs = sorted(set(_pairs(text)))
         self._meanings = "\n".join(meant for _, meant in self._pairs)
+        self.many = len(self._pairs) > _MANY
 
     def spelled(self, words: Words) -> tuple[Word, ...]:
         """The words, and the other names of what is called so."""
@@ -52,11 +59,11 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for found in _IMPORTED_AS.finditer(text):
         yield found[1], text[max(0, found.start() - 100) : found.start()].replace("\n", " ").rpartition(" ")[2]
     for found in _IMPORTED_FROM.finditer(text):
-        for part in found[2].strip("()").split(","):
-            name, _, other = part.partition("#")[0].strip().partition(" as ")
+        for part in listed(text, found.end()).split(","):
+            name, _, other = " ".join(part.partition("#")[0].split()).partition(" as ")
             if name.isidentifier():
-                yield other.strip() or name, f"{found[1]}.{name}"
-    for found in _ASSIGNED.finditer(text):
+                yield other or name, f"{found[1]}.{name}"
+    for found in (*_ASSIGNED.finditer(text), *_SPREAD.finditer(text)):
         yield found[1], found[2]
         if found[3]:
             yield found[1], found[3]

@@ -72,7 +72,10 @@ def is_named(lead: str) -> bool:
     rest = lead.rstrip(_IN_NAMES)
     if not rest[-1:].isascii():
         return True  # a letter of a name, for all that is known
-    return rest.rstrip(" \t\r\n\\(").endswith(("=", "else"))
+    rest = rest.rstrip(_BETWEEN)
+    while "#" in (line := _last_line(rest)):
+        rest = rest[: len(rest) - len(line) + line.index("#")].rstrip(_BETWEEN)
+    return rest.endswith(("=", "else"))
 
 
 def is_renamed(lead: str) -> bool:
@@ -85,11 +88,12 @@ def ends_with(pattern: str) -> Before:
     return lambda lead: compiled(rf"(?:{pattern})\Z").search(lead) is not None
 
 
-_DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}\w{0,80}\Z"
+_DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}[\w\[\])]{0,80}\Z"
 _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
 _IMPORTING = Pattern(r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z")
 _LISTED = Pattern(r"\bimport\b[\w\s.,(]*\Z")
+_BETWEEN = " \t\r\n\\("
 _IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 
 

@@ -45,9 +45,11 @@ class Screen:
         """One of the words may stand in the text, or another name of what is called so."""
         if any(map(self._holds, words)):
             return True
-        # Whatever else gives a function another name is found by a search for its calls, and classes have bases.
+        # A search for calls finds most of what gives a function another name itself; classes have bases.
         called = [word for word in words if isinstance(word, str) and word.endswith("(") and self._may_hold(word)]
-        return bool(called) and any(map(self._holds, self._names.spelled(called)[len(called) :]))
+        if not called:
+            return False
+        return self._names.many or any(map(self._holds, self._names.spelled(called)[len(called) :]))
 
     def _holds(self, word: Word) -> bool:
         found = self._held.get(word)

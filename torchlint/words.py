@@ -21,7 +21,8 @@ def _calls(names: Sequence[str], without: Sequence[str], having: Sequence[str]) 
     """
     arguments = r"[^()#]*(?:\([^()#]*\)[^()#]*)*"
     lacks = rf"(?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=))" if without else ""
-    has = rf"(?={arguments}(?:#|\((?![^()#]*\))|\b{_one_of(having)}\s*=))" if having else ""
+    plain = arguments.replace("#", "#\"'")
+    has = rf"(?={plain}(?:[#\"']|\((?![^()#\"']*\))|\b{_one_of(having)}\s*=))" if having else ""
     return re.compile(rf"\.[\s\\]*{_one_of(names)}[\s\\)]*(?:#|\({lacks}{has})")
 
 
@@ -56,7 +57,7 @@ class Calls(NamedTuple):
         """Some such call, or another name for one, may stand between the offsets."""
         return (
             self._is_called(text, start, end)
-            or any(self._is_imported(text, one.end()) for one in _IMPORT.pattern.finditer(text, start, end))
+            or self._is_imported(text, start, end)
             or any(follows(text, one.start(), is_named) for one in _named(self.names).finditer(text, start, end))
         )
 
@@ -69,24 +70,28 @@ class Calls(NamedTuple):
         results = Results(text, start, end, self.then)
         return any(map(results.reach, calls.finditer(text, start, end)))
 
-    def _is_imported(self, text: str, place: int) -> bool:
-        """What is imported here are some of the names, or all that there are."""
-        return _alone(self.names).search(_listed(text[place : place + _LIST])) is not None
+    def _is_imported(self, text: str, start: int, end: int) -> bool:
+        """Some of the names are imported, or all that there are."""
+        for number, one in enumerate(_IMPORT.pattern.finditer(text, start, end)):
+            if number >= _IMPORTS or _alone(self.names).search(listed(text, one.end())) is not None:
+                return True
+        return False
 
 
 _IMPORT = Pattern(r"import\b")
+_IMPORTS = 500  # that are looked at in one text
 _COMMENT = Pattern(r"#[^\r\n]*")
 _CONTINUED = Pattern(r"\\\r?\n")
 _LIST = 4000  # characters of a list of imported names
 
 
-def _listed(text: str) -> str:
-    """The names that an import lists, of the text behind ``import``; ``*`` where there is too much of it."""
-    text = text.lstrip(" \t\\\r\n")
+def listed(text: str, place: int) -> str:
+    """The names that an import lists whose ``import`` ends at a place; ``*`` where they are too many."""
+    text = text[place : place + _LIST].lstrip(" \t\\\r\n")
     end = ")" if text.startswith("(") else "\n"
-    names, ended, _ = text.partition(end)
+    names, ended, _ = text.removeprefix("(").partition(end)
     if end == ")" and "#" in names:
-        names, ended, _ = _COMMENT.pattern.sub("", text).partition(end)
+        names, ended, _ = _COMMENT.pattern.sub("", text).removeprefix("(").partition(end)
     elif end == "\n" and names.rstrip("\r").endswith("\\"):
         names, ended, _ = _CONTINUED.pattern.sub(" ", text).partition(end)
     return names if ended or len(text) < _LIST // 2 else "*"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.backends import Backends
+from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import literal
 from torchlint.analysis.flag_paths import Write
 from torchlint.analysis.shapes import Shapes
@@ -110,9 +111,7 @@ class Tuning:
     def main(self) -> cst.If | None:
         """``if __name__ == "__main__":``."""
         for node in self._module.outside(cst.If):
-            test = node.test
-            named = isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name)
-            if named and test.left.value == "__name__" and self._module.function_of(node) is None:  # type: ignore[attr-defined]
+            if _asks_for_main(node.test) and self._module.function_of(node) is None:
                 return node
         return None
 
@@ -123,3 +122,11 @@ class Tuning:
         names = {str(binding.qualified) for binding in self._module.project_imports()}
         stars = {s for s in self._module.names.star_imports() if s.partition(".")[0] not in LIBRARIES}
         return sorted(names | stars)
+
+
+def _asks_for_main(test: cst.BaseExpression) -> bool:
+    """``__name__ == "__main__"``."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    return any(dotted(side) == "__name__" for side in sides) and any(literal(side) == "__main__" for side in sides)

@@ -75,11 +75,12 @@ ARRAYS = {
 # with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
 _FIRST = rf"{_GAP}(?:data\s*={_GAP})?"
+_OPEN = rf"(?:[\[(]{_GAP}){{1,5}}"
 _NUMBER = rf"[(+-]{{0,9}}(?:\.?\d[\w.+-]*|True|False)\){{0,9}}{_GAP}"
 _GIVEN = {
     rf"(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
-    rf"(?:\[{_GAP}){{1,3}}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
-    rf"(?:\[{_GAP}){{1,3}}\(?\w{{1,80}}\)?{_GAP}for\b": (b"for",),
+    rf"{_OPEN}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
+    rf"{_OPEN}\w{{1,80}}\)?{_GAP}for\b": (b"for",),
 }
 _ELSE: dict[str, tuple[bytes, ...]] = {
     rf"\*{_GAP}\(?\[{_GAP}{_NUMBER}(?:,{_GAP})?\]": (),
@@ -91,7 +92,8 @@ _FORM_TRIGGERS = tuple(guarded(source.encode(), *words) for source, words in _FO
 _FORM_WORDS = tuple(map(Pattern, _FORMS))
 # The same where it is certainly converted, unless a constructor has another name.
 _CONVERTED = tuple(
-    guarded(rf"{name}[\s\\)]*\({_FIRST}(?:{'|'.join(_GIVEN)})".encode(), name.encode()) for name in ("ensor", "asarray")
+    guarded(rf"{name}[\s\\)]*\({_FIRST}(?:\({_GAP}){{0,3}}(?:{'|'.join(_GIVEN)})".encode(), name.encode())
+    for name in ("ensor", "asarray")
 )
 _ELSE_TRIGGERS = tuple(guarded(source.encode(), *words) for source, words in _ELSE.items())
 _ARRAY_NAMES = sorted({name.rpartition(".")[2] for name in ARRAYS})
@@ -108,7 +110,8 @@ _RANDOM_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." 
 _PLAIN_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." not in name)
 _DOT = r"[\s\\]*\.[\s\\]*"
 _FUNCTION = rf"{_DOT}(?:random{_DOT}(?:{'|'.join(_RANDOM_NAMES)})|(?:{'|'.join(_PLAIN_NAMES)}))\b"
-_NUMPY_AS = Pattern(r"numpy[ \t]+as[ \t]+(\w+)")
+_NUMPY_AS = Pattern(r"numpy[ \t\\\r\n]+as[ \t\\\r\n]+(\w+)")
+_NUMPYS = 4  # names that NumPy may have in one file, to be asked for by them
 # Parts of NumPy, or the whole of it, get other names.
 _NUMPY_IN_PARTS = Pattern(r"numpy\.\w+[ \t]+as\b|from[ \t]+numpy\b")
 _RENAMED = rf"(?:{_FUNCTION}|{_DOT}random)?[ \t)]*(?:[\r\n#;,]|if\b|else\b|\Z)"
@@ -120,8 +123,9 @@ def regular_words(text: str) -> tuple[Words, ...]:
     Where NumPy and its functions have plain names, these are asked for.
     """
     names = sorted({"numpy", *_NUMPY_AS.pattern.findall(text)})
-    in_parts = _NUMPY_IN_PARTS.search(text, 0, len(text))
-    if in_parts or any(Led(name + _RENAMED, is_named).search(text, 0, len(text)) for name in names):
+    if len(names) > _NUMPYS or _NUMPY_IN_PARTS.search(text, 0, len(text)):
+        return _REGULAR_WORDS
+    if any(Led(name + _RENAMED, is_named).search(text, 0, len(text)) for name in names):
         return _REGULAR_WORDS
     return ((*(Pattern(name + _FUNCTION) for name in names), *_FORM_WORDS),)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import CALLED, START_VARIABLES
 from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
-from torchlint.patterns import Led, Pattern, begins, begins_or_is_assigned
+from torchlint.patterns import Led, Pattern, begins, begins_or_is_assigned, is_named
 from torchlint.rule import Rule
 from torchlint.words import Word
 
@@ -42,6 +42,11 @@ _STATED = {
 } | {
     rf"{name}[ \t)]*(?=[\r\n;#]|\Z)": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
 }
+# A context manager that gets another name, by which it may be stated.
+_KEPT = {
+    rf"{name}[ \t)]*(?=[\r\n;#]|\Z)": (name.encode(),)
+    for name in ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+}
 _ASSIGNED = {
     r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
     r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
@@ -51,7 +56,18 @@ _ASSIGNED = {
     r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
     r"cuda\.benchmark[ \t]*=[^=]": (b"cuda.benchmark",),
 }
-_WRITTEN: tuple[Word, ...] = (*(Led(source, begins) for source in _STATED), *map(Pattern, _ASSIGNED))
+
+
+def _is_kept(lead: str) -> bool:
+    """An attribute that is assigned."""
+    return lead.endswith(".") and is_named(lead)
+
+
+_WRITTEN: tuple[Word, ...] = (
+    *(Led(source, begins) for source in _STATED),
+    *(Led(source, _is_kept) for source in _KEPT),
+    *map(Pattern, _ASSIGNED),
+)
 _VARIABLES = sorted(START_VARIABLES)
 
 
@@ -119,6 +135,7 @@ class DeadBackendFlag(Rule):
             *(name.encode() for name in _VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
             *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
+            *(guarded(source.encode(), *words, before=_is_kept) for source, words in _KEPT.items()),
             *(guarded(source.encode(), *words, before=begins_or_is_assigned) for source, words in _ASSIGNED.items()),
         ),
     )

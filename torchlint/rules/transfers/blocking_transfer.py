@@ -21,7 +21,7 @@ def _is_no_host(lead: str) -> bool:
 
 
 # Names of loaders where code uses them; words of comments follow one another.
-_AFTER = rb"\w{0,80}[ \t\\]*(?:[^\w \t\\]|(?:if|else|for|and|or|in|is|not|as)\b|\Z)"
+_AFTER = rb"\w{0,80}[ \t\\]*(?:[^\w \t\\]|(?:if|else|for|async|while|and|or|in|is|not|as|from|import)\b|\Z)"
 _LOADERS = tuple(guarded(name + _AFTER, name) for name in (b"oader", b"OADER"))
 _SHORT = tuple(guarded(name + rb"\b", name, before=_is_no_host) for name in (b"dl", b"DL", b"Dl"))  # `train_dl`
 
