@@ -9,6 +9,7 @@ from unittest import mock
 import libcst as cst
 
 from torchlint import session
+from torchlint.analysis import depth
 from torchlint.config import Config
 from torchlint.fixer import fix_text
 from torchlint.model import SYNTAX_ERROR, FileResult, Safety
@@ -50,10 +51,10 @@ def unscreened(data: bytes) -> str | None:
 
 def _of_shortcuts(data: bytes) -> str | None:
     """Nothing can be compared in files that LibCST refuses or loses a character of, nor without PyTorch."""
-    if b"torch" not in data or not _is_kept(data):
+    if b"torch" not in data:
         return None
     everything = plan()._replace(exhaustive=True).analyse(data, "input.py")
-    if any(f.rule == SYNTAX_ERROR for f in everything.result.findings):
+    if any(f.rule == SYNTAX_ERROR for f in everything.result.findings) or not _is_kept(data):
         return None
     found = plan().analyse(data, "input.py")
     for one, other in ((found.result.findings, everything.result.findings), (found.facts, everything.facts)):
@@ -63,8 +64,9 @@ def _of_shortcuts(data: bytes) -> str | None:
 
 
 def _is_kept(data: bytes) -> bool:
+    """LibCST writes the file as it has read it."""
     try:
-        return cst.parse_module(data).bytes == data
+        return depth.problem(data.decode("utf-8", "replace")) is None and cst.parse_module(data).bytes == data
     except Exception:  # LibCST's parser raises what it likes
         return False
 
