@@ -80,7 +80,9 @@ def is_named(lead: str) -> bool:
 
 def is_renamed(lead: str) -> bool:
     """The same of a name that is assigned or imported."""
-    return is_named(lead) or ("import" in lead and _LISTED.pattern.search(lead) is not None)
+    before = lead.rstrip(_IN_LISTS)
+    listed = not before[-1:].isascii() or _IMPORT.search(lead, len(before), len(lead))
+    return is_named(lead) or listed
 
 
 def ends_with(pattern: str) -> Before:
@@ -92,9 +94,10 @@ _DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}[\w\[\])]{0,80}\Z"
 _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
 _IMPORTING = Pattern(r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z")
-_LISTED = Pattern(r"\bimport\b[\w\s.,(]*\Z")
+_IMPORT = Pattern(r"\bimport\b")
 _BETWEEN = " \t\r\n\\("
 _IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+_IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("
 
 
 def _last_line(text: str) -> str:
