@@ -22,6 +22,7 @@ _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
+_SHARING = re.compile(r"[\n;:][ \t]*global[ \t]")
 
 
 class Results:
@@ -31,7 +32,7 @@ class Results:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
         self._wraps = _WRAPPER in text
-        self._shares = "global" in text
+        self._shares = "global" in text and _SHARING.search(text) is not None
         self._variables: dict[str, bool] = {}
         self._budget = _BUDGET + 2 * (end - start)
 

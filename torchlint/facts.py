@@ -27,7 +27,7 @@ _OFFERS: tuple[Trigger, ...] = (
     b"pad_sequence",
     guarded(rb"def collate|class \w{0,80}?[cC]ollate", b"ollate"),
     b".Resize(",
-    guarded(rb"\b(?:choice|randint|randrange)\b", b"interpolate"),
+    guarded(rb"interpolate", b"choice", b"randint", b"randrange"),
     b"models.detection",
     guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\(", b"device", b"cuda", b"gpu"),
     b"def dev(",

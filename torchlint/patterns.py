@@ -80,9 +80,12 @@ def is_named(lead: str) -> bool:
 
 def is_renamed(lead: str) -> bool:
     """The same of a name that is assigned or imported."""
+    if is_named(lead):
+        return True
+    if "import" not in lead:
+        return False
     before = lead.rstrip(_IN_LISTS)
-    listed = not before[-1:].isascii() or _IMPORT.search(lead, len(before), len(lead))
-    return is_named(lead) or listed
+    return not before[-1:].isascii() or _IMPORT.search(lead, len(before), len(lead))
 
 
 def ends_with(pattern: str) -> Before:

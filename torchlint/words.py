@@ -87,6 +87,10 @@ _LIST = 4000  # characters of a list of imported names
 
 def listed(text: str, place: int) -> str:
     """The names that an import lists whose ``import`` ends at a place; ``*`` where they are too many."""
+    stop = text.find("\n", place, place + _LIST)
+    line = text[place:stop].strip() if stop >= 0 else ""
+    if line and line[0] not in "(\\" and line[-1] != "\\":
+        return line
     text = text[place : place + _LIST].lstrip(" \t\\\r\n")
     end = ")" if text.startswith("(") else "\n"
     names, ended, _ = text.removeprefix("(").partition(end)
