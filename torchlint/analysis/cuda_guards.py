@@ -40,6 +40,14 @@ class CudaGuards:
         function = self._module.function_of(node)
         return function is not None and self._called_guarded(function)
 
+    def is_fake(self, node: cst.CSTNode) -> bool:
+        """Under ``FakeTensorMode`` factories make tensors without memory, on any device, wherever they run."""
+        withs = [around for around in self._module.ancestors(node) if isinstance(around, cst.With)]
+        entered = [item.item for around in withs for item in around.items]
+        made = [b.value for one in entered if isinstance(one, cst.Name) for b in self._module.definitions(one)]
+        calls = [one for one in (*entered, *made) if isinstance(one, cst.Call)]
+        return any(self._module.qualified(call.func) in known.FAKE_MODES for call in calls)
+
     def _called_guarded(self, function: cst.FunctionDef) -> bool:
         if function not in self._functions:
             self._functions[function] = False

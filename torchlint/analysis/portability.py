@@ -165,17 +165,9 @@ class Portability:
             return CudaUse(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
             return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
-        if self._is_device_argument(call, arg, name) and not self._is_fake(call):
+        if self._is_device_argument(call, arg, name) and not self.guards.is_fake(call):
             return CudaUse(node, "device", indexed=indexed)
         return None
-
-    def _is_fake(self, node: cst.CSTNode) -> bool:
-        """Under ``FakeTensorMode`` factories make tensors without memory, on any device, wherever they run."""
-        withs = [around for around in self._module.ancestors(node) if isinstance(around, cst.With)]
-        entered = [item.item for around in withs for item in around.items]
-        made = [b.value for one in entered if isinstance(one, cst.Name) for b in self._module.definitions(one)]
-        calls = [one for one in (*entered, *made) if isinstance(one, cst.Call)]
-        return any(self._module.qualified(call.func) in known.FAKE_MODES for call in calls)
 
     def _device(self, call: cst.Call, indexed: bool) -> CudaUse | None:
         """``torch.device("cuda", rank)`` takes its index from outside; one bound to a name may be corrected."""

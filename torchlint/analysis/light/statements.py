@@ -323,11 +323,6 @@ _COMPOUND: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
     ast.AsyncWith: Statements._with,
     ast.Try: Statements._try,
 }
-_HEADED = frozenset(
-    (
-        *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith),
-        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
-    )
-)
+_HEADED = frozenset({*_COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef} - {ast.Try})
 if hasattr(ast, "TryStar"):
     _COMPOUND[ast.TryStar] = Statements._try

@@ -35,18 +35,14 @@ _BARE_WORDS = (
     b".synchronize",
     b".seed",
 )
+_ENDS = r"[ \t)]*(?=[\r\n;#]|\Z)"
 _NO_PARAMETER = r"(?![ \t]*[:=,])"
-_STATED = {
-    rf"{name}{_NO_PARAMETER}": (name.encode(),)
-    for name in ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
-} | {
-    rf"{name}[ \t)]*(?=[\r\n;#]|\Z)": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
+_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+_STATED = {rf"{name}{_NO_PARAMETER}": (name.encode(),) for name in _MANAGERS} | {
+    rf"{name}{_ENDS}": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
 }
 # A context manager that gets another name, by which it may be stated.
-_KEPT = {
-    rf"{name}[ \t)]*(?=[\r\n;#]|\Z)": (name.encode(),)
-    for name in ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
-}
+_KEPT = {rf"{name}{_ENDS}": (name.encode(),) for name in _MANAGERS}
 _ASSIGNED = {
     r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
     r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
