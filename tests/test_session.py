@@ -11,7 +11,7 @@ import pytest
 from torchlint import parallel, session
 from torchlint.cache import Cache
 from torchlint.config import Config
-from torchlint.engine import Analysis, analyse
+from torchlint.engine import Analysis, analyse, screen_alone
 from torchlint.model import RunResult
 from torchlint.screened import Screened
 
@@ -71,23 +71,55 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
     assert run(paths, jobs=3) == wanted
 
 
+def ahead_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, Screened]:
+    """What is screened ahead from now on."""
+    found: dict[str, Screened] = {}
+    ahead = parallel._screened_ahead
+
+    def noted(*given: Any) -> dict[str, Screened]:
+        found.update(ahead(*given))
+        return found
+
+    monkeypatch.setattr(parallel, "_screened_ahead", noted)
+    return found
+
+
 def test_files_are_screened_ahead_while_the_analysis_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = tree(tmp_path)
     wanted = run(paths, jobs=1)
     monkeypatch.setattr(parallel, "_is_imported", lambda: False)
-    screened: dict[str, Screened] = {}
-    ahead = parallel._screened_ahead
-
-    def noted(*given: Any) -> dict[str, Screened]:
-        screened.update(ahead(*given))
-        return screened
-
-    monkeypatch.setattr(parallel, "_screened_ahead", noted)
+    # However fast the import is, all files are screened meanwhile.
+    monkeypatch.setattr(parallel, "_import_analysis", lambda _: None)
+    screened = ahead_of(monkeypatch)
     assert run(paths, jobs=3) == wanted
     assert sorted(screened) == sorted(paths)
     assert sum(found.parses for found in screened.values()) == len(wanted.findings)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the replacement reaches other processes by forking")
+def test_screening_ahead_ends_with_the_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = tree(tmp_path)
+    wanted = run(paths, jobs=1)
+    monkeypatch.setattr(parallel, "_is_imported", lambda: False)
+    read, write = os.pipe()
+    imported = parallel._import_analysis
+
+    def import_analysis(enough: Any) -> None:
+        imported(enough)
+        os.write(write, b".")
+
+    def wait_for_the_import(data: bytes, path: str, *rest: Any, **more: Any) -> Screened:
+        if path == paths[1]:
+            os.read(read, 1)
+        return screen_alone(data, path, *rest, **more)
+
+    monkeypatch.setattr(parallel, "_import_analysis", import_analysis)
+    monkeypatch.setattr("torchlint.engine.screen_alone", wait_for_the_import)
+    screened = ahead_of(monkeypatch)
+    assert run(paths, jobs=2) == wanted
+    assert sorted(screened) == paths[:2]
 
 
 def test_a_process_that_dies_while_it_screens_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

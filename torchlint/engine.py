@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits
 from torchlint.config import Config
+from torchlint.contents import Contents
 from torchlint.decode import DecodeProblem, decode
 from torchlint.model import (
     SYNTAX_ERROR,
@@ -30,7 +31,6 @@ from torchlint.model import (
 )
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
-from torchlint.screen import Screen
 from torchlint.screened import Screened, screened
 from torchlint.select import ignored_for, names, relative_to_root
 from torchlint.text import Places, split_lines
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rule import Rule
     from torchlint.suppress import Suppressions
-    from torchlint.vocabulary import Vocabulary
 
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
@@ -78,7 +77,7 @@ class _File:
         screened: Screened,
     ) -> None:
         self.view = View(project if project is not None else Project({path: screened.facts}), path)
-        self.vocabulary: Vocabulary | None = None  # of the text, where it is known before somebody asks
+        self.contents: Contents | None = None  # of the text, where something was asked of it before
         self.facts = screened.facts
         self.screened = screened
         self.path = path
@@ -126,16 +125,16 @@ def analyse(
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
-    screen = Screen(data)
+    contents = Contents(data)
     here = active - ignored_for(path, config, rules)
     if known is None:
-        known = screened(data, screen, rules, here, alone=project is None, exhaustive=exhaustive)
+        known = screened(data, contents, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
     judged = known.commented and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
     try:
-        return limits.within(config.time_limit, lambda: _analysed(file, data, screen, exhaustive=exhaustive))
+        return limits.within(config.time_limit, lambda: _analysed(file, data, contents, exhaustive=exhaustive))
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts)
 
@@ -145,7 +144,7 @@ def screen_alone(
 ) -> Screened:
     """Only screen one file, which :func:`analyse` does first otherwise."""
     here = active - ignored_for(path, config, rules)
-    return screened(data, Screen(data), rules, here, exhaustive=exhaustive)
+    return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
@@ -153,7 +152,7 @@ def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Ana
     return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
 
 
-def _analysed(file: _File, data: bytes, screen: Screen, *, exhaustive: bool) -> Analysis:
+def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool) -> Analysis:
     if len(data) > limits.MAX_BYTES:
         return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
@@ -167,8 +166,8 @@ def _analysed(file: _File, data: bytes, screen: Screen, *, exhaustive: bool) -> 
     if file.screened.parses:
         if (heavy := _too_heavy(data)) is not None:
             return file.broken(heavy)
-        if text.isascii() and len(text) == len(data):
-            file.vocabulary = screen.vocabulary
+        if contents.text == text:
+            file.contents = contents
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             layout = exhaustive or any(rule.layout for rule in file.rules)
@@ -258,7 +257,7 @@ def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
     target = file.config.target_torch
     with phase("parse"):
         module = SourceModule.parse(
-            text, file.path, target_torch=target, project=file.view, layout=layout, vocabulary=file.vocabulary
+            text, file.path, target_torch=target, project=file.view, layout=layout, contents=file.contents
         )
     found = _Found(file.facts)
     try:
@@ -303,7 +302,7 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
-    near = [module.spelled(words) for words in rule.near_in(module.text)]
+    near = [module.spelled(words) for words in module.contents.near(rule.near_in)]
     for name in dir(rule):
         if name.startswith("visit_"):
             visit = getattr(instance, name)

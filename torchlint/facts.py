@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
-from torchlint.knowledge.heat import FED_WORDS, MAKER_VERBS
+from torchlint.knowledge.heat import FED, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.patterns import ends_with, is_imported
 from torchlint.project import FileFacts
 
 if TYPE_CHECKING:
-    from torchlint.screen import Screen
+    from torchlint.contents import Contents
 
 _TUNES: tuple[Trigger, ...] = (
     guarded(rb"cudnn\s*\.\s*(?:benchmark|deterministic|flags)", b"cudnn"),
@@ -42,7 +42,6 @@ _ANYWHERE: tuple[Trigger, ...] = (
     *(guarded(name.encode(), name.encode(), before=is_imported) for name in sorted(CUDA_PACKAGES)),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
-_FED = tuple(word.encode() for word in FED_WORDS)
 _MOVES = (b".to(", b".cuda", b"DataLoader")
 # The file may hand what such a function makes on to a third one.
 _MAKERS = (
@@ -51,21 +50,20 @@ _MAKERS = (
 )
 
 
-def from_bytes(screen: Screen) -> FileFacts:
+def from_bytes(contents: Contents) -> FileFacts:
     """The facts that need no parsing."""
     facts: FileFacts = {}
-    if screen.any(SEEDS):
+    if contents.any(SEEDS):
         facts["seeds"] = True
-    if screen.any(_TUNES):
+    if contents.any(_TUNES):
         facts["tunes"] = True
-    if screen.has(_CONVOLVES):
+    if contents.has(_CONVOLVES):
         facts["convolves"] = True
     return facts
 
 
-def needs_parsing(screen: Screen, lowered: bytes) -> bool:
-    """The file may offer more to others than its bytes tell; ``lowered`` are these bytes in lower case."""
-    if (screen.has(b"torch") and screen.any(_OFFERS)) or screen.any(_ANYWHERE):
+def needs_parsing(contents: Contents) -> bool:
+    """The file may offer more to others than its bytes tell."""
+    if (contents.has(b"torch") and contents.any(_OFFERS)) or contents.any(_ANYWHERE):
         return True
-    moves = any(word in lowered for word in _FED) and screen.any(_MOVES)
-    return moves or screen.any(_MAKERS)
+    return (contents.any(FED) and contents.any(_MOVES)) or contents.any(_MAKERS)

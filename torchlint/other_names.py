@@ -10,16 +10,14 @@ from torchlint.words import Calls, Word, Words, listed
 _NAMES = 3  # names of names of names
 _MANY = 500  # pairs, beyond which it takes long to ask
 # Patterns that begin with a plain text are found fastest; none of these needs to be exact.
-_IMPORTED_AS = re.compile(r"[ \t]as[ \t]+(\w+)")
+_IMPORTED_AS = re.compile(r"as[ \t]+(?=(\w+))")
 _IMPORTED_FROM = re.compile(r"from[ \t]+([\w.]+)[ \t\\\r\n]+import\b")
+_REST = r"\s*(?:#[^\n]*\n\s*){0,6}"
 _ASSIGNED = re.compile(
-    r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*([\w.]+)[ \t]*(?:if\b[^\n]*\belse[ \t]+([\w.]+)[ \t]*)?"
-    r"(?:#[^\n]*)?\r?(?=[\n;]|\Z)"
-)
-# The same in parentheses, on lines of its own.
-_SPREAD = re.compile(
-    r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*\(\s*(?:#[^\n]*\n\s*){0,6}([\w.]+)\s*(?:#[^\n]*\n\s*){0,6}"
-    r"(?:if\b[^\n]*\n\s*else\s+([\w.]+)\s*(?:#[^\n]*\n\s*){0,6})?\)"
+    r"\n(?: {1,4}|\t)?(\w+)[ \t]*(?::[^=\n]*)?=[ \t]*(?:"
+    r"([\w.]+)[ \t]*(?:if\b[^\n]*\belse[ \t]+([\w.]+)[ \t]*)?(?:#[^\n]*)?\r?(?=[\n;]|\Z)"
+    # The same in parentheses, on lines of its own.
+    rf"|\({_REST}([\w.]+){_REST}(?:if\b[^\n]*\n\s*else\s+([\w.]+){_REST})?\))"
 )
 _DERIVED = re.compile(r"class[ \t]+(\w+)[ \t]*\(([^()]*)")
 
@@ -57,15 +55,17 @@ class Names:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for found in _IMPORTED_AS.finditer(text):
-        yield found[1], text[max(0, found.start() - 100) : found.start()].replace("\n", " ").rpartition(" ")[2]
+        if text[found.start() - 1 : found.start()] in (" ", "\t"):
+            before = text[max(0, found.start() - 101) : found.start() - 1]
+            yield found[1], before.replace("\n", " ").rpartition(" ")[2]
     for found in _IMPORTED_FROM.finditer(text):
         for part in listed(text, found.end()).split(","):
             name, _, other = " ".join(part.partition("#")[0].split()).partition(" as ")
             if name.isidentifier():
                 yield other or name, f"{found[1]}.{name}"
-    for found in (*_ASSIGNED.finditer(text), *_SPREAD.finditer(text)):
-        yield found[1], found[2]
-        if found[3]:
-            yield found[1], found[3]
+    for found in _ASSIGNED.finditer(text):
+        for meant in found.groups()[1:]:
+            if meant:
+                yield found[1], meant
     for found in _DERIVED.finditer(text):
         yield found[1], found[2]

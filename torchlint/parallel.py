@@ -14,6 +14,8 @@ from torchlint import limits, registry
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem
 
 if TYPE_CHECKING:
+    from mmap import mmap
+
     from torchlint.engine import Analysis
     from torchlint.project import Project
     from torchlint.screened import Screened
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 200_000
 _PARTS = 6  # for each process: batches become smaller towards the end, so that all processes end at about the same time
-# One process screens about as much while another one imports LibCST; a small file takes as long as this many bytes.
+# More than one process screens while another one imports LibCST; a small file takes as long as this many bytes.
 _AHEAD_BYTES = 6_000_000
 _SMALL_FILE = 8_000
 
@@ -53,11 +55,15 @@ def _forks() -> bool:
 
 
 class _Given(NamedTuple):
-    """What every process is given; without ``contents`` it reads the files itself, since pipes are narrow."""
+    """What every process is given; without ``contents`` it reads the files itself, since pipes are narrow.
+
+    ``enough`` is one byte of memory that processes share: as soon as it is set, no more files are screened ahead.
+    """
 
     what: Plan
     project: Project | None
     contents: Mapping[str, bytes] | None
+    enough: mmap | None = None
 
 
 class _Order(NamedTuple):
@@ -80,10 +86,16 @@ def _start(given: _Given) -> None:
 
 
 def _screen(batch: list[str]) -> list[Screened]:
-    """Screen files."""
+    """Screen files until it is enough: the first ones of the batch."""
     assert _given is not None
     assert _given.contents is not None
-    return [_given.what.screen(_given.contents[path], path) for path in batch]
+    assert _given.enough is not None
+    found = []
+    for path in batch:
+        if _given.enough[0]:
+            break
+        found.append(_given.what.screen(_given.contents[path], path))
+    return found
 
 
 def _work(batch: list[_Order]) -> list[Analysis | None]:
@@ -125,17 +137,20 @@ def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Scr
         return {}
     if not any(b"torch" in data for _, data in todo):
         return {}
+    from mmap import mmap
+
     from torchlint import workers
 
     dealt = _dealt(todo, max(1, jobs - 1))  # this process is one as well
+    enough = mmap(-1, 1)
     whole = limits.patience(given.what.config.time_limit)  # for a part, however many files there are in it
     patience = whole / max(map(len, dealt)) if whole is not None else None
-    job = workers.Job(_start, (given,), _screen, patience)
+    job = workers.Job(_start, (given._replace(enough=enough),), _screen, patience)
     found: dict[str, Screened] = {}
     try:
-        for batch, results in workers.answers(job, dealt, len(dealt), _import_analysis):
-            if not isinstance(results, workers.Lost):  # whoever lints the file screens it as well
-                found.update(zip(batch, results, strict=True))
+        for batch, results in workers.answers(job, dealt, len(dealt), lambda: _import_analysis(enough)):
+            if not isinstance(results, workers.Lost):  # whoever lints the other files screens them as well
+                found.update(zip(batch, results, strict=False))
     except workers.NoProcess:
         pass
     return found
@@ -145,9 +160,12 @@ def _is_imported() -> bool:
     return "libcst" in sys.modules
 
 
-def _import_analysis() -> None:
+def _import_analysis(done: mmap) -> None:
+    """Import what linting needs, and tell the other processes that this is done."""
     import torchlint.analysis.facts
     import torchlint.analysis.module  # noqa: F401
+
+    done[0] = 1
 
 
 def _dealt(todo: list[Work], parts: int) -> list[list[str]]:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.facts import from_bytes, needs_parsing
+from torchlint.screen import survivors
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
+    from torchlint.contents import Contents
     from torchlint.project import FileFacts
     from torchlint.rule import Rule
-    from torchlint.screen import Screen
 
 
 class Screened(NamedTuple):
@@ -33,7 +34,7 @@ class Screened(NamedTuple):
 
 def screened(
     data: bytes,
-    screen: Screen,
+    contents: Contents,
     rules: Sequence[type[Rule]],
     active: frozenset[str],
     *,
@@ -45,11 +46,10 @@ def screened(
     Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive.
     """
     with phase("screen"):
-        lowered = data.lower()
         on = [rule for rule in rules if rule.id in active]
         return Screened(
-            from_bytes(screen),
-            frozenset(rule.id for rule in (on if exhaustive else screen.survivors(on))),
-            commented=b"torchlint:" in data or b"noqa" in lowered,
-            offers=alone and (exhaustive or needs_parsing(screen, lowered)),
+            from_bytes(contents),
+            frozenset(rule.id for rule in (on if exhaustive else survivors(contents, on))),
+            commented=b"torchlint:" in data or b"noqa" in data.lower(),
+            offers=alone and (exhaustive or needs_parsing(contents)),
         )

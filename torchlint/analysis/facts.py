@@ -16,7 +16,7 @@ from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
-from torchlint.knowledge.heat import FED_WORDS, LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.heat import FED, LOADER_WORDS, MAKER_VERBS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -37,8 +37,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    lowered = text.lower()
-    if (".to(" in text or ".cuda" in text) and any(word in lowered for word in FED_WORDS):
+    if (".to(" in text or ".cuda" in text) and module.contents.any(FED):
         _add_feeds(module, facts)
     relays = list(_relays(module)) if "data" in text or "oader" in text else []
     if relays:

@@ -104,9 +104,19 @@ class Heats:
     @cached_property
     def _any_steps(self) -> bool:
         """Some code of the file may make a step, or go through batches."""
-        lowered = self._module.text.lower()
-        signs = any(sign in lowered for sign in known.STEP_SIGNS)
-        return signs or known.STEP_PATTERN.search(lowered, 0, len(lowered))
+        return self._module.contents.any(known.STEPS)
+
+    @cached_property
+    def hot_functions(self) -> frozenset[cst.CSTNode] | None:
+        """The functions in which something may run every step, told from names alone; None for all of the file.
+
+        Where nothing makes a step, only functions with such names run every step, and those that they call.
+        """
+        if self._any_steps:
+            return None
+        if not self._module.contents.has(known.HOT_DEFINITIONS):
+            return frozenset()
+        return self._module.named_from(known.HOT_METHODS | known.HOT_FUNCTIONS, known.HOT_DEFINITION)
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
@@ -199,8 +209,7 @@ class Heats:
 
     def does_step(self, function: cst.FunctionDef) -> bool:
         """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
-        words = set(function.name.value.lower().strip("_").split("_"))
-        return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
+        return _is_called_a_step(function.name.value) and self._steps(function)
 
     def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
         """The innermost loop around a node whose body is one step; else its function, or the node itself."""
@@ -263,6 +272,11 @@ def _counts_epochs(loop: cst.CSTNode) -> bool:
     """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
     target = getattr(loop, "target", None)
     return isinstance(target, cst.Name) and "epoch" in target.value.lower()
+
+
+def _is_called_a_step(name: str) -> bool:
+    words = set(name.lower().strip("_").split("_"))
+    return "test" not in words and not words.isdisjoint(known.STEP_WORDS)
 
 
 def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:

@@ -7,6 +7,7 @@ that can only be answered by nodes with a certain word in them opens no unit wit
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -14,10 +15,12 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from torchlint.analysis.walk import Nodes, Parents, children, collect
+from torchlint.patterns import Pattern
 from torchlint.vocabulary import Vocabulary
 from torchlint.words import Calls, Word, Words, holds, signs_of
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+_NAME = re.compile(r"\w+")
 
 
 class Block(cst.IndentedBlock):
@@ -73,13 +76,11 @@ _put_unit = Block.unit.__set__  # type: ignore[attr-defined]
 
 
 class Index:
-    """Nodes and parents of one module, whose words somebody may have gathered before."""
+    """Nodes and parents of one module, whose words are known."""
 
-    def __init__(
-        self, tree: cst.Module, text: str, units: Sequence[Unit], vocabulary: Vocabulary | None = None
-    ) -> None:
+    def __init__(self, tree: cst.Module, text: str, units: Sequence[Unit], vocabulary: Vocabulary) -> None:
         self._text = text
-        self._words = vocabulary
+        self._vocabulary = vocabulary
         self.units = units
         self.parents: Parents = {}
         self.outside: Nodes = {}
@@ -102,12 +103,6 @@ class Index:
         for unit in self.units:
             unit.__dict__.clear()
         self.__dict__.clear()
-
-    @property
-    def _vocabulary(self) -> Vocabulary:
-        if self._words is None:
-            self._words = Vocabulary(self._text.encode("utf-8", "surrogatepass"))
-        return self._words
 
     # -- units -----------------------------------------------------------------------------------
 
@@ -183,11 +178,43 @@ class Index:
                 return
             place = text.find(word, place + 1)
 
-    def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
+    def calm_functions(self, groups: Sequence[Words], among: Container[cst.CSTNode] | None) -> list[cst.FunctionDef]:
         """The functions that are units and hold a word of each group in what is no error message."""
-        texts = [(unit, unit.calm(self._text)) for unit in self.holding(groups)]
-        held = [u for u, text in texts if all(any(holds(text, 0, len(text), w) for w in words) for words in groups)]
-        return [self.parents[unit.block] for unit in held]  # type: ignore[misc]
+        held = [unit for unit in self.holding(groups) if among is None or self.parents[unit.block] in among]
+        return [self.parents[u.block] for u in held if not self._fails(u) or self._is_calm(u, groups)]  # type: ignore[misc]
+
+    def _fails(self, unit: Unit) -> bool:
+        """There may be words of errors in the unit."""
+        return any(self._text.find(word, unit.start, unit.end) >= 0 for word in ("raise", "assert"))
+
+    def _is_calm(self, unit: Unit, groups: Sequence[Words]) -> bool:
+        """A word of each group stands in the unit in what is no error message."""
+        text = unit.calm(self._text)
+        return all(any(holds(text, 0, len(text), word) for word in words) for words in groups)
+
+    def named_from(self, names: Container[str], inside: Pattern) -> frozenset[cst.CSTNode] | None:
+        """The functions that have one of these names or ``inside`` in their bodies, what these name, and so on.
+
+        Functions within functions count as the one around them. None where nothing is known of bodies.
+        """
+        if not self.units:
+            return None
+        called: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            called.setdefault(self.parents[unit.block].name.value, []).append(unit)  # type: ignore[attr-defined]
+        todo = [u for u in self.units if self._starts_names(u, names, inside)]
+        found = set(todo)
+        while todo:
+            unit = todo.pop()
+            for name in called.keys() & _NAME.findall(self._text, unit.start, unit.end):
+                new = [other for other in called[name] if other not in found]
+                found.update(new)
+                todo += new
+        return frozenset(self.parents[unit.block] for unit in found)
+
+    def _starts_names(self, unit: Unit, names: Container[str], inside: Pattern) -> bool:
+        name = self.parents[unit.block].name.value  # type: ignore[attr-defined]
+        return name in names or inside.search(self._text, unit.start, unit.end)
 
     # -- nodes -----------------------------------------------------------------------------------
 

@@ -25,11 +25,11 @@ from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
+from torchlint.contents import Contents
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
-from torchlint.other_names import Names as OtherNames
+from torchlint.patterns import Pattern
 from torchlint.project import Project, View
-from torchlint.vocabulary import Vocabulary
 from torchlint.words import Words
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class SourceModule:
         target_torch: str | None = None,
         project: View | None = None,
         light: tuple[Sequence[Unit], Lines] | None = None,
-        vocabulary: Vocabulary | None = None,
+        contents: Contents | None = None,
     ) -> None:
         self.tree = tree
         self.text = text
@@ -63,7 +63,8 @@ class SourceModule:
         self._shared: dict[object, object] = {}
         units: Sequence[Unit] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
-        self._index = Index(tree, text, units, vocabulary)
+        self.contents = contents or Contents.of_text(text)
+        self._index = Index(tree, text, units, self.contents.vocabulary)
 
     @classmethod
     def parse(
@@ -74,9 +75,9 @@ class SourceModule:
         target_torch: str | None = None,
         project: View | None = None,
         layout: bool = True,
-        vocabulary: Vocabulary | None = None,
+        contents: Contents | None = None,
     ) -> SourceModule:
-        """Parse a text, whose words may have been gathered before.
+        """Parse a text, of which something may be known already.
 
         Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
         when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
@@ -87,7 +88,7 @@ class SourceModule:
             from torchlint.analysis.light.parse import parse
 
             tree, units, lines = parse(text)
-            return cls(tree, text, path, target_torch, project, (units, lines), vocabulary)
+            return cls(tree, text, path, target_torch, project, (units, lines), contents)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -95,7 +96,7 @@ class SourceModule:
             tree = cst.parse_module(text)
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
-        return cls(tree, text, path, target_torch, project, vocabulary=vocabulary)
+        return cls(tree, text, path, target_torch, project, contents=contents)
 
     def close(self) -> None:
         """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
@@ -132,9 +133,13 @@ class SourceModule:
         unit = self._index.unit_of(function)
         return unit is None or self._index.has(unit, groups)
 
-    def calm_functions(self, *groups: Words) -> list[cst.FunctionDef]:
+    def calm_functions(self, *groups: Words, among: Container[cst.CSTNode] | None = None) -> list[cst.FunctionDef]:
         """Functions that hold a word of each group outside their error messages, as :meth:`nodes_among` takes them."""
-        return self._index.calm_functions(*groups)
+        return self._index.calm_functions(groups, among)
+
+    def named_from(self, names: Container[str], inside: Pattern) -> frozenset[cst.CSTNode] | None:
+        """See :meth:`Index.named_from`."""
+        return self._index.named_from(names, inside)
 
     def nodes_among(self, kind: type[NodeT], functions: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly one class in these functions and outside all; others may be left out."""
@@ -152,14 +157,9 @@ class SourceModule:
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
         return sorted({b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func)})
 
-    @cached_property
-    def other_names(self) -> OtherNames:
-        """What names of the file may stand for."""
-        return OtherNames(self.text)
-
     def spelled(self, words: Words) -> Words:
         """The words, and other names that something named so has by an import, an assignment or a class."""
-        return self.other_names.spelled(words)
+        return self.contents.names.spelled(words)
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""

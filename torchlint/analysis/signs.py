@@ -15,7 +15,7 @@ from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS
+from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS, TO_DEVICE
 from torchlint.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _STARTS = tuple(Pattern(rf"{name}[\s\\]*\(") for name in sorted(_STARTERS))
 _MOVES = (Pattern(r"cuda[\s\\]*\("), Pattern(r"to[\s\\]*\("))
+_LIKELY = (_MOVES[0], Pattern(TO_DEVICE))  # one is enough: functions that are likely to hold it are looked at first
 
 
 class Signs:
@@ -38,7 +39,7 @@ class Signs:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
         if any(word in self._module.text for word in FRAMEWORKS):
             return True
-        return any(self._moves(call) for call in self._module.each(cst.Call, _MOVES))
+        return any(self._moves(call) for words in (_LIKELY, _MOVES) for call in self._module.each(cst.Call, words))
 
     def _moves(self, call: cst.Call) -> bool:
         name = method(call)

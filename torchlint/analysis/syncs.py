@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from torchlint.analysis.walk import descendants, wording
 from torchlint.knowledge import synchronisation as known
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat
+from torchlint.words import Words
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -62,39 +63,50 @@ class Syncs:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._intents = Intents(module)
+        self._known: dict[cst.CSTNode, tuple[Read, ...]] = {}
+        self._through: dict[cst.CSTNode, str | None] = {}
 
     # -- single reads ----------------------------------------------------------------------------
 
-    @cached_property
-    def reads(self) -> list[Read]:
-        """Every read of a tensor that is proved to lie on an accelerator, and may be repeated, in source order.
+    def _reads(self, functions: Sequence[cst.CSTNode], wanted: Callable[[cst.BaseExpression], bool]) -> list[Read]:
+        """The reads of tensors that are proved to lie on an accelerator, at wanted places, in source order.
 
-        There are none in a file in which nothing is put on one.
+        They are in these functions, or outside all. Which tensors lie where is asked last, since it takes longest.
         """
-        if not self._module.signs.on_accelerator:
-            return []
         found: dict[cst.CSTNode, Read] = {}
-        functions = set(self._holding())
-        for call in self._module.nodes_among(cst.Call, functions):
-            for read in self._of_call(call) if self._may_read(call) and not self._fails(call) else ():
+        for node in self._candidates(set(functions)):
+            for read in self._at(node) if wanted(node) else ():
                 found.setdefault(read.node, read)
-        for string in self._module.nodes_among(cst.FormattedString, functions):
-            for read in self._of_string(string) if not self._fails(string) else ():
-                found.setdefault(read.node, read)
-        for operation in self._module.nodes_among(cst.BinaryOperation, functions):
-            shown = isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _TEXTS)
-            for read in self._of_percent(operation) if shown and not self._fails(operation) else ():
-                found.setdefault(read.node, read)
-        # How often something runs is asked last: few reads are of tensors on an accelerator.
-        repeated = (read for read in found.values() if self._repeats(read.node))
-        return sorted(repeated, key=lambda read: self._module.order(read.node))
+        return sorted(found.values(), key=lambda read: self._module.order(read.node))
 
-    def _holding(self) -> list[cst.FunctionDef]:
-        """The functions with anything that may be a read."""
+    def _candidates(self, functions: Container[cst.CSTNode]) -> list[cst.BaseExpression]:
+        """What may be a read by its form, calls first."""
+        among = self._module.nodes_among
+        every: list[cst.BaseExpression] = [
+            *(call for call in among(cst.Call, functions) if self._may_read(call)),
+            *among(cst.FormattedString, functions),
+            *(operation for operation in among(cst.BinaryOperation, functions) if _shows(operation)),
+        ]
+        return [node for node in every if not self._fails(node)]
+
+    def _at(self, node: cst.BaseExpression) -> tuple[Read, ...]:
+        if node not in self._known:
+            self._known[node] = tuple(self._found(node))
+        return self._known[node]
+
+    def _found(self, node: cst.BaseExpression) -> Iterator[Read]:
+        if isinstance(node, cst.Call):
+            return self._of_call(node)
+        if isinstance(node, cst.FormattedString):
+            return self._of_string(node)
+        assert isinstance(node, cst.BinaryOperation)
+        return self._of_percent(node)
+
+    @cached_property
+    def _words(self) -> Words:
+        """What stands in every function with reads."""
         words = self._module.spelled(known.READ_WORDS)
-        if "cpu" in self._module.text:
-            words = (*words, known.TO_HOST)
-        return self._module.calm_functions(words)
+        return (*words, known.TO_HOST) if "cpu" in self._module.text else words
 
     def _may_read(self, call: cst.Call) -> bool:
         """By its name alone, the call may be a read: most are not."""
@@ -216,12 +228,18 @@ class Syncs:
     def hot(self) -> list[HotReads]:
         """The reads that happen every step, one record for each loop or function."""
         groups: dict[cst.CSTNode, list[Read]] = {}
-        for read in self.reads:
+        for read in self._hot_reads():
             place = self._place(read.node)
             if place is not None and not self._intents.needed(read.node, place):
                 groups.setdefault(place, []).append(read)
         ordered = sorted(groups.items(), key=lambda item: self._module.order(item[1][0].node))
         return [self._grouped(place, reads) for place, reads in ordered]
+
+    def _hot_reads(self) -> list[Read]:
+        hot = self._module.heats.hot_functions
+        if not self._module.signs.on_accelerator or (hot is not None and not hot):
+            return []
+        return self._reads(self._module.calm_functions(self._words, among=hot), self._repeats)
 
     def _place(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The loop or function whose every step reaches a read; None for reads that happen more or less often."""
@@ -263,9 +281,10 @@ class Syncs:
     def per_element(self) -> list[ElementReads]:
         """Reads in loops over parameters, samples or elements, one record for each loop."""
         found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
-        for read in self.reads:
-            loops, function = self._module.heats.around(read.node)
-            inner = loops[0] if loops else None
+        if not self._module.signs.on_accelerator:
+            return []
+        for read in self._reads(self._module.calm_functions(self._words, known.LOOP_WORDS), self._may_go_through):
+            inner, function = self._inner(read.node)
             through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):
                 continue
@@ -273,32 +292,62 @@ class Syncs:
                 found.setdefault(inner, (through, []))[1].append(read)
         return [ElementReads(loop, tuple(reads), through) for loop, (through, reads) in found.items()]
 
+    def _inner(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
+        """The innermost loop around a node, and its function."""
+        loops, function = self._module.heats.around(node)
+        return loops[0] if loops else None, function
+
+    def _may_go_through(self, node: cst.BaseExpression) -> bool:
+        """The loop around a read goes through parameters or elements, or the read takes an element itself."""
+        inner, _ = self._inner(node)
+        if inner is None:
+            return False
+        if inner not in self._through:
+            self._through[inner] = self._content(inner)
+        return self._through[inner] is not None or any(_indexed(inner, node))
+
     def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
         """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""
-        iterable = loop.for_in.iter if isinstance(loop, COMPREHENSIONS) else getattr(loop, "iter", None)
+        iterable = _iterable(loop)
         if iterable is None or self._module.heats.over_batches(iterable):
+            return None
+        found = self._through[loop]
+        if found is None and any(self._on_device(node.value) for node in _indexed(loop, read.tensor)):
+            return "indices"
+        return found
+
+    def _content(self, loop: cst.CSTNode) -> str | None:
+        """``parameters`` or ``elements`` for a loop that goes through these."""
+        iterable = _iterable(loop)
+        if iterable is None:
             return None
         if any(method(n) in known.PARAMETER_METHODS for n in descendants(iterable)):
             return "parameters"
         given = [a.value for a in iterable.args] if isinstance(iterable, cst.Call) else []
-        for part in (iterable, *given):
-            value = self._module.value(part)
-            if value.kind is Kind.TENSOR and value.accelerated:
-                return "elements"
-        if self._indexed(loop, read):
-            return "indices"
-        return None
+        return "elements" if any(map(self._is_tensor, (iterable, *given))) else None
 
-    def _indexed(self, loop: cst.CSTNode, read: Read) -> bool:
-        """``for i in range(n): t[i].item()``."""
-        target = loop.for_in.target if isinstance(loop, COMPREHENSIONS) else getattr(loop, "target", None)
-        names = {n.value for n in descendants(target) if isinstance(n, cst.Name)} if target is not None else set()
-        for node in descendants(read.tensor):
-            if isinstance(node, cst.Subscript) and self._on_device(node.value):
-                index = {n.value for s in node.slice for n in descendants(s) if isinstance(n, cst.Name)}
-                if names & index:
-                    return True
-        return False
+
+def _shows(operation: cst.BinaryOperation) -> bool:
+    """``"%f" % loss``."""
+    return isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _TEXTS)
+
+
+def _iterable(loop: cst.CSTNode) -> cst.BaseExpression | None:
+    found: cst.BaseExpression | None = (
+        loop.for_in.iter if isinstance(loop, COMPREHENSIONS) else getattr(loop, "iter", None)
+    )
+    return found
+
+
+def _indexed(loop: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.Subscript]:
+    """What is indexed below a node by a variable of the loop: ``for i in range(n): t[i].item()``."""
+    target = loop.for_in.target if isinstance(loop, COMPREHENSIONS) else getattr(loop, "target", None)
+    names = {n.value for n in descendants(target) if isinstance(n, cst.Name)} if target is not None else set()
+    for part in descendants(node) if names else ():
+        if isinstance(part, cst.Subscript):
+            index = {n.value for s in part.slice for n in descendants(s) if isinstance(n, cst.Name)}
+            if names & index:
+                yield part
 
 
 _TEXTS = (cst.SimpleString, cst.ConcatenatedString)

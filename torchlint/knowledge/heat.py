@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.patterns import Pattern
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
@@ -12,11 +13,33 @@ HOT_METHODS = frozenset(
 )
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
-# Where none of these stands, in small letters, no code makes a step or goes through batches.
-STEP_SIGNS = ("backward", "loader", "data_iter", "train_iter", "prefetcher", "step(", "next(")
-STEP_PATTERN = Pattern(r"dl\b|(?:step|next)[\s\\]+\(")
-# Files that go through loaders hold one of these, in small letters.
-FED_WORDS = ("loader", "data_iter", "train_iter", "next(")
+# Files that go through loaders hold one of these: loaders are no mixins and no modules, and what `next` is given may be
+# no batches.
+FED: tuple[Trigger, ...] = (
+    guarded(rb"oader(?!\w*Mixin\b|s?[ \t]+import\b)", b"oader"),
+    b"OADER",
+    b"data_iter",
+    b"train_iter",
+    guarded(
+        rb"next[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)\s*\("
+        rb"|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
+        b"next",
+    ),
+)
+# Where none of these stands, no code makes a step or goes through batches.
+STEPS: tuple[Trigger, ...] = (
+    *FED,
+    guarded(rb"backward[\s\\)]*\(", b"backward"),
+    guarded(rb"step[\s\\)]*\(", b"ptim", b"OPTIM", b"opt_", b"OPT_", b"opt.", b"olver", b"SOLVER", b"caler", b"SCALER"),
+    b"refetcher",
+    b"PREFETCHER",
+    guarded(rb"dl\b", b"dl"),
+    guarded(rb"D[Ll]\b", b"DL", b"Dl"),
+)
+# The definitions of functions that run every step by their names.
+_HOT_NAMES = sorted(HOT_METHODS | HOT_FUNCTIONS)
+HOT_DEFINITION = Pattern(rf"def[\s\\]+(?:{'|'.join(_HOT_NAMES)})\b")
+HOT_DEFINITIONS = guarded(HOT_DEFINITION.source.encode(), *(name.encode() for name in _HOT_NAMES))
 # What functions that make loaders are mostly called: `train_loader`, or `data` after such a beginning, `get_data`.
 MAKER_VERBS = r"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")

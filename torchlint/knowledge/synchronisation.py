@@ -43,6 +43,8 @@ READ_WORDS: Words = (
 )
 # And one of these where the CPU is named anywhere: a move there.
 TO_HOST = Pattern(rf"\.to\((?!\s*(?:{DTYPE}|dtype\s*=\s*[\w.]+|(?!self\.device)[\w.]+\.device)\s*\))")
+# Loops and comprehensions that go through something.
+LOOP_WORDS: Words = (Pattern(r"for\b"),)
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

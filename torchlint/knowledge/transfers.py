@@ -93,8 +93,10 @@ BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), havi
 CPU = r"[\"']cpu(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
+# How moves to a device are nearly always written.
+TO_DEVICE = r"to\([^()]{0,200}?(?:[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK)"
 SIGNS: tuple[Trigger, ...] = (
     b".cuda",
-    guarded(rb"\.to\([^()]{0,200}?(?:[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK)", b".to("),
+    guarded(rb"\." + TO_DEVICE.encode(), b".to("),
     *(word.encode() for word in FRAMEWORKS),
 )

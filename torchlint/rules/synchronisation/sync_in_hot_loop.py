@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.heat import HOT_DEFINITIONS, STEPS
 from torchlint.knowledge.screening import guarded
 from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Evidence, Heat, Recipe, Severity
@@ -118,6 +119,7 @@ class SyncInHotLoop(Rule):
             b"mlflow",
             guarded(rb"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
         ),
+        (*STEPS, HOT_DEFINITIONS),
     )
     layout = False
     recipe = Recipe(

@@ -1,0 +1,95 @@
+"""LibCST imported by torchlint behaves as LibCST imported by anybody else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+QUICKLY = "import torchlint.analysis"
+ORDINARILY = "import libcst"
+# What constructors take and make, for every kind of node; and what all nodes refuse.
+DESCRIBED = """
+import dataclasses, inspect, sys
+import libcst as cst
+
+def kinds(kind):
+    return [kind, *(k for below in kind.__subclasses__() for k in kinds(below))]
+
+def is_node(kind):
+    made = dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
+    return made and getattr(sys.modules[kind.__module__], kind.__name__, None) is kind
+
+def shown(value):
+    if isinstance(value, cst.CSTNode):
+        parts = [f"{f.name}={shown(getattr(value, f.name))}" for f in dataclasses.fields(value)]
+        return f"{type(value).__name__}({', '.join(parts)})"
+    return f"[{', '.join(map(shown, value))}]" if isinstance(value, (list, tuple)) else repr(value)
+
+for kind in sorted({k for k in kinds(cst.CSTNode) if is_node(k)}, key=lambda k: k.__qualname__):
+    try:
+        made = shown(kind())
+    except Exception as error:
+        made = f"{type(error).__name__}: {error}"
+    parameters = [p.name for p in inspect.signature(kind.__init__).parameters.values()]
+    print(kind.__qualname__, kind.__slots__, kind.__match_args__, kind.__dataclass_params__.frozen, parameters, made)
+
+tree = cst.parse_module("def f(a, *, b: int = 2) -> str:\\n    return f'{a!r}' if a else [b, *a]  # c\\n")
+print(shown(tree), tree.code, repr(tree))
+for change in (lambda: setattr(tree, "body", ()), lambda: delattr(tree, "body"), lambda: cst.Name("a b").visit(None)):
+    try:
+        change()
+    except Exception as error:
+        print(type(error).__name__, error)
+print(tree.body[0].with_changes(name=cst.Name("g")).name.value, tree.deep_clone().deep_equals(tree))
+print(cst.Name("x") == cst.Name("x"), hash(tree) == hash(tree))
+
+@dataclasses.dataclass(frozen=True)
+class Own(cst.Name):
+    more: int = 0
+
+print(Own("x", more=2).more, Own("x").value)
+"""
+
+
+def described(first: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{first}\n{DESCRIBED}"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_nodes_are_constructed_shown_and_guarded_alike() -> None:
+    assert described(QUICKLY) == described(ORDINARILY)
+
+
+def test_constructors_are_written_when_they_are_called() -> None:
+    program = (
+        f"{QUICKLY}\nimport libcst as cst\nfirst = cst.Name.__init__\ncst.Name('x')\n"
+        "print(first is cst.Name.__init__, cst.Lambda.__init__.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["False", "construct"]
+
+
+@pytest.mark.parametrize(
+    "obstacle", ["raise RuntimeError('no such decorator')", "return real(*args, **{**options, 'frozen': False})"]
+)
+def test_a_libcst_that_makes_its_nodes_otherwise_is_imported_as_ever(obstacle: str) -> None:
+    program = (
+        "import dataclasses\nreal = dataclasses.dataclass\n"
+        "import torchlint\nfrom importlib import import_module\n"
+        "import sys, types\n"
+        "loading = types.ModuleType('torchlint.analysis'); loading.__path__ = [torchlint.__path__[0] + '/analysis']\n"
+        "sys.modules['torchlint.analysis'] = loading\n"
+        "own = import_module('torchlint.analysis.libcst_import')\n"
+        f"def broken(*args, **options):\n    {obstacle}\n"
+        "own._unfinished = broken\n"
+        "own.load()\n"
+        "import libcst as cst\n"
+        "print(cst.parse_module('x = 1\\n').code, dataclasses.dataclass is real)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["x", "=", "1", "True"]
