@@ -103,16 +103,18 @@ def test_screening_ahead_ends_with_the_import(tmp_path: Path, monkeypatch: pytes
     paths = tree(tmp_path)
     wanted = run(paths, jobs=1)
     monkeypatch.setattr(parallel, "_is_imported", lambda: False)
-    read, write = os.pipe()
-    imported = parallel._import_analysis
+    begun, imported = os.pipe(), os.pipe()
+    real = parallel._import_analysis
 
     def import_analysis(enough: Any) -> None:
-        imported(enough)
-        os.write(write, b".")
+        os.read(begun[0], 1)
+        real(enough)
+        os.write(imported[1], b".")
 
     def wait_for_the_import(data: bytes, path: str, *rest: Any, **more: Any) -> Screened:
         if path == paths[1]:
-            os.read(read, 1)
+            os.write(begun[1], b".")
+            os.read(imported[0], 1)
         return screen_alone(data, path, *rest, **more)
 
     monkeypatch.setattr(parallel, "_import_analysis", import_analysis)
