@@ -45,6 +45,19 @@ for change in (lambda: setattr(tree, "body", ()), lambda: delattr(tree, "body"),
 print(tree.body[0].with_changes(name=cst.Name("g")).name.value, tree.deep_clone().deep_equals(tree))
 print(cst.Name("x") == cst.Name("x"), hash(tree) == hash(tree))
 
+from libcst.metadata import CodePosition, CodeRange, ImportAssignment, PositionProvider, MetadataWrapper, ScopeProvider
+one, other = CodePosition(1, 2), CodePosition(1, 2)
+print(one == other, one != CodePosition(1, 3), one == (1, 2), hash(one) == hash(other), CodeRange(one, other), {one: 1})
+wrapper = MetadataWrapper(tree)
+print([(type(n).__name__, p) for n, p in wrapper.resolve(PositionProvider).items()])
+print(sorted({type(a).__name__ for s in wrapper.resolve(ScopeProvider).values() if s for a in s.assignments}))
+config = cst.PartialParserConfig(encoding="utf-8")
+print(config, config == cst.PartialParserConfig(encoding="utf-8"), config.parsed_python_version)
+try:
+    hash(cst._nodes.internal.CodegenState("", ""))
+except TypeError as error:
+    print(error)
+
 @dataclasses.dataclass(frozen=True)
 class Own(cst.Name):
     more: int = 0

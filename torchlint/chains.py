@@ -22,7 +22,7 @@ _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
-_SHARING = re.compile(r"[\n;:][ \t]*global[ \t]")
+_SHARING = re.compile(r"global[ \t]")
 
 
 class Results:
@@ -32,7 +32,7 @@ class Results:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
         self._wraps = _WRAPPER in text
-        self._shares = "global" in text and _SHARING.search(text) is not None
+        self._shares = any(_begins(text, one.start()) for one in _SHARING.finditer(text))
         self._variables: dict[str, bool] = {}
         self._budget = _BUDGET + 2 * (end - start)
 
@@ -107,6 +107,11 @@ class Results:
             elif len(mark[0]) == 1:
                 return None
         return None
+
+
+def _begins(text: str, place: int) -> bool:
+    """A statement may begin at a place."""
+    return text[max(0, place - _FAR) : place].rstrip(" \t")[-1:] in ("\n", ";", ":", "")
 
 
 def _is_part(character: str) -> bool:

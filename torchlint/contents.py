@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from torchlint.knowledge.screening import Whole
 from torchlint.vocabulary import Vocabulary, is_word
 from torchlint.words import holds, signs_of
 
@@ -74,6 +75,8 @@ class Contents:
     def _search(self, trigger: Trigger) -> bool:
         if isinstance(trigger, bytes):
             return self.vocabulary.may_hold(trigger) and (is_word(trigger) or trigger in self._data)
+        if isinstance(trigger, Whole):
+            return self.vocabulary.has_one(trigger.words)
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
         return (not trigger.words or self.any(trigger.words)) and trigger.search(self._data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import SEEDS
 from torchlint.knowledge.heat import FED, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
-from torchlint.knowledge.screening import Trigger, guarded
+from torchlint.knowledge.screening import Trigger, guarded, whole
 from torchlint.patterns import ends_with, is_imported
 from torchlint.project import FileFacts
 
@@ -39,7 +39,7 @@ _OFFERS: tuple[Trigger, ...] = (
 )
 # These count where PyTorch is not named as well.
 _ANYWHERE: tuple[Trigger, ...] = (
-    *(guarded(name.encode(), name.encode(), before=is_imported) for name in sorted(CUDA_PACKAGES)),
+    guarded("|".join(sorted(CUDA_PACKAGES)).encode(), whole(CUDA_PACKAGES), before=is_imported),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
 _MOVES = (b".to(", b".cuda", b"DataLoader")

@@ -35,7 +35,7 @@ def analyse_all(todo: list[Work], what: Plan, project: Project | None, jobs: int
     """Lint files, in other processes as far as that pays; in no order."""
     given = _Given(what, project, dict(todo) if _forks() else None)
     known = _screened_ahead(todo, given, jobs)
-    ended = {path for path, found in known.items() if not found.parses}
+    ended = {path for path, found in known.items() if not (found.parses or found.commented)}
     left = [work for work in todo if work[0] not in ended]
     if limits.is_much(data for _, data in left):
         yield from _in_processes(left, known, given, jobs)
@@ -163,7 +163,11 @@ def _is_imported() -> bool:
 def _import_analysis(done: mmap) -> None:
     """Import what linting needs, and tell the other processes that this is done."""
     import torchlint.analysis.facts
-    import torchlint.analysis.module  # noqa: F401
+    import torchlint.analysis.light.parse
+    import torchlint.analysis.module
+    import torchlint.chains
+    import torchlint.engine
+    import torchlint.other_names  # noqa: F401
 
     done[0] = 1
 

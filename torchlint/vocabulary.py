@@ -19,6 +19,10 @@ class Vocabulary:
         self._words = frozenset(data.translate(_SPACED).split())
         self._joined = b" ".join(self._words)
 
+    def has_one(self, words: frozenset[bytes]) -> bool:
+        """One of the words stands by itself."""
+        return not self._words.isdisjoint(words)
+
     def may_hold(self, text: bytes) -> bool:
         """False if the text certainly does not stand there. A text of letters alone that may, does."""
         whole, parts = _runs(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ class Unit:
         self.block = object.__new__(Block)
         _put_unit(self.block, self)
         self.index: Index | None = None
-        self.nodes: Nodes = {}
+        self.nodes: Nodes = defaultdict(list)
         self._statements: Sequence[Any] | None = None
         self._calm: str | None = None
 
@@ -83,7 +84,7 @@ class Index:
         self._vocabulary = vocabulary
         self.units = units
         self.parents: Parents = {}
-        self.outside: Nodes = {}
+        self.outside: Nodes = defaultdict(list)
         self._places: dict[cst.CSTNode, int] = {}
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}

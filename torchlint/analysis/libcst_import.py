@@ -1,8 +1,8 @@
-"""Imports LibCST in half the time: constructors of its nodes are written when they are first called.
+"""Imports LibCST in half the time: constructors of its classes are written when they are first called.
 
-LibCST's nodes are some three hundred dataclasses. Python writes and compiles up to five methods for each of them while
-the class is made, which is more than half of ``import libcst``, and a run constructs a few dozen kinds of nodes.
-Nothing of LibCST is changed but the time at which this happens.
+LibCST has some two hundred dataclasses. Python writes and compiles up to six methods for each of them while the class
+is made, which is more than half of ``import libcst``, and a run constructs a few dozen kinds of nodes. Here
+constructors come later, and the other methods are the same functions for all classes; what they do is what Python's do.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from reprlib import recursive_repr
 from typing import Any, NoReturn
 
-_NODES = "libcst._nodes."
+_OWN = "libcst."
 _MISSING = dataclasses.MISSING
 _dataclass = dataclasses.dataclass
 
@@ -36,15 +37,17 @@ def load() -> None:
 
 @contextmanager
 def _later(made: list[type[Any]]) -> Iterator[None]:
-    """Node classes that become dataclasses meanwhile get their constructors later; they are added to a list."""
+    """Classes that become dataclasses meanwhile get their constructors later; frozen ones are added to a list."""
 
     def decorator(kind: type[Any] | None = None, /, **options: Any) -> Any:
         if kind is None:
             return lambda kind: decorator(kind, **options)
-        if options != {"frozen": True} or not kind.__module__.startswith(_NODES):
+        if not options.keys() <= {"frozen"} or not kind.__module__.startswith(_OWN):
             return _dataclass(kind, **options)
-        made.append(kind)
-        return _unfinished(kind)
+        frozen = options.get("frozen", False)
+        if frozen:
+            made.append(kind)
+        return _unfinished(kind, frozen=frozen)
 
     dataclasses.dataclass = decorator
     try:
@@ -53,8 +56,8 @@ def _later(made: list[type[Any]]) -> Iterator[None]:
         dataclasses.dataclass = _dataclass
 
 
-def _unfinished(kind: type[Any]) -> type[Any]:
-    """A dataclass without a constructor of its own; LibCST's classes have their own ``__eq__`` and ``__repr__``."""
+def _unfinished(kind: type[Any], *, frozen: bool) -> type[Any]:
+    """A dataclass whose constructor is written when it is first called."""
     kind.__doc__ = kind.__doc__ or kind.__name__  # or Python describes the constructor here
     _dataclass(init=False, repr=False, eq=False)(kind)
 
@@ -63,15 +66,20 @@ def _unfinished(kind: type[Any]) -> type[Any]:
         owner.__init__ = _constructor(owner)
         owner.__init__(self, *args, **kwargs)
 
-    changed: Any = kind
-    changed.__init__ = construct
-    changed.__setattr__ = _refuse_assignment
-    changed.__delattr__ = _refuse_deletion
+    own: dict[str, Any] = {"__init__": construct, "__repr__": _shown, "__eq__": _equal}
+    if "__hash__" not in kind.__dict__:
+        own["__hash__"] = _hash if frozen else None
+    for name, method in own.items():
+        if name not in kind.__dict__:
+            setattr(kind, name, method)
+    if frozen:
+        for name, method in (("__setattr__", _refuse_assignment), ("__delattr__", _refuse_deletion)):
+            setattr(kind, name, method)
     return kind
 
 
 def _constructor(kind: type[Any]) -> Callable[..., None]:
-    """The constructor that a frozen dataclass with these fields has, apart from annotations."""
+    """The constructor that a dataclass with these fields has, apart from annotations."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     parameters = ["self"]
     body = ""
@@ -79,18 +87,41 @@ def _constructor(kind: type[Any]) -> Callable[..., None]:
         name = value = field.name
         if field.default_factory is not _MISSING:
             names[f"_make_{name}"] = field.default_factory
-            value = f"_make_{name}() if {name} is _MISSING else {name}"
-            parameters.append(f"{name}=_MISSING")
+            value = f"_make_{name}() if {name} is _MISSING else {name}" if field.init else f"_make_{name}()"
+            default = "=_MISSING"
         elif field.default is not _MISSING:
             names[f"_default_{name}"] = field.default
-            parameters.append(f"{name}=_default_{name}")
+            default = f"=_default_{name}"
         else:
-            parameters.append(name)
-        body += f" _set(self, {name!r}, {value})\n"
-    exec(f"def __init__({', '.join(parameters)}):\n{body} self.__post_init__()\n", names)
+            default = ""
+        if field.init:
+            parameters.append(f"{name}{default}")
+        if field.init or field.default_factory is not _MISSING:
+            body += f" _set(self, {name!r}, {value})\n"
+    if hasattr(kind, "__post_init__"):
+        body += " self.__post_init__()\n"
+    exec(f"def __init__({', '.join(parameters)}):\n{body or ' pass'}\n", names)
     made: Callable[..., None] = names["__init__"]
     made.__qualname__ = f"{kind.__qualname__}.__init__"
     return made
+
+
+@recursive_repr()
+def _shown(self: Any) -> str:
+    parts = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(parts)})"
+
+
+def _compared(value: Any) -> tuple[object, ...]:
+    return tuple(getattr(value, field.name) for field in dataclasses.fields(value) if field.compare)
+
+
+def _equal(self: Any, other: object) -> bool:
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
 
 
 def _refuse_assignment(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001 - as Python calls it

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from torchlint.patterns import FAR, Before, compiled
+
+
+class Whole(NamedTuple):
+    """Words of which one stands by itself, not as a part of another: many of them cost as little as one."""
+
+    words: frozenset[bytes]
+
+
+def whole(names: Iterable[str]) -> Whole:
+    """These words."""
+    return Whole(frozenset(name.encode() for name in names))
 
 
 class Guarded(NamedTuple):
@@ -17,7 +29,7 @@ class Guarded(NamedTuple):
     """
 
     source: bytes
-    words: tuple[bytes, ...]
+    words: tuple[bytes | Whole, ...]
     flags: int = 0
     before: Before | None = None
 
@@ -34,9 +46,9 @@ class Guarded(NamedTuple):
         return any(self.before(lead.decode("latin-1")) for lead in leads)
 
 
-Trigger = bytes | re.Pattern[bytes] | Guarded
+Trigger = bytes | re.Pattern[bytes] | Guarded | Whole
 
 
-def guarded(pattern: bytes, *words: bytes, flags: int = 0, before: Before | None = None) -> Guarded:
+def guarded(pattern: bytes, *words: bytes | Whole, flags: int = 0, before: Before | None = None) -> Guarded:
     """A pattern with its words."""
     return Guarded(pattern, words, flags, before)

@@ -90,7 +90,7 @@ MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((
 SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})\s*\)))")
 # Something brings a value to a device, and the CPU is named as one.
 BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",)))
-CPU = r"[\"']cpu(?!\w)"
+CPU = r"cpu(?<=[\"']cpu)(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 # How moves to a device are nearly always written.

@@ -9,44 +9,44 @@ from typing import Any
 import libcst as cst
 
 from torchlint.analysis.light.formatted import string_of
-from torchlint.analysis.light.make import Node, maker
+from torchlint.analysis.light.make import Node, bare, maker
 from torchlint.analysis.light.source import Source
 
 _BINARY: dict[type[ast.AST], cst.BaseBinaryOp] = {
-    ast.Add: cst.Add(),
-    ast.Sub: cst.Subtract(),
-    ast.Mult: cst.Multiply(),
-    ast.Div: cst.Divide(),
-    ast.FloorDiv: cst.FloorDivide(),
-    ast.Mod: cst.Modulo(),
-    ast.Pow: cst.Power(),
-    ast.LShift: cst.LeftShift(),
-    ast.RShift: cst.RightShift(),
-    ast.BitOr: cst.BitOr(),
-    ast.BitAnd: cst.BitAnd(),
-    ast.BitXor: cst.BitXor(),
-    ast.MatMult: cst.MatrixMultiply(),
+    ast.Add: bare(cst.Add),
+    ast.Sub: bare(cst.Subtract),
+    ast.Mult: bare(cst.Multiply),
+    ast.Div: bare(cst.Divide),
+    ast.FloorDiv: bare(cst.FloorDivide),
+    ast.Mod: bare(cst.Modulo),
+    ast.Pow: bare(cst.Power),
+    ast.LShift: bare(cst.LeftShift),
+    ast.RShift: bare(cst.RightShift),
+    ast.BitOr: bare(cst.BitOr),
+    ast.BitAnd: bare(cst.BitAnd),
+    ast.BitXor: bare(cst.BitXor),
+    ast.MatMult: bare(cst.MatrixMultiply),
 }
-_BOOLEAN: dict[type[ast.AST], cst.BaseBooleanOp] = {ast.And: cst.And(), ast.Or: cst.Or()}
+_BOOLEAN: dict[type[ast.AST], cst.BaseBooleanOp] = {ast.And: bare(cst.And), ast.Or: bare(cst.Or)}
 _UNARY: dict[type[ast.AST], cst.BaseUnaryOp] = {
-    ast.Not: cst.Not(),
-    ast.USub: cst.Minus(),
-    ast.UAdd: cst.Plus(),
-    ast.Invert: cst.BitInvert(),
+    ast.Not: bare(cst.Not),
+    ast.USub: bare(cst.Minus),
+    ast.UAdd: bare(cst.Plus),
+    ast.Invert: bare(cst.BitInvert),
 }
 _COMPARED: dict[type[ast.AST], cst.BaseCompOp] = {
-    ast.Eq: cst.Equal(),
-    ast.NotEq: cst.NotEqual(),
-    ast.Lt: cst.LessThan(),
-    ast.LtE: cst.LessThanEqual(),
-    ast.Gt: cst.GreaterThan(),
-    ast.GtE: cst.GreaterThanEqual(),
-    ast.Is: cst.Is(),
-    ast.IsNot: cst.IsNot(),
-    ast.In: cst.In(),
-    ast.NotIn: cst.NotIn(),
+    ast.Eq: bare(cst.Equal),
+    ast.NotEq: bare(cst.NotEqual),
+    ast.Lt: bare(cst.LessThan),
+    ast.LtE: bare(cst.LessThanEqual),
+    ast.Gt: bare(cst.GreaterThan),
+    ast.GtE: bare(cst.GreaterThanEqual),
+    ast.Is: bare(cst.Is),
+    ast.IsNot: bare(cst.IsNot),
+    ast.In: bare(cst.In),
+    ast.NotIn: bare(cst.NotIn),
 }
-ASYNCHRONOUS = cst.Asynchronous()
+ASYNCHRONOUS = bare(cst.Asynchronous)
 
 name = maker(cst.Name, "value")
 annotation_of = maker(cst.Annotation, "annotation")

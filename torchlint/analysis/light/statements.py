@@ -10,23 +10,23 @@ import libcst as cst
 
 from torchlint.analysis.light.exact import exact
 from torchlint.analysis.light.expressions import ASYNCHRONOUS, Expressions, Unsupported, annotation_of, from_, name
-from torchlint.analysis.light.make import Node, maker
+from torchlint.analysis.light.make import Node, bare, maker
 from torchlint.analysis.light.source import Source
 
 _AUGMENTED: dict[type[ast.AST], cst.BaseAugOp] = {
-    ast.Add: cst.AddAssign(),
-    ast.Sub: cst.SubtractAssign(),
-    ast.Mult: cst.MultiplyAssign(),
-    ast.Div: cst.DivideAssign(),
-    ast.FloorDiv: cst.FloorDivideAssign(),
-    ast.Mod: cst.ModuloAssign(),
-    ast.Pow: cst.PowerAssign(),
-    ast.LShift: cst.LeftShiftAssign(),
-    ast.RShift: cst.RightShiftAssign(),
-    ast.BitOr: cst.BitOrAssign(),
-    ast.BitAnd: cst.BitAndAssign(),
-    ast.BitXor: cst.BitXorAssign(),
-    ast.MatMult: cst.MatrixMultiplyAssign(),
+    ast.Add: bare(cst.AddAssign),
+    ast.Sub: bare(cst.SubtractAssign),
+    ast.Mult: bare(cst.MultiplyAssign),
+    ast.Div: bare(cst.DivideAssign),
+    ast.FloorDiv: bare(cst.FloorDivideAssign),
+    ast.Mod: bare(cst.ModuloAssign),
+    ast.Pow: bare(cst.PowerAssign),
+    ast.LShift: bare(cst.LeftShiftAssign),
+    ast.RShift: bare(cst.RightShiftAssign),
+    ast.BitOr: bare(cst.BitOrAssign),
+    ast.BitAnd: bare(cst.BitAndAssign),
+    ast.BitXor: bare(cst.BitXorAssign),
+    ast.MatMult: bare(cst.MatrixMultiplyAssign),
 }
 _DOT = cst.Dot()
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import CALLED, START_VARIABLES
-from torchlint.knowledge.screening import guarded
+from torchlint.knowledge.screening import guarded, whole
 from torchlint.model import Recipe, Severity
 from torchlint.patterns import Led, Pattern, begins, begins_or_is_assigned, is_named
 from torchlint.rule import Rule
@@ -128,7 +128,7 @@ class DeadBackendFlag(Rule):
         (b"torch",),
         (
             b"backends",
-            *(name.encode() for name in _VARIABLES),
+            whole(_VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
             *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
             *(guarded(source.encode(), *words, before=_is_kept) for source, words in _KEPT.items()),

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 _CONVERSION = guarded(
-    rb"(?<![.\w])(?:float|int|bool|complex|str)\(",
+    rb"\((?:(?<![.\w]float\()(?<=float\()|(?<![.\w]int\()(?<=int\()|(?<![.\w]bool\()(?<=bool\()"
+    rb"|(?<![.\w]complex\()(?<=complex\()|(?<![.\w]str\()(?<=str\())",
     b"float(",
     b"int(",
     b"bool(",
