@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -46,15 +45,15 @@ class Consumed(NamedTuple):
     elsewhere: tuple[Elsewhere, ...] = ()
 
 
-@dataclass
 class _State:
     """What one tracking has found and seen; ``work`` holds what is still to be followed."""
 
-    moves: list[Consumption] = field(default_factory=list)
-    elsewhere: list[Elsewhere] = field(default_factory=list)
-    pinned: bool = False
-    seen: set[tuple[str, cst.CSTNode, Way]] = field(default_factory=set)
-    work: list[tuple[str, cst.CSTNode, Way, cst.CSTNode]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.moves: list[Consumption] = []
+        self.elsewhere: list[Elsewhere] = []
+        self.pinned = False
+        self.seen: set[tuple[str, cst.CSTNode, Way]] = set()
+        self.work: list[tuple[str, cst.CSTNode, Way, cst.CSTNode]] = []
 
 
 class Consumptions:

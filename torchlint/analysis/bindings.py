@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -12,7 +11,6 @@ from torchlint.analysis.walk import Nodes
 Path = tuple["int | str", ...]
 
 
-@dataclass(eq=False)
 class Binding:
     """One place that gives a name a value.
 
@@ -21,13 +19,20 @@ class Binding:
     ``path`` the way into it when it is unpacked: ``(1,)`` is its second element.
     """
 
-    name: str
-    kind: str
-    node: cst.CSTNode
-    statement: cst.CSTNode
-    value: cst.BaseExpression | None = None
-    path: Path = ()
-    qualified: str | None = None
+    __slots__ = ("kind", "name", "node", "path", "qualified", "statement", "value")
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        node: cst.CSTNode,
+        statement: cst.CSTNode,
+        value: cst.BaseExpression | None = None,
+        path: Path = (),
+        qualified: str | None = None,
+    ) -> None:
+        self.name, self.kind, self.node, self.statement = name, kind, node, statement
+        self.value, self.path, self.qualified = value, path, qualified
 
 
 def collect(nodes: Nodes) -> list[Binding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -11,15 +10,14 @@ _CONSTANTS = {"True": True, "False": False, "None": None}
 _LITERALS = frozenset({cst.Integer, cst.Float, cst.SimpleString, cst.ConcatenatedString})
 
 
-@dataclass(frozen=True)
 class Arguments:
     """The arguments of a call by parameter name.
 
     ``opaque`` is true when a ``*args`` or ``**kwargs`` that could not be read may hold any of them.
     """
 
-    given: dict[str, cst.BaseExpression]
-    opaque: bool = False
+    def __init__(self, given: dict[str, cst.BaseExpression], opaque: bool = False) -> None:
+        self.given, self.opaque = given, opaque
 
     def get(self, name: str) -> cst.BaseExpression | None:
         """The expression passed for a parameter, or None when it is not passed in sight."""

@@ -8,7 +8,6 @@ reached. What is carried along is up to the subclass.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import libcst as cst
@@ -38,10 +37,10 @@ NEVER_RETURN = frozenset(
 )
 
 
-@dataclass
 class _Loop(Generic[StateT]):
-    breaks: list[StateT] = field(default_factory=list)
-    continues: list[StateT] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.breaks: list[StateT] = []
+        self.continues: list[StateT] = []
 
 
 class Forward(Generic[StateT]):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
 from torchlint.analysis.flow import always_leaves
 
 
-@dataclass(frozen=True, eq=False)
 class Guard:
     """A condition that came out as ``holds`` wherever the guarded node runs.
 
@@ -19,11 +17,17 @@ class Guard:
     exception handler and ``decorator`` for a decorator of an enclosing function or class.
     """
 
-    kind: str
-    node: cst.CSTNode
-    condition: cst.BaseExpression | None = None
-    holds: bool = True
-    pattern: cst.MatchPattern | None = None
+    __slots__ = ("condition", "holds", "kind", "node", "pattern")
+
+    def __init__(
+        self,
+        kind: str,
+        node: cst.CSTNode,
+        condition: cst.BaseExpression | None = None,
+        holds: bool = True,
+        pattern: cst.MatchPattern | None = None,
+    ) -> None:
+        self.kind, self.node, self.condition, self.holds, self.pattern = kind, node, condition, holds, pattern
 
 
 class Guards:

@@ -7,7 +7,6 @@ imports and plain aliases to the dotted name a library knows the thing by.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -22,16 +21,16 @@ _BLOCKS = frozenset({cst.IndentedBlock, Block})
 SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes
 
 
-@dataclass(eq=False)
 class Scope:
     """A module, class, function, lambda or comprehension, and the names bound in it."""
 
-    node: cst.CSTNode
-    parent: Scope | None
-    unit: Unit | None = None
-    star_import: bool = False
-    found: dict[str, list[Binding]] = field(default_factory=dict)
-    declared: dict[str, str] = field(default_factory=dict)
+    __slots__ = ("declared", "found", "node", "parent", "star_import", "unit")
+
+    def __init__(self, node: cst.CSTNode, parent: Scope | None, unit: Unit | None = None) -> None:
+        self.node, self.parent, self.unit = node, parent, unit
+        self.star_import = False
+        self.found: dict[str, list[Binding]] = {}
+        self.declared: dict[str, str] = {}
 
     @property
     def bindings(self) -> dict[str, list[Binding]]:
