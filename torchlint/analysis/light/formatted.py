@@ -26,8 +26,13 @@ _LITERAL = re.compile(
     re.DOTALL,
 )
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
-_WHOLE = re.compile(r"([fF])(\"(?!\")|')([^\"'\\\n]*)\2")
-_PART = re.compile(r"((?:[^{}]|\{\{|\}\})+)|\{((?:[^{}\[\]!:=#]|\[[^{}\[\]!=#]*\])+)(?:!([rsa]))?(?::([^{}]*))?\}")
+_WHOLE = re.compile(r"([fF])(\"\"\"|\'\'\'|\"|\')(.*)\2", re.DOTALL)
+_QUOTED = r"'[^'\\\n{}]*'|\"[^\"\\\n{}]*\""
+# What stands between expressions, and an expression with its conversion and its format.
+_PART = re.compile(
+    r"((?:[^{}\\]|\{\{|\}\}|\\[^N\r\n{}])+)"
+    rf"|\{{((?:[^{{}}\[\]!:=#'\"\\]|{_QUOTED}|\[(?:[^{{}}\[\]!=#'\"\\]|{_QUOTED})*\])+)(?:!([rsa]))?(?::([^{{}}\\]*))?\}}"
+)
 
 Convert = Callable[[ast.expr, str], Node]
 
@@ -35,7 +40,7 @@ Convert = Callable[[ast.expr, str], Node]
 def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
     """The node of a string, given its text, the expressions in it, and what makes nodes of these.
 
-    None for f-strings with quotes, escapes and nested braces. ``convert`` gets the text of an expression as well.
+    None for raw f-strings and for braces in braces. ``convert`` gets the text of an expression as well.
     """
     if _is_plain(text):
         return _simple(text)
