@@ -15,9 +15,9 @@ FAR = 400  # characters around a match that are looked at
 
 
 @cache
-def compiled(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+def compiled(source: AnyStr) -> re.Pattern[AnyStr]:
     """A regular expression that is used again and again."""
-    return re.compile(source, flags)
+    return re.compile(source)
 
 
 @cache
@@ -30,17 +30,16 @@ class Pattern(NamedTuple):
     """A regular expression, compiled when it is first used: a short run has no time to compile all there are."""
 
     source: str
-    flags: int = 0
 
     @property
     def pattern(self) -> re.Pattern[str]:
         """The expression itself."""
-        return compiled(self.source, self.flags)
+        return compiled(self.source)
 
     @property
     def beginning(self) -> str:
         """The letters and digits that every match begins with, as far as they are easily seen."""
-        return "" if self.flags else _beginning(self.source)
+        return _beginning(self.source)
 
     def search(self, text: str, start: int, end: int) -> bool:
         """It matches somewhere between the offsets."""
@@ -60,6 +59,16 @@ def begins(lead: str) -> bool:
 def begins_or_is_assigned(lead: str) -> bool:
     """The same, or another target of an assignment."""
     return _TARGETED.pattern.search(_last_line(lead)) is not None
+
+
+def begins_expression(lead: str) -> bool:
+    """A statement that is an expression begins on the line: nothing is assigned, returned or opened before."""
+    line = _last_line(lead)
+    for _ in range(_NESTED):
+        line, count = _IN_PARENTHESES.pattern.subn("", line)
+        if not count:
+            break
+    return "=" not in line and "(" not in line.lstrip(" \t(") and _GIVEN.pattern.match(line) is None
 
 
 def is_imported(lead: str) -> bool:
@@ -98,6 +107,9 @@ _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
 _IMPORTING = Pattern(r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z")
 _IMPORT = Pattern(r"\bimport\b")
+_NESTED = 9  # parentheses within one another that are taken away
+_IN_PARENTHESES = Pattern(r"\([^()]*\)")
+_GIVEN = Pattern(r"[ \t]*(?:return|yield|await|del|assert|raise)\b")
 _BETWEEN = " \t\r\n\\("
 _IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 _IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("

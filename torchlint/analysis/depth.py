@@ -7,7 +7,6 @@ limits here refuse next to nothing that runs.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from torchlint.patterns import Pattern
@@ -25,9 +24,8 @@ _STRINGS = (
 
 # Whatever cannot nest is one token, so that the loop below sees few of them.
 _TOKEN = Pattern(
-    rf"(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
-    r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b)",
-    re.DOTALL,
+    rf"(?s:(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
+    r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b))"
 )
 
 

@@ -30,13 +30,12 @@ class Guarded(NamedTuple):
 
     source: bytes
     words: tuple[bytes | Whole, ...]
-    flags: int = 0
     before: Before | None = None
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
         """The pattern itself."""
-        return compiled(self.source, self.flags)
+        return compiled(self.source)
 
     def search(self, data: bytes) -> bool:
         """It matches somewhere, whatever the words are."""
@@ -49,6 +48,6 @@ class Guarded(NamedTuple):
 Trigger = bytes | re.Pattern[bytes] | Guarded | Whole
 
 
-def guarded(pattern: bytes, *words: bytes | Whole, flags: int = 0, before: Before | None = None) -> Guarded:
+def guarded(pattern: bytes, *words: bytes | Whole, before: Before | None = None) -> Guarded:
     """A pattern with its words."""
-    return Guarded(pattern, words, flags, before)
+    return Guarded(pattern, words, before)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import CALLED, START_VARIABLES
 from torchlint.knowledge.screening import guarded, whole
 from torchlint.model import Recipe, Severity
-from torchlint.patterns import Led, Pattern, begins, begins_or_is_assigned, is_named
+from torchlint.patterns import Led, Pattern, begins, begins_expression, begins_or_is_assigned, is_imported, is_named
 from torchlint.rule import Rule
 from torchlint.words import Word
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 # A method without its call at the end of a line, a context manager as a statement, and a value assigned to a function.
 _BARE = (
-    r"\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
-    r"[ \t)]*(?:;|(?:#.*)?\r?$)"
+    r"(?m:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
+    r"[ \t)]*(?:;|(?:#.*)?\r?$))"
 )
 _BARE_WORDS = (
     b".eval",
@@ -44,7 +43,8 @@ _STATED = {rf"{name}{_NO_PARAMETER}": (name.encode(),) for name in _MANAGERS} | 
 # A context manager that gets another name, by which it may be stated.
 _KEPT = {rf"{name}{_ENDS}": (name.encode(),) for name in _MANAGERS}
 _ASSIGNED = {
-    r"\.(?:eval|train|zero_grad|step|seed)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step", b".seed"),
+    r"\.(?:eval|train|zero_grad|step)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step"),
+    r"\.(?<!self\.)seed[ \t]*=[^=]": (b".seed",),
     r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
     r"deterministic\w{0,80}[ \t]*=[^=]": (b"deterministic",),
     r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": (b"set_de", b"set_float32", b"set_grad", b"set_num"),
@@ -127,15 +127,16 @@ class DeadBackendFlag(Rule):
     triggers = (
         (b"torch",),
         (
-            b"backends",
+            guarded(rb"backends\.[\w.]*(?![\w.(:])", b"backends."),  # written or named, and not called
+            guarded(rb"backends\b", b"backends", before=is_imported),
             whole(_VARIABLES),
-            guarded(_BARE.encode(), *_BARE_WORDS, flags=re.MULTILINE),
+            guarded(_BARE.encode(), *_BARE_WORDS, before=begins_expression),
             *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
             *(guarded(source.encode(), *words, before=_is_kept) for source, words in _KEPT.items()),
             *(guarded(source.encode(), *words, before=begins_or_is_assigned) for source, words in _ASSIGNED.items()),
         ),
     )
-    near = (("backends", "cudnn", *_VARIABLES, Pattern(_BARE, re.MULTILINE), *_WRITTEN),)
+    near = (("backends.", "cudnn", *_VARIABLES, Led(_BARE, begins_expression), *_WRITTEN),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
