@@ -231,6 +231,8 @@ def _run(file: _File, text: str, suppressions: Suppressions | None, *, layout: b
         return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
         return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
+    if found.findings and suppressions is None and "noqa" in text.lower():
+        suppressions = _scanned(text)
     for finding, lines in found.findings:
         _keep(file, finding, lines, suppressions)
     file.problems += found.problems

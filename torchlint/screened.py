@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.facts import from_bytes, needs_parsing
+from torchlint.patterns import compiled
 from torchlint.screen import survivors
+from torchlint.select import names
 from torchlint.timings import phase
+
+_NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
+_OURS_LIKE = rb"tl[0-9]*"
 
 if TYPE_CHECKING:
     from torchlint.contents import Contents
@@ -18,7 +23,8 @@ if TYPE_CHECKING:
 class Screened(NamedTuple):
     """The facts that need no parsing, the ids of the rules that may fire, and what else matters.
 
-    ``commented``: there may be suppressions. ``offers``: other files may want to know more of this one.
+    ``commented``: there may be suppressions that are torchlint's own, and to be judged. ``offers``: other files may
+    want to know more of this one.
     """
 
     facts: FileFacts
@@ -50,6 +56,18 @@ def screened(
         return Screened(
             from_bytes(contents),
             frozenset(rule.id for rule in (on if exhaustive else survivors(contents, on))),
-            commented=b"torchlint:" in data or b"noqa" in data.lower(),
+            commented=_is_commented(data, rules),
             offers=alone and (exhaustive or needs_parsing(contents)),
         )
+
+
+def _is_commented(data: bytes, rules: Sequence[type[Rule]]) -> bool:
+    """Some comment may speak of torchlint, also as a ``noqa`` with one of its codes."""
+    if b"torchlint:" in data:
+        return True
+    lowered = data.lower()
+    if b"noqa" not in lowered:
+        return False
+    own = {name.encode().lower() for both in names(rules).items() for name in both}
+    codes = (code for noqa in compiled(_NOQA).finditer(lowered) for code in noqa[1].replace(b",", b" ").split())
+    return any(code in own or compiled(_OURS_LIKE).fullmatch(code) is not None for code in codes)

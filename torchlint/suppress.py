@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -41,53 +40,48 @@ class Unused(NamedTuple):
     removal: tuple[int, int] | None = None
 
 
-@dataclass
 class _Directive:
     """One suppression of a comment: what to delete for all of it, and where its codes stand."""
 
-    whole: tuple[int, int]
-    codes: list[tuple[int, int]] = field(default_factory=list)
-    entries: list[_Entry] = field(default_factory=list)
+    def __init__(self, whole: tuple[int, int], codes: list[tuple[int, int]]) -> None:
+        self.whole, self.codes = whole, codes
+        self.entries: list[_Entry] = []
 
     @cached_property
     def needless(self) -> bool:
         """Nothing of it is needed; to be asked when all entries are judged."""
         return all(entry.judged_unused for entry in self.entries)
 
-    def without(self, place: int) -> tuple[int, int]:
+    def without(self, number: int) -> tuple[int, int]:
         """What to delete for one entry: its code and a comma, or everything where nothing else is needed."""
         if not self.codes or self.needless:
             return self.whole
-        if place + 1 < len(self.codes):
-            return self.codes[place][0], self.codes[place + 1][0]
-        return self.codes[place - 1][1], self.codes[place][1]
+        if number + 1 < len(self.codes):
+            return self.codes[number][0], self.codes[number + 1][0]
+        return self.codes[number - 1][1], self.codes[number][1]
 
 
-@dataclass
 class _Entry:
     """One code of a suppression, or all codes (``None``). ``own``: written for torchlint only."""
 
-    line: int
-    column: int
-    end_column: int
-    code: str | None
-    own: bool
-    directive: _Directive
-    place: int = 0
-    used: bool = False
-    judged_unused: bool = False
+    def __init__(
+        self, place: tuple[int, int, int], code: str | None, own: bool, directive: _Directive, number: int = 0
+    ) -> None:
+        self.line, self.column, self.end_column = place
+        self.code, self.own, self.directive, self.number = code, own, directive, number
+        self.used = self.judged_unused = False
 
     def covers(self, rule_id: str, rule_name: str) -> bool:
         return self.code is None or self.code.casefold() in (rule_id.casefold(), rule_name)
 
 
-@dataclass
 class Suppressions:
     """What the comments of one file silence. Remembers which of them were needed."""
 
-    skip_file: bool = False
-    _entries: list[_Entry] = field(default_factory=list)
-    _malformed: list[Unused] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.skip_file = False
+        self._entries: list[_Entry] = []
+        self._malformed: list[Unused] = []
 
     def matches(self, rule_id: str, rule_name: str, first_line: int, last_line: int) -> bool:
         """Whether a finding of the rule on a statement from first to last line is silenced."""
@@ -113,7 +107,7 @@ class Suppressions:
             entry.judged_unused = message is not None and message.startswith(_UNUSED)
         for entry, message in judged:
             if message:
-                removal = entry.directive.without(entry.place) if entry.judged_unused else None
+                removal = entry.directive.without(entry.number) if entry.judged_unused else None
                 complaints.append(Unused(entry.line, entry.column, entry.end_column, message, removal))
         accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
         return sorted(complaint for complaint in complaints if complaint.line not in accepted)
@@ -162,9 +156,9 @@ class _Reader:
         """Note the codes of a suppression; without any it is for all rules."""
         group = _Directive(self._whole(directive), codes)
         if not codes and not (directive["codes"] or "").strip():
-            group.entries.append(_Entry(*self._place(*directive.span()), None, own, group))
-        for place, (start, end) in enumerate(codes):
-            group.entries.append(_Entry(*self._place(start, end), self._text[start:end], own, group, place))
+            group.entries.append(_Entry(self._place(*directive.span()), None, own, group))
+        for number, (start, end) in enumerate(codes):
+            group.entries.append(_Entry(self._place(start, end), self._text[start:end], own, group, number))
         self._found._entries += group.entries
 
     def _whole(self, directive: re.Match[str]) -> tuple[int, int]:
