@@ -108,6 +108,18 @@ def test_regular_content_survives_screening_however_it_is_laid_out(expression: s
         "torch.cuda.benchmark = True",
         "modules[0].eval = True",
         "ng = torch.no_grad; ng()",
+        "torch.seed = 1",
+        "modules[0].eval  # (no call)",
+        "(modules[0].train)",
+        "if True: modules[0].train; modules[0].eval = True",
+        "torch.nn.Linear(in_features=3, out_features=3).eval",
+        "torch.backends.cudnn.benckmark = True",
+        "torch.backends.cudnn.benchmark == True",
+        "from torch import backends\nbackends.cudnn.benckmark = True",
+        "from torch import backends as b\nb.cudnn.benckmark = True",
+        "from torch.backends import cudnn\ncudnn.benckmark = True",
+        "import torch.backends.cudnn as c\nc.benckmark = True",
+        "b = torch.backends\nb.cudnn.benckmark = True",
         "os.environ['CUDA_VISIBLE_DEVICES'] = '0'",
     ],
 )
@@ -127,6 +139,9 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
         "points = tensor(1), list(itertools.product(range(3), range(3)))\n",
         "from torch.utils.benchmark import Timer\nfrom torch.utils import benchmark\n",
         "import numpy as np\nx = tensor(np.array([1])), torch.zeros(3), np.random.seed(3)\n",
+        "from utils import requires_backends\nrequires_backends(f, ['torch'])\n",
+        "if torch.backends.mps.is_available():\n    f(seed=self.seed)\n",
+        "class A:\n    def f(self, seed):\n        self.seed = seed\n        return g(model.eval)\n",
     ],
 )
 def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
@@ -207,6 +222,64 @@ def test_fabric_needs_no_torch() -> None:
     assert "TL502" in RULES.screen(text.encode(), "x.py").survivors
 
 
+STEPS = {
+    "for x, y in train_loader:\n    print(model(x.to(device)))\n": True,
+    "for x, y in DataLoader(data):\n    print(model(x.to(device)))\n": True,
+    "for x in TRAIN_LOADER:\n    print(model(x.to(device)))\n": True,
+    "for x, y in learn.dl:\n    print(model(x.to(device)))\n": True,
+    "while running:\n    x = next(batches).to(device)\n": True,
+    "while running:\n    x = next(iter(batches)).to(device)\n": True,
+    "for _ in range(9):\n    loss = f(x.to(device))\n    loss.backward()\n    print(loss)\n": True,
+    "for _ in range(9):\n    solver.step()\n    print(f(x.to(device)))\n": True,
+    "o = torch.optim.SGD(p)\nfor _ in range(9):\n    o.step()\n    print(f(x.to(device)))\n": True,
+    "class Net(nn.Module):\n    def forward(self, x):\n        print(x.to(device))\n": True,
+    "class Net(nn.Module):\n    def training_step(self, x): return x.to(device).item()\n": True,
+    "def collate_fn(batch):\n    print(batch.to(device))\n": True,
+    "class P(LoaderMixin):\n    def f(self, x): print(self.scheduler.step(x.to(device)))\n": False,
+    "from .loaders import P\ndef f(x): print(next(p for p in model.parameters()).to(device))\n": False,
+    "def f(model): return next(model.parameters()).to(device).item()\n": False,
+    "def f(named): return next(iter(named.values())).to(device).item()\n": False,
+    "def f(model): return model.forward(next((p for p in g(1) if p), 2).to(device)).item()\n": False,
+}
+
+
+@pytest.mark.parametrize(("text", "repeats"), STEPS.items())
+def test_reads_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
+    survivors = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").survivors
+    assert ("TL301" in survivors) is repeats
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.cuda()\n",
+        "x.cuda ()\n",
+        "(x.cuda)()\n",
+        "x.cuda(  # all\n)\n",
+        "x.to('cuda')\n",
+        'x.to("cuda:0")\n',
+        "DEVICE = 'cuda'\nx.to(DEVICE)\n",
+        "torch.cuda.FloatTensor(3)\n",
+        "from torch.cuda import (\n    FloatTensor,\n)\nFloatTensor(3)\n",
+        "from torch import nn, cuda\ncuda.FloatTensor(3)\n",
+        "import torch.cuda as tc\ntc.FloatTensor(3)\n",
+        "Float = torch.cuda.FloatTensor\ndef f():\n    return Float(3)\n",
+        "c = torch.cuda\ndef f():\n    return c.FloatTensor(3)\n",
+        "torch.set_default_tensor_type('torch.cuda.FloatTensor')\n",
+        "Float = torch.cuda.FloatTensor\ndef f():\n    torch.set_default_tensor_type(Float)\n",
+        "torch.set_default_tensor_type(\n    torch.cuda.FloatTensor\n)\n",
+    ],
+)
+def test_devices_survive_screening_however_they_are_written(text: str) -> None:
+    found = EVERYTHING.lint(f"import torch\nx = torch.ones(3)\n{text}".encode(), "x.py").findings
+    assert "TL701" in {finding.rule for finding in found}
+
+
+def test_asking_for_cuda_names_no_device() -> None:
+    text = "import torch\nif torch.cuda.is_available():\n    torch.cuda.empty_cache()\nprint('no cuda')\n"
+    assert "TL701" not in EVERYTHING.screen(text.encode(), "x.py").survivors
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no alarm could end a search that does not end")
 @pytest.mark.parametrize(
@@ -226,6 +299,18 @@ def test_fabric_needs_no_torch() -> None:
             "from a import b #\n",
             "from a import (#\n",
             "numpy as a{};",
+        ),
+        *(
+            "oader",
+            "loader ",
+            "backends.",
+            "next(",
+            "next)(",
+            "next(f(a)",
+            "step  ",
+            "x.cuda.",
+            "noqa:",
+            "def forward(",
         ),
         *(
             "a{} = DataLoader_a{}\n",

@@ -16,7 +16,7 @@ LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "d
 # Files that go through loaders hold one of these: loaders are no mixins and no modules, and what `next` is given may be
 # no batches.
 FED: tuple[Trigger, ...] = (
-    guarded(rb"oader(?!\w*Mixin\b|s?[ \t]+import\b)", b"oader"),
+    guarded(rb"oader(?!\w{0,80}Mixin\b|s?[ \t]{1,80}import\b)", b"oader"),
     b"OADER",
     b"data_iter",
     b"train_iter",

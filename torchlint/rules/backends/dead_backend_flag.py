@@ -127,8 +127,9 @@ class DeadBackendFlag(Rule):
     triggers = (
         (b"torch",),
         (
-            guarded(rb"backends\.[\w.]*(?![\w.(:])", b"backends."),  # written or named, and not called
-            guarded(rb"backends\b", b"backends", before=is_imported),
+            guarded(rb"backends\.(?:[\w.]{200}|[\w.]{0,199}(?![\w.(:]))", b"backends."),  # and not called
+            guarded(rb"backends\b", whole(["backends"]), before=is_imported),
+            guarded(rb"backends[ \t)]*(?:[\r\n;#]|if\b|\Z)", whole(["backends"])),
             whole(_VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, before=begins_expression),
             *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
