@@ -6,8 +6,6 @@ import time
 from functools import lru_cache
 from unittest import mock
 
-import libcst as cst
-
 from torchlint import session
 from torchlint.analysis import depth
 from torchlint.config import Config
@@ -65,6 +63,8 @@ def _of_shortcuts(data: bytes) -> str | None:
 
 def _is_kept(data: bytes) -> bool:
     """LibCST writes the file as it has read it."""
+    import libcst as cst  # as torchlint imports it
+
     try:
         return depth.problem(data.decode("utf-8", "replace")) is None and cst.parse_module(data).bytes == data
     except Exception:  # LibCST's parser raises what it likes

@@ -11,7 +11,7 @@ QUICKLY = "import torchlint.analysis"
 ORDINARILY = "import libcst"
 # What constructors take and make, for every kind of node; and what all nodes refuse.
 DESCRIBED = """
-import dataclasses, inspect, sys
+import dataclasses, inspect, sys, typing
 import libcst as cst
 
 def kinds(kind):
@@ -28,13 +28,31 @@ def shown(value):
     return f"[{', '.join(map(shown, value))}]" if isinstance(value, (list, tuple)) else repr(value)
 
 for kind in sorted({k for k in kinds(cst.CSTNode) if is_node(k)}, key=lambda k: k.__qualname__):
+    params = kind.__dataclass_params__
+    print(kind.__qualname__, kind.__slots__, kind.__match_args__, params.init, params.repr, params.eq, params.frozen)
+    print([(p.name, p.kind, p.annotation, p.default is p.empty) for p in inspect.signature(kind).parameters.values()])
+    print(kind.__init__.__qualname__, kind.__init__.__module__)
     try:
         made = shown(kind())
     except Exception as error:
         made = f"{type(error).__name__}: {error}"
-    parameters = [p.name for p in inspect.signature(kind.__init__).parameters.values()]
-    print(kind.__qualname__, kind.__slots__, kind.__match_args__, kind.__dataclass_params__.frozen, parameters, made)
+    print(made)
 
+print(typing.get_type_hints(cst.SimpleString.__init__))
+init = cst.Lambda.__init__
+cst.Lambda(cst.Parameters(), cst.Name("x"))
+other = object.__new__(cst.Lambda)
+init(other, cst.Parameters(), cst.Name("y"))
+wrapped = cst.Global.__init__
+cst.Global.__init__ = lambda self, *args, **kwargs: (wrapped(self, *args, **kwargs), print("made"))[0]
+print(other.body.value, cst.parse_module("def f():\\n    global x\\n").body[0].body.body[0].body[0].names[0].name.value)
+
+class Plain(cst.BaseExpression):
+    def __init__(self, mine): self.mine = mine
+    def _codegen_impl(self, state): pass
+    def _visit_and_replace_children(self, visitor): return self
+
+print(Plain(1).mine)
 tree = cst.parse_module("def f(a, *, b: int = 2) -> str:\\n    return f'{a!r}' if a else [b, *a]  # c\\n")
 print(shown(tree), tree.code, repr(tree))
 for change in (lambda: setattr(tree, "body", ()), lambda: delattr(tree, "body"), lambda: cst.Name("a b").visit(None)):
@@ -78,13 +96,37 @@ def test_nodes_are_constructed_shown_and_guarded_alike() -> None:
     assert described(QUICKLY) == described(ORDINARILY)
 
 
-def test_constructors_are_written_when_they_are_called() -> None:
+def test_constructors_are_written_when_somebody_asks() -> None:
     program = (
-        f"{QUICKLY}\nimport libcst as cst\nfirst = cst.Name.__init__\ncst.Name('x')\n"
-        "print(first is cst.Name.__init__, cst.Lambda.__init__.__name__)"
+        f"{QUICKLY}\nimport libcst as cst\nkinds = [type(vars(cst.Name)['__init__']).__name__]\ncst.Name('x')\n"
+        "print(*kinds, *(type(vars(kind)['__init__']).__name__ for kind in (cst.Name, cst.Lambda)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split() == ["False", "construct"]
+    assert done.stdout.split() == ["_Constructor", "function", "_Constructor"]
+
+
+def test_threads_may_construct_at_once() -> None:
+    program = f"""{QUICKLY}
+import sys, threading
+import libcst as cst
+sys.setswitchinterval(1e-6)
+start, failed = threading.Barrier(8), []
+def construct():
+    start.wait()
+    for kind in (cst.Name, cst.Attribute, cst.Integer, cst.Call, cst.Arg, cst.Pass, cst.Add, cst.Index, cst.Return):
+        try:
+            kind(*[cst.Integer("1")] * (kind is cst.Index), **{{"value": "x"}} if kind is cst.Name else {{}})
+        except TypeError:
+            pass  # arguments are missing
+        except BaseException as error:
+            failed.append(repr(error))
+threads = [threading.Thread(target=construct) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(failed)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

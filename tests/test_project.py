@@ -154,8 +154,27 @@ def test_a_container_of_the_project_makes_its_moves_unknown(tmp_path: Path, para
             "main.py": "import gail\nimport torch\ndef main(d, r):\n    discr = gail.Discriminator()\n"
             "    loader = torch.utils.data.DataLoader(d, num_workers=2)\n    discr.update(loader, r)\n",
         },
+        {
+            "loader.py": "from torch.utils.data import DataLoader\ndef get_data(d):\n"
+            "    return DataLoader(d, num_workers=2)\n",
+            "train.py": "import torch\nfrom loader import get_data\ndef main(d, net, device):\n    data = get_data(d)\n"
+            "    for x in data:\n        net(x.to(device)).backward()\n",
+        },
+        {
+            "evaluation.py": "import torch\ndef evaluate(model, data):\n"
+            "    device = next(model.parameters()).device\n"
+            "    for x in data:\n        model(x.cuda())\n",
+            "main.py": "from torch.utils.data import DataLoader\nfrom evaluation import evaluate\ndef main(model, d):\n"
+            "    loader = DataLoader(d, num_workers=2)\n    evaluate(model, loader)\n",
+        },
     ],
-    ids=["returned in a tuple", "generator given on", "method of another file"],
+    ids=[
+        "returned in a tuple",
+        "generator given on",
+        "method of another file",
+        "from a module of that name",
+        "fed to a function that asks for the device",
+    ],
 )
 def test_ways_of_a_loader_through_several_files(tmp_path: Path, files: dict[str, str]) -> None:
     findings = found(tmp_path, files, "TL401")

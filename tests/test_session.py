@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
     assert run(paths, jobs=3) == wanted
 
 
+def read(pipe: tuple[int, int]) -> None:
+    """Wait until somebody has written to a pipe."""
+    assert select.select([pipe[0]], [], [], 30)[0]
+    os.read(pipe[0], 1)
+
+
 def ahead_of(monkeypatch: pytest.MonkeyPatch) -> dict[str, Screened]:
     """What is screened ahead from now on."""
     found: dict[str, Screened] = {}
@@ -107,14 +114,14 @@ def test_screening_ahead_ends_with_the_import(tmp_path: Path, monkeypatch: pytes
     real = parallel._import_analysis
 
     def import_analysis(enough: Any) -> None:
-        os.read(begun[0], 1)
+        read(begun)
         real(enough)
         os.write(imported[1], b".")
 
     def wait_for_the_import(data: bytes, path: str, *rest: Any, **more: Any) -> Screened:
         if path == paths[1]:
             os.write(begun[1], b".")
-            os.read(imported[0], 1)
+            read(imported)
         return screen_alone(data, path, *rest, **more)
 
     monkeypatch.setattr(parallel, "_import_analysis", import_analysis)

@@ -1,7 +1,7 @@
 """Files in several processes, where that pays: which file goes where, and what the processes are told.
 
 Where processes begin as copies of this one, they have what it has read and imported. So whatever needs LibCST waits for
-its import, and while that is going on, other processes screen the smaller files: most of those end there.
+its import, and while that is going on, other processes screen the smaller files; most of those need nothing more.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = 200_000
 _PARTS = 6  # for each process: batches become smaller towards the end, so that all processes end at about the same time
-# More than one process screens while another one imports LibCST; a small file takes as long as this many bytes.
+# More than what one process screens while another one imports LibCST; a small file takes as long as this many bytes.
 _AHEAD_BYTES = 6_000_000
 _SMALL_FILE = 8_000
 

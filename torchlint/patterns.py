@@ -65,9 +65,10 @@ def begins_expression(lead: str) -> bool:
     """A statement that is an expression begins on the line: nothing is assigned, returned or opened before."""
     line = _last_line(lead)
     for _ in range(_NESTED):
-        line, count = _IN_PARENTHESES.pattern.subn("", line)
+        line, count = _IN_BRACKETS.pattern.subn("", line)
         if not count:
             break
+    line = line[max(line.rfind(":"), line.rfind(";")) + 1 :]
     return "=" not in line and "(" not in line.lstrip(" \t(") and _GIVEN.pattern.match(line) is None
 
 
@@ -105,10 +106,13 @@ def ends_with(pattern: str) -> Before:
 _DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}[\w\[\])]{0,80}\Z"
 _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
-_IMPORTING = Pattern(r"(?:\A|[\r\n;:])[ \t]*(?:import|from)\b[\w., \t]*(?:\([\w\s.,]*)?\Z")
+_IMPORTING = Pattern(
+    r"(?:\A(?:\ufeff|\xef\xbb\xbf)?|[\r\n;:])[ \t]*(?:import|from)\b(?:[\w., \t]|\\\r?\n)*"
+    r"(?:\((?:[\w\s.,]|#[^\n]*\n)*)?\Z"
+)
 _IMPORT = Pattern(r"\bimport\b")
-_NESTED = 9  # parentheses within one another that are taken away
-_IN_PARENTHESES = Pattern(r"\([^()]*\)")
+_NESTED = 9  # brackets within one another that are taken away
+_IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
 _GIVEN = Pattern(r"[ \t]*(?:return|yield|await|del|assert|raise)\b")
 _BETWEEN = " \t\r\n\\("
 _IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."

@@ -12,6 +12,7 @@ from torchlint.select import names
 from torchlint.timings import phase
 
 _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
+_CODE = rb"[\w-]+"
 _OURS_LIKE = rb"tl[0-9]*"
 
 if TYPE_CHECKING:
@@ -69,5 +70,5 @@ def _is_commented(data: bytes, rules: Sequence[type[Rule]]) -> bool:
     if b"noqa" not in lowered:
         return False
     own = {name.encode().lower() for both in names(rules).items() for name in both}
-    codes = (code for noqa in compiled(_NOQA).finditer(lowered) for code in noqa[1].replace(b",", b" ").split())
+    codes = (code for noqa in compiled(_NOQA).finditer(lowered) for code in compiled(_CODE).findall(noqa[1]))
     return any(code in own or compiled(_OURS_LIKE).fullmatch(code) is not None for code in codes)

@@ -110,7 +110,7 @@ class Heats:
     def hot_functions(self) -> frozenset[cst.CSTNode] | None:
         """The functions in which something may run every step, told from names alone; None for all of the file.
 
-        Where nothing makes a step, only functions with such names run every step, and those that they call.
+        Where nothing makes a step, only functions with such names run every step, and those whose names stand in these.
         """
         if self._any_steps:
             return None
@@ -209,7 +209,8 @@ class Heats:
 
     def does_step(self, function: cst.FunctionDef) -> bool:
         """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
-        return _is_called_a_step(function.name.value) and self._steps(function)
+        words = set(function.name.value.lower().strip("_").split("_"))
+        return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
 
     def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
         """The innermost loop around a node whose body is one step; else its function, or the node itself."""
@@ -272,11 +273,6 @@ def _counts_epochs(loop: cst.CSTNode) -> bool:
     """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
     target = getattr(loop, "target", None)
     return isinstance(target, cst.Name) and "epoch" in target.value.lower()
-
-
-def _is_called_a_step(name: str) -> bool:
-    words = set(name.lower().strip("_").split("_"))
-    return "test" not in words and not words.isdisjoint(known.STEP_WORDS)
 
 
 def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:

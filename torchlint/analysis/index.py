@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis.walk import Nodes, Parents, children, collect
+from torchlint.analysis.walk import Nodes, Parents, children, collect, descendants
 from torchlint.patterns import Pattern
 from torchlint.vocabulary import Vocabulary
 from torchlint.words import Calls, Word, Words, holds, signs_of
@@ -180,12 +180,12 @@ class Index:
             place = text.find(word, place + 1)
 
     def calm_functions(self, groups: Sequence[Words], among: Container[cst.CSTNode] | None) -> list[cst.FunctionDef]:
-        """The functions that are units and hold a word of each group in what is no error message."""
+        """The functions that are units and hold a word of each group in what is no error message; ``among`` some."""
         held = [unit for unit in self.holding(groups) if among is None or self.parents[unit.block] in among]
-        return [self.parents[u.block] for u in held if not self._fails(u) or self._is_calm(u, groups)]  # type: ignore[misc]
+        return [self.parents[u.block] for u in held if not self._may_fail(u) or self._is_calm(u, groups)]  # type: ignore[misc]
 
-    def _fails(self, unit: Unit) -> bool:
-        """There may be words of errors in the unit."""
+    def _may_fail(self, unit: Unit) -> bool:
+        """Some statement of the unit may word an error."""
         return any(self._text.find(word, unit.start, unit.end) >= 0 for word in ("raise", "assert"))
 
     def _is_calm(self, unit: Unit, groups: Sequence[Words]) -> bool:
@@ -196,22 +196,32 @@ class Index:
     def named_from(self, names: Container[str], inside: Pattern) -> frozenset[cst.CSTNode] | None:
         """The functions that have one of these names or ``inside`` in their bodies, what these name, and so on.
 
-        Functions within functions count as the one around them. None where nothing is known of bodies.
+        Functions within functions count as the one around them. None where that leads to a function that is no unit.
         """
-        if not self.units:
-            return None
         called: dict[str, list[Unit]] = {}
         for unit in self.units:
             called.setdefault(self.parents[unit.block].name.value, []).append(unit)  # type: ignore[attr-defined]
+        owners: list[Any] = self.outside[cst.FunctionDef]
+        others = {owner.name.value for owner in owners if self.unit_of(owner) is None}
+        if any(name in names for name in others):
+            return None
         todo = [u for u in self.units if self._starts_names(u, names, inside)]
         found = set(todo)
         while todo:
             unit = todo.pop()
-            for name in called.keys() & _NAME.findall(self._text, unit.start, unit.end):
+            words = {*_NAME.findall(self._text, unit.start, unit.end), *self._in_header(unit)}
+            if not words.isdisjoint(others):
+                return None
+            for name in called.keys() & words:
                 new = [other for other in called[name] if other not in found]
                 found.update(new)
                 todo += new
         return frozenset(self.parents[unit.block] for unit in found)
+
+    def _in_header(self, unit: Unit) -> Iterator[str]:
+        """The names in the parameters of a function."""
+        owner: Any = self.parents[unit.block]
+        return (node.value for node in descendants(owner.params) if isinstance(node, cst.Name))
 
     def _starts_names(self, unit: Unit, names: Container[str], inside: Pattern) -> bool:
         name = self.parents[unit.block].name.value  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Imports LibCST in half the time: constructors of its classes are written when they are first called.
+"""Imports LibCST in half the time: constructors of its classes are written when somebody asks for them.
 
 LibCST has some two hundred dataclasses. Python writes and compiles up to six methods for each of them while the class
 is made, which is more than half of ``import libcst``, and a run constructs a few dozen kinds of nodes. Here
@@ -8,11 +8,12 @@ constructors come later, and the other methods are the same functions for all cl
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from reprlib import recursive_repr
-from typing import Any, NoReturn
+from typing import Any
 
 _OWN = "libcst."
 _MISSING = dataclasses.MISSING
@@ -23,31 +24,24 @@ def load() -> None:
     """Import LibCST, unless somebody has."""
     if "libcst" in sys.modules:
         return
-    made: list[type[Any]] = []
     try:
-        with _later(made):
+        with _later():
             import libcst  # noqa: F401
     except Exception:  # a LibCST that makes its classes in another way: it is imported as ever
         for name in [name for name in sys.modules if name.partition(".")[0] == "libcst"]:
             del sys.modules[name]
-        return
-    for kind in made:
-        kind.__dataclass_params__.frozen = True  # for classes that others derive from them
 
 
 @contextmanager
-def _later(made: list[type[Any]]) -> Iterator[None]:
-    """Classes that become dataclasses meanwhile get their constructors later; frozen ones are added to a list."""
+def _later() -> Iterator[None]:
+    """LibCST's classes that become dataclasses meanwhile get their constructors later."""
 
     def decorator(kind: type[Any] | None = None, /, **options: Any) -> Any:
         if kind is None:
             return lambda kind: decorator(kind, **options)
         if not options.keys() <= {"frozen"} or not kind.__module__.startswith(_OWN):
             return _dataclass(kind, **options)
-        frozen = options.get("frozen", False)
-        if frozen:
-            made.append(kind)
-        return _unfinished(kind, frozen=frozen)
+        return _unfinished(kind, frozen=options.get("frozen", False))
 
     dataclasses.dataclass = decorator
     try:
@@ -57,30 +51,72 @@ def _later(made: list[type[Any]]) -> Iterator[None]:
 
 
 def _unfinished(kind: type[Any], *, frozen: bool) -> type[Any]:
-    """A dataclass whose constructor is written when it is first called."""
+    """A dataclass whose constructor is written when somebody asks for it."""
     kind.__doc__ = kind.__doc__ or kind.__name__  # or Python describes the constructor here
-    _dataclass(init=False, repr=False, eq=False)(kind)
-
-    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
-        owner: Any = next(around for around in type(self).__mro__ if around.__dict__.get("__init__") is construct)
-        owner.__init__ = _constructor(owner)
-        owner.__init__(self, *args, **kwargs)
-
-    own: dict[str, Any] = {"__init__": construct, "__repr__": _shown, "__eq__": _equal}
+    with _thawed(kind):
+        _dataclass(init=False, repr=False, eq=False)(kind)
+    _check(kind)
+    params = kind.__dataclass_params__
+    params.init = params.repr = params.eq = True
+    params.frozen = frozen
+    own: dict[str, Any] = {"__init__": _Constructor(kind), "__repr__": _shown, "__eq__": _equal}
     if "__hash__" not in kind.__dict__:
         own["__hash__"] = _hash if frozen else None
+    if frozen:
+        own |= {"__setattr__": _refuse_assignment, "__delattr__": _refuse_deletion}
     for name, method in own.items():
         if name not in kind.__dict__:
-            setattr(kind, name, method)
-    if frozen:
-        for name, method in (("__setattr__", _refuse_assignment), ("__delattr__", _refuse_deletion)):
             setattr(kind, name, method)
     return kind
 
 
+@contextmanager
+def _thawed(kind: type[Any]) -> Iterator[None]:
+    """The bases of a class are not frozen: Python lets no class that is not derive from one that is."""
+    every = [base.__dict__.get("__dataclass_params__") for base in kind.__mro__[1:]]
+    frozen = [params for params in every if params is not None and params.frozen]
+    for params in frozen:
+        params.frozen = False
+    try:
+        yield
+    finally:
+        for params in frozen:
+            params.frozen = True
+
+
+def _check(kind: type[Any]) -> None:
+    """Raise ``TypeError`` for what constructors here do not know."""
+    optional = False
+    for field in dataclasses.fields(kind):
+        required = field.default is _MISSING and field.default_factory is _MISSING
+        if field.kw_only or field.hash is not None or (field.init and required and optional):
+            raise TypeError(f"{kind.__name__}.{field.name}")
+        optional = optional or (field.init and not required)
+    for promised in inspect.get_annotations(kind).values():
+        if isinstance(promised, dataclasses.InitVar) or (isinstance(promised, str) and "InitVar" in promised):
+            raise TypeError(f"{kind.__name__}: {promised}")
+
+
+class _Constructor:
+    """Stands in for ``__init__`` until somebody asks for it, be it to construct an object or to look at it."""
+
+    def __init__(self, kind: type[Any]) -> None:
+        self._owner: Any = kind
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._owner = owner  # slots are added to a class by making it again
+
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
+        made = _constructor(self._owner)
+        if self._owner.__dict__.get("__init__") is self:
+            self._owner.__init__ = made
+        return made.__get__(instance, owner)
+
+
 def _constructor(kind: type[Any]) -> Callable[..., None]:
-    """The constructor that a dataclass with these fields has, apart from annotations."""
+    """The constructor that a dataclass with these fields has."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
+    annotations: dict[str, Any] = {}
     parameters = ["self"]
     body = ""
     for field in dataclasses.fields(kind):
@@ -96,14 +132,17 @@ def _constructor(kind: type[Any]) -> Callable[..., None]:
             default = ""
         if field.init:
             parameters.append(f"{name}{default}")
+            annotations[name] = field.type
         if field.init or field.default_factory is not _MISSING:
             body += f" _set(self, {name!r}, {value})\n"
     if hasattr(kind, "__post_init__"):
         body += " self.__post_init__()\n"
     exec(f"def __init__({', '.join(parameters)}):\n{body or ' pass'}\n", names)
-    made: Callable[..., None] = names["__init__"]
+    made: Any = names["__init__"]
     made.__qualname__ = f"{kind.__qualname__}.__init__"
-    return made
+    made.__module__ = kind.__module__
+    made.__annotations__ = {**annotations, "return": None}
+    return made  # type: ignore[no-any-return]
 
 
 @recursive_repr()
@@ -124,9 +163,13 @@ def _hash(self: Any) -> int:
     return hash(_compared(self))
 
 
-def _refuse_assignment(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001 - as Python calls it
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+def _refuse_assignment(self: Any, name: str, value: object) -> None:
+    if name in self.__dataclass_fields__:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
 
 
-def _refuse_deletion(self: object, name: str) -> NoReturn:  # noqa: ARG001 - as Python calls it
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse_deletion(self: Any, name: str) -> None:
+    if name in self.__dataclass_fields__:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)

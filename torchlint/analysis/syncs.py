@@ -302,22 +302,25 @@ class Syncs:
         inner, _ = self._inner(node)
         if inner is None:
             return False
-        if inner not in self._through:
-            self._through[inner] = self._content(inner)
-        return self._through[inner] is not None or any(_indexed(inner, node))
+        return self._content(inner) is not None or any(_indexed(inner, node))
 
     def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
         """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""
         iterable = _iterable(loop)
         if iterable is None or self._module.heats.over_batches(iterable):
             return None
-        found = self._through[loop]
+        found = self._content(loop)
         if found is None and any(self._on_device(node.value) for node in _indexed(loop, read.tensor)):
             return "indices"
         return found
 
     def _content(self, loop: cst.CSTNode) -> str | None:
         """``parameters`` or ``elements`` for a loop that goes through these."""
+        if loop not in self._through:
+            self._through[loop] = self._found_in(loop)
+        return self._through[loop]
+
+    def _found_in(self, loop: cst.CSTNode) -> str | None:
         iterable = _iterable(loop)
         if iterable is None:
             return None

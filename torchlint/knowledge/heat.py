@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlint.knowledge.screening import Trigger, guarded
+from torchlint.knowledge.screening import Trigger, guarded, whole
 from torchlint.patterns import Pattern
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
@@ -13,28 +13,29 @@ HOT_METHODS = frozenset(
 )
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
-# Files that go through loaders hold one of these: loaders are no mixins and no modules, and what `next` is given may be
-# no batches.
-FED: tuple[Trigger, ...] = (
+# Files that go through loaders hold one of these.
+_ITERATORS = guarded(rb"(?i:(?:data|train)_iter)", b"_iter", b"_Iter", b"_ITER")
+FED: tuple[Trigger, ...] = (b"oader", b"OADER", _ITERATORS, b"next(")
+# Where none of these stands, no code makes a step or goes through batches: mixins and modules are no loaders, and what
+# `next` is given may be no batches.
+STEPS: tuple[Trigger, ...] = (
     guarded(rb"oader(?!\w{0,80}Mixin\b|s?[ \t]{1,80}import\b)", b"oader"),
     b"OADER",
-    b"data_iter",
-    b"train_iter",
+    _ITERATORS,
     guarded(
         rb"next[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)\s*\("
         rb"|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
         b"next",
     ),
-)
-# Where none of these stands, no code makes a step or goes through batches.
-STEPS: tuple[Trigger, ...] = (
-    *FED,
     guarded(rb"backward[\s\\)]*\(", b"backward"),
-    guarded(rb"step[\s\\)]*\(", b"ptim", b"OPTIM", b"opt_", b"OPT_", b"opt.", b"olver", b"SOLVER", b"caler", b"SCALER"),
-    b"refetcher",
-    b"PREFETCHER",
-    guarded(rb"dl\b", b"dl"),
-    guarded(rb"D[Ll]\b", b"DL", b"Dl"),
+    guarded(
+        rb"step[\s\\)]*\(",
+        *(b"ptim", b"OPTIM", b"opt_", b"Opt_", b"OPT_", b"olver", b"OLVER", b"caler", b"CALER"),
+        whole(["opt", "Opt", "OPT"]),
+    ),
+    b"etcher",
+    b"ETCHER",
+    guarded(rb"[dD][lL]\b", b"dl", b"DL", b"Dl", b"dL"),
 )
 # The definitions of functions that run every step by their names.
 _HOT_NAMES = sorted(HOT_METHODS | HOT_FUNCTIONS)

@@ -29,7 +29,11 @@ EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_exten
 # One of these stands in the full name of each of those.
 CUDA_WORDS = ("Stream(", "CUDAGraph(", "graph(", "graphed", "nvtx", "init_process_group(", "cpp_extension")
 # How CUDA is asked for in so many words: a method that is called, a device, a tensor type.
-_CALLED = (r"cuda(?<=\.cuda)\(", r"cuda(?<=[\"']cuda)[\"':]", r"cuda\.\w*Tensor\b")
+_CALLED = (
+    r"cuda(?<!\wcuda)\(",
+    r"cuda(?<=[\"']cuda)[\"':]",
+    r"cuda[\s\\]*\.[\s\\]*(?:\w*Tensor\b|[\"'])",
+)
 # Parts of `torch.cuda`, or the method, that may get other names.
 _NAMED = (r"cuda(?<=\.cuda)(?:\.\w*Tensor\b)?(?![\w.(])", r"cuda[\s\\]+(?:as|import)\b")
 ASKED: tuple[Trigger, ...] = (

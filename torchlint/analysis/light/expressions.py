@@ -9,44 +9,44 @@ from typing import Any
 import libcst as cst
 
 from torchlint.analysis.light.formatted import string_of
-from torchlint.analysis.light.make import Node, bare, maker
+from torchlint.analysis.light.make import Node, maker
 from torchlint.analysis.light.source import Source
 
 _BINARY: dict[type[ast.AST], cst.BaseBinaryOp] = {
-    ast.Add: bare(cst.Add),
-    ast.Sub: bare(cst.Subtract),
-    ast.Mult: bare(cst.Multiply),
-    ast.Div: bare(cst.Divide),
-    ast.FloorDiv: bare(cst.FloorDivide),
-    ast.Mod: bare(cst.Modulo),
-    ast.Pow: bare(cst.Power),
-    ast.LShift: bare(cst.LeftShift),
-    ast.RShift: bare(cst.RightShift),
-    ast.BitOr: bare(cst.BitOr),
-    ast.BitAnd: bare(cst.BitAnd),
-    ast.BitXor: bare(cst.BitXor),
-    ast.MatMult: bare(cst.MatrixMultiply),
+    ast.Add: maker(cst.Add)(),
+    ast.Sub: maker(cst.Subtract)(),
+    ast.Mult: maker(cst.Multiply)(),
+    ast.Div: maker(cst.Divide)(),
+    ast.FloorDiv: maker(cst.FloorDivide)(),
+    ast.Mod: maker(cst.Modulo)(),
+    ast.Pow: maker(cst.Power)(),
+    ast.LShift: maker(cst.LeftShift)(),
+    ast.RShift: maker(cst.RightShift)(),
+    ast.BitOr: maker(cst.BitOr)(),
+    ast.BitAnd: maker(cst.BitAnd)(),
+    ast.BitXor: maker(cst.BitXor)(),
+    ast.MatMult: maker(cst.MatrixMultiply)(),
 }
-_BOOLEAN: dict[type[ast.AST], cst.BaseBooleanOp] = {ast.And: bare(cst.And), ast.Or: bare(cst.Or)}
+_BOOLEAN: dict[type[ast.AST], cst.BaseBooleanOp] = {ast.And: maker(cst.And)(), ast.Or: maker(cst.Or)()}
 _UNARY: dict[type[ast.AST], cst.BaseUnaryOp] = {
-    ast.Not: bare(cst.Not),
-    ast.USub: bare(cst.Minus),
-    ast.UAdd: bare(cst.Plus),
-    ast.Invert: bare(cst.BitInvert),
+    ast.Not: maker(cst.Not)(),
+    ast.USub: maker(cst.Minus)(),
+    ast.UAdd: maker(cst.Plus)(),
+    ast.Invert: maker(cst.BitInvert)(),
 }
 _COMPARED: dict[type[ast.AST], cst.BaseCompOp] = {
-    ast.Eq: bare(cst.Equal),
-    ast.NotEq: bare(cst.NotEqual),
-    ast.Lt: bare(cst.LessThan),
-    ast.LtE: bare(cst.LessThanEqual),
-    ast.Gt: bare(cst.GreaterThan),
-    ast.GtE: bare(cst.GreaterThanEqual),
-    ast.Is: bare(cst.Is),
-    ast.IsNot: bare(cst.IsNot),
-    ast.In: bare(cst.In),
-    ast.NotIn: bare(cst.NotIn),
+    ast.Eq: maker(cst.Equal)(),
+    ast.NotEq: maker(cst.NotEqual)(),
+    ast.Lt: maker(cst.LessThan)(),
+    ast.LtE: maker(cst.LessThanEqual)(),
+    ast.Gt: maker(cst.GreaterThan)(),
+    ast.GtE: maker(cst.GreaterThanEqual)(),
+    ast.Is: maker(cst.Is)(),
+    ast.IsNot: maker(cst.IsNot)(),
+    ast.In: maker(cst.In)(),
+    ast.NotIn: maker(cst.NotIn)(),
 }
-ASYNCHRONOUS = bare(cst.Asynchronous)
+ASYNCHRONOUS = maker(cst.Asynchronous)()
 
 name = maker(cst.Name, "value")
 annotation_of = maker(cst.Annotation, "annotation")

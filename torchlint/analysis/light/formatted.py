@@ -40,7 +40,8 @@ Convert = Callable[[ast.expr, str], Node]
 def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
     """The node of a string, given its text, the expressions in it, and what makes nodes of these.
 
-    None for raw f-strings and for braces in braces. ``convert`` gets the text of an expression as well.
+    None for f-strings with anything odd: raw ones, braces in braces, comparisons, comments and backslashes between
+    braces, named characters. ``convert`` gets the text of an expression as well.
     """
     if _is_plain(text):
         return _simple(text)

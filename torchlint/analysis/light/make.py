@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import libcst as cst
 
 Node = Any
-NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 Maker = Callable[..., Any]
 _new = object.__new__
 
@@ -18,11 +17,6 @@ def maker(kind: type[cst.CSTNode], *fields: str) -> Maker:
     setters = [getattr(kind, name).__set__ for name in fields]
     made: Maker = _MAKERS[len(fields)](kind, *setters)
     return made
-
-
-def bare(kind: type[NodeT]) -> NodeT:
-    """A node without any fields."""
-    return _new(kind)
 
 
 def _none(kind: type[cst.CSTNode]) -> Maker:

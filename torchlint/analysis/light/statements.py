@@ -10,25 +10,25 @@ import libcst as cst
 
 from torchlint.analysis.light.exact import exact
 from torchlint.analysis.light.expressions import ASYNCHRONOUS, Expressions, Unsupported, annotation_of, from_, name
-from torchlint.analysis.light.make import Node, bare, maker
+from torchlint.analysis.light.make import Node, maker
 from torchlint.analysis.light.source import Source
 
 _AUGMENTED: dict[type[ast.AST], cst.BaseAugOp] = {
-    ast.Add: bare(cst.AddAssign),
-    ast.Sub: bare(cst.SubtractAssign),
-    ast.Mult: bare(cst.MultiplyAssign),
-    ast.Div: bare(cst.DivideAssign),
-    ast.FloorDiv: bare(cst.FloorDivideAssign),
-    ast.Mod: bare(cst.ModuloAssign),
-    ast.Pow: bare(cst.PowerAssign),
-    ast.LShift: bare(cst.LeftShiftAssign),
-    ast.RShift: bare(cst.RightShiftAssign),
-    ast.BitOr: bare(cst.BitOrAssign),
-    ast.BitAnd: bare(cst.BitAndAssign),
-    ast.BitXor: bare(cst.BitXorAssign),
-    ast.MatMult: bare(cst.MatrixMultiplyAssign),
+    ast.Add: maker(cst.AddAssign)(),
+    ast.Sub: maker(cst.SubtractAssign)(),
+    ast.Mult: maker(cst.MultiplyAssign)(),
+    ast.Div: maker(cst.DivideAssign)(),
+    ast.FloorDiv: maker(cst.FloorDivideAssign)(),
+    ast.Mod: maker(cst.ModuloAssign)(),
+    ast.Pow: maker(cst.PowerAssign)(),
+    ast.LShift: maker(cst.LeftShiftAssign)(),
+    ast.RShift: maker(cst.RightShiftAssign)(),
+    ast.BitOr: maker(cst.BitOrAssign)(),
+    ast.BitAnd: maker(cst.BitAndAssign)(),
+    ast.BitXor: maker(cst.BitXorAssign)(),
+    ast.MatMult: maker(cst.MatrixMultiplyAssign)(),
 }
-_DOT = cst.Dot()
+_DOT = maker(cst.Dot)()
 
 _line = maker(cst.SimpleStatementLine, "body")
 _block = maker(cst.IndentedBlock, "body")

@@ -36,7 +36,7 @@ _BARE_WORDS = (
 )
 _ENDS = r"[ \t)]*(?=[\r\n;#]|\Z)"
 _NO_PARAMETER = r"(?![ \t]*[:=,])"
-_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly", "flags")
 _STATED = {rf"{name}{_NO_PARAMETER}": (name.encode(),) for name in _MANAGERS} | {
     rf"{name}{_ENDS}": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
 }
@@ -129,7 +129,7 @@ class DeadBackendFlag(Rule):
         (
             guarded(rb"backends\.(?:[\w.]{200}|[\w.]{0,199}(?![\w.(:]))", b"backends."),  # and not called
             guarded(rb"backends\b", whole(["backends"]), before=is_imported),
-            guarded(rb"backends[ \t)]*(?:[\r\n;#]|if\b|\Z)", whole(["backends"])),
+            guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)", whole(["backends"])),
             whole(_VARIABLES),
             guarded(_BARE.encode(), *_BARE_WORDS, before=begins_expression),
             *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
@@ -137,7 +137,7 @@ class DeadBackendFlag(Rule):
             *(guarded(source.encode(), *words, before=begins_or_is_assigned) for source, words in _ASSIGNED.items()),
         ),
     )
-    near = (("backends.", "cudnn", *_VARIABLES, Led(_BARE, begins_expression), *_WRITTEN),)
+    near = (("backends", "cudnn", *_VARIABLES, Led(_BARE, begins_expression), *_WRITTEN),)
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
