@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.backends import CALLED, START_VARIABLES
-from torchlint.knowledge.screening import guarded, whole
+from torchlint.knowledge.backends import (
+    CALLED,
+    MODULE_METHODS,
+    OPTIMIZER_METHODS,
+    START_VARIABLES,
+    TENSOR_METHODS,
+    VALIDATE,
+)
+from torchlint.knowledge.screening import Whole, guarded, whole
 from torchlint.model import Recipe, Severity
 from torchlint.patterns import Led, Pattern, begins, begins_expression, begins_or_is_assigned, is_imported, is_named
 from torchlint.rule import Rule
@@ -18,39 +25,26 @@ if TYPE_CHECKING:
 
 
 # A method without its call at the end of a line, a context manager as a statement, and a value assigned to a function.
-_BARE = (
-    r"(?m:\.(?:eval|train|zero_grad|step|backward|zero_|detach_|requires_grad_|empty_cache|synchronize|seed)"
-    r"[ \t)]*(?:;|(?:#.*)?\r?$))"
-)
-_BARE_WORDS = (
-    b".eval",
-    b".train",
-    b".zero_",
-    b".step",
-    b".backward",
-    b".detach_",
-    b".requires_grad_",
-    b".empty_cache",
-    b".synchronize",
-    b".seed",
-)
+_METHODS = sorted(MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"})
+_BARE = rf"(?m:\.(?:{'|'.join(_METHODS)})[ \t)]*(?:;|(?:#.*)?\r?$))"
 _ENDS = r"[ \t)]*(?=[\r\n;#]|\Z)"
 _NO_PARAMETER = r"(?![ \t]*[:=,])"
 _MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly", "flags")
-_STATED = {rf"{name}{_NO_PARAMETER}": (name.encode(),) for name in _MANAGERS} | {
-    rf"{name}{_ENDS}": (name.encode(),) for name in sorted({name.rpartition(".")[2] for name in CALLED})
-}
+_FUNCTIONS = sorted({name.rpartition(".")[2] for name in CALLED})
+# Each of these with the words of which one has to stand in a file.
+_STATED = {rf"{name}{_NO_PARAMETER}": whole([name]) for name in _MANAGERS}
+_STATED |= {rf"{name}{_ENDS}": whole([name]) for name in _FUNCTIONS}
 # A context manager that gets another name, by which it may be stated.
-_KEPT = {rf"{name}{_ENDS}": (name.encode(),) for name in _MANAGERS}
-_ASSIGNED = {
-    r"\.(?:eval|train|zero_grad|step)[ \t]*=[^=]": (b".eval", b".train", b".zero_grad", b".step"),
-    r"\.(?<!self\.)seed[ \t]*=[^=]": (b".seed",),
-    r"manual_seed(?:_all)?[ \t]*=[^=]": (b"manual_seed",),
-    r"deterministic\w{0,80}[ \t]*=[^=]": (b"deterministic",),
-    r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": (b"set_de", b"set_float32", b"set_grad", b"set_num"),
-    r"synchronize[ \t]*=[^=]": (b"synchronize",),
-    r"empty_cache[ \t]*=[^=]": (b"empty_cache",),
-    r"cuda\.benchmark[ \t]*=[^=]": (b"cuda.benchmark",),
+_KEPT = {rf"{name}{_ENDS}": whole([name]) for name in _MANAGERS}
+_ASSIGNED: dict[str, bytes | Whole] = {
+    r"\.(?:eval|train|zero_grad|step)[ \t]*=[^=]": whole(MODULE_METHODS | OPTIMIZER_METHODS),
+    r"\.(?<!self\.)seed[ \t]*=[^=]": whole(["seed"]),
+    r"manual_seed(?:_all)?[ \t]*=[^=]": whole(["manual_seed", "manual_seed_all"]),
+    r"deterministic\w{0,80}[ \t]*=[^=]": b"deterministic",
+    r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": whole([VALIDATE, *_FUNCTIONS]),
+    r"synchronize[ \t]*=[^=]": whole(["synchronize"]),
+    r"empty_cache[ \t]*=[^=]": whole(["empty_cache"]),
+    r"cuda\.benchmark[ \t]*=[^=]": b"cuda.benchmark",
 }
 
 
@@ -131,10 +125,10 @@ class DeadBackendFlag(Rule):
             guarded(rb"backends\b", whole(["backends"]), before=is_imported),
             guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)", whole(["backends"])),
             whole(_VARIABLES),
-            guarded(_BARE.encode(), *_BARE_WORDS, before=begins_expression),
-            *(guarded(source.encode(), *words, before=begins) for source, words in _STATED.items()),
-            *(guarded(source.encode(), *words, before=_is_kept) for source, words in _KEPT.items()),
-            *(guarded(source.encode(), *words, before=begins_or_is_assigned) for source, words in _ASSIGNED.items()),
+            guarded(_BARE.encode(), whole(_METHODS), before=begins_expression),
+            *(guarded(source.encode(), word, before=begins) for source, word in _STATED.items()),
+            *(guarded(source.encode(), word, before=_is_kept) for source, word in _KEPT.items()),
+            *(guarded(source.encode(), word, before=begins_or_is_assigned) for source, word in _ASSIGNED.items()),
         ),
     )
     near = (("backends", "cudnn", *_VARIABLES, Led(_BARE, begins_expression), *_WRITTEN),)
