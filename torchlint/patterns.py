@@ -68,8 +68,8 @@ def begins_expression(lead: str) -> bool:
         line, count = _IN_BRACKETS.pattern.subn("", line)
         if not count:
             break
-    line = line[max(line.rfind(":"), line.rfind(";")) + 1 :]
-    return "=" not in line and "(" not in line.lstrip(" \t(") and _GIVEN.pattern.match(line) is None
+    stated = line[max(line.rfind(":"), line.rfind(";")) + 1 :].lstrip(" \t(")
+    return "=" not in stated and "(" not in stated and _GIVEN.pattern.match(stated) is None
 
 
 def is_imported(lead: str) -> bool:
@@ -113,7 +113,7 @@ _IMPORTING = Pattern(
 _IMPORT = Pattern(r"\bimport\b")
 _NESTED = 9  # brackets within one another that are taken away
 _IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
-_GIVEN = Pattern(r"[ \t]*(?:return|yield|await|del|assert|raise)\b")
+_GIVEN = Pattern(r"(?:return|yield|await|del|assert|raise)\b")
 _BETWEEN = " \t\r\n\\("
 _IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
 _IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("
