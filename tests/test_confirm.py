@@ -238,6 +238,8 @@ def test_two_ranks_of_torchrun_are_judged_together(tmp_path: Path) -> None:
     report = ["--output-format", "json", "--output-file", "report.json", "--fail-on", "never"]
     command = ["-m", "torchlint", "confirm", "--isolated", "--on", "sim", *report, "--", "program.py"]
     done = run(tmp_path, *launch, *command, OMP_NUM_THREADS="1")
+    if "terminate called without an active exception" in done.stderr:  # now and then, a thread of torch outlives it
+        done = run(tmp_path, *launch, *command, OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stderr[-3000:]
     document = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert document["run"]["ranks"] == ["0", "1"]
