@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from torchlint import limits
 from torchlint.config import Config
+from torchlint.contents import Contents
+from torchlint.knowledge.heat import LOADER_WORDS, OPTIMIZER_NAMES, OPTIMIZER_WORDS
+from torchlint.knowledge.heat import STEPS as STEP_TRIGGERS
 from torchlint.session import plan
 
 RULES = plan(Config(select=("TL103", "TL502", "TL507")))
@@ -259,6 +263,21 @@ STEPS = {
     "def f(named): return next(iter(named.values())).to(device).item()\n": False,
     "def f(model): return model.forward(next((p for p in g(1) if p), 2).to(device)).item()\n": False,
 }
+
+
+@pytest.mark.parametrize("cased", [str.lower, str.title, str.upper])
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (LOADER_WORDS, "for x in train_{}: f(x)\n"),
+        ((*OPTIMIZER_WORDS, *OPTIMIZER_NAMES), "self.{}.step()\n"),
+    ],
+)
+def test_no_name_of_loaders_and_optimizers_is_forgotten(
+    words: Iterable[str], line: str, cased: Callable[[str], str]
+) -> None:
+    for word in words:
+        assert Contents(line.format(cased(word)).encode()).any(STEP_TRIGGERS), word
 
 
 @pytest.mark.parametrize(("text", "repeats"), STEPS.items())

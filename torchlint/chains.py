@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from torchlint.patterns import Led, begins
+
 _FAR = 400  # characters before a call that are looked at
 _LONG = 1000  # characters of arguments, or of a gap, that are looked at
 _LINKS = 30
@@ -22,7 +24,7 @@ _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
-_SHARING = re.compile(r"global[ \t]")
+_SHARING = Led(r"global[ \t]", begins)
 
 
 class Results:
@@ -32,7 +34,7 @@ class Results:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
         self._wraps = _WRAPPER in text
-        self._shares = any(_begins(text, one.start()) for one in _SHARING.finditer(text))
+        self._shares = _SHARING.search(text, 0, len(text))
         self._variables: dict[str, bool] = {}
         self._budget = _BUDGET + 2 * (end - start)
 
@@ -107,11 +109,6 @@ class Results:
             elif len(mark[0]) == 1:
                 return None
         return None
-
-
-def _begins(text: str, place: int) -> bool:
-    """A statement may begin at a place."""
-    return text[max(0, place - _FAR) : place].rstrip(" \t")[-1:] in ("\n", ";", ":", "")
 
 
 def _is_part(character: str) -> bool:

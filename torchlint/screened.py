@@ -13,7 +13,6 @@ from torchlint.timings import phase
 
 _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
 _CODE = rb"[\w-]+"
-_OURS_LIKE = rb"tl[0-9]*"
 
 if TYPE_CHECKING:
     from torchlint.contents import Contents
@@ -69,6 +68,8 @@ def _is_commented(data: bytes, rules: Sequence[type[Rule]]) -> bool:
     lowered = data.lower()
     if b"noqa" not in lowered:
         return False
-    own = {name.encode().lower() for both in names(rules).items() for name in both}
-    codes = (code for noqa in compiled(_NOQA).finditer(lowered) for code in compiled(_CODE).findall(noqa[1]))
-    return any(code in own or compiled(_OURS_LIKE).fullmatch(code) is not None for code in codes)
+    from torchlint.suppress import is_ours
+
+    known = names(rules)
+    codes = {code for noqa in compiled(_NOQA).finditer(lowered) for code in compiled(_CODE).findall(noqa[1])}
+    return any(is_ours(code.decode(), known) for code in codes)

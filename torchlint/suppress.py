@@ -241,6 +241,11 @@ def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str])
     return f"{_UNUSED}{rule_id} {known[rule_id]} is not found here; remove it"
 
 
+def is_ours(code: str, known: Mapping[str, str]) -> bool:
+    """A code is that of one of our rules, whose ids and names are given, or written like one."""
+    return _resolve(code, known) is not None or _OURS_LIKE.fullmatch(code) is not None
+
+
 def _resolve(code: str, known: Mapping[str, str]) -> str | None:
     folded = code.casefold()
     return next((i for i, name in known.items() if folded in (i.casefold(), name)), None)

@@ -116,7 +116,7 @@ class Heats:
             return None
         if not self._module.contents.has(known.HOT_DEFINITIONS):
             return frozenset()
-        return self._module.named_from(known.HOT_METHODS | known.HOT_FUNCTIONS, known.HOT_DEFINITION)
+        return self._module.named_from(known.HOT_NAMES, known.HOT_DEFINITION)
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""

@@ -181,8 +181,8 @@ class Index:
 
     def calm_functions(self, groups: Sequence[Words], among: Container[cst.CSTNode] | None) -> list[cst.FunctionDef]:
         """The functions that are units and hold a word of each group in what is no error message; ``among`` some."""
-        held = [unit for unit in self.holding(groups) if among is None or self.parents[unit.block] in among]
-        return [self.parents[u.block] for u in held if not self._may_fail(u) or self._is_calm(u, groups)]  # type: ignore[misc]
+        held = [unit for unit in self.holding(groups) if among is None or self._owner(unit) in among]
+        return [self._owner(unit) for unit in held if not self._may_fail(unit) or self._is_calm(unit, groups)]
 
     def _may_fail(self, unit: Unit) -> bool:
         """Some statement of the unit may word an error."""
@@ -200,32 +200,32 @@ class Index:
         """
         called: dict[str, list[Unit]] = {}
         for unit in self.units:
-            called.setdefault(self.parents[unit.block].name.value, []).append(unit)  # type: ignore[attr-defined]
-        owners: list[Any] = self.outside[cst.FunctionDef]
-        others = {owner.name.value for owner in owners if self.unit_of(owner) is None}
+            called.setdefault(self._owner(unit).name.value, []).append(unit)
+        every: list[Any] = self.outside[cst.FunctionDef]
+        others = {function.name.value for function in every if self.unit_of(function) is None}
         if any(name in names for name in others):
             return None
-        todo = [u for u in self.units if self._starts_names(u, names, inside)]
+        text = self._text
+        todo = [u for u in self.units if self._owner(u).name.value in names or inside.search(text, u.start, u.end)]
         found = set(todo)
         while todo:
             unit = todo.pop()
-            words = {*_NAME.findall(self._text, unit.start, unit.end), *self._in_header(unit)}
+            words = {*_NAME.findall(text, unit.start, unit.end), *self._in_header(unit)}
             if not words.isdisjoint(others):
                 return None
             for name in called.keys() & words:
                 new = [other for other in called[name] if other not in found]
                 found.update(new)
                 todo += new
-        return frozenset(self.parents[unit.block] for unit in found)
+        return frozenset(map(self._owner, found))
 
     def _in_header(self, unit: Unit) -> Iterator[str]:
         """The names in the parameters of a function."""
-        owner: Any = self.parents[unit.block]
-        return (node.value for node in descendants(owner.params) if isinstance(node, cst.Name))
+        return (node.value for node in descendants(self._owner(unit).params) if isinstance(node, cst.Name))
 
-    def _starts_names(self, unit: Unit, names: Container[str], inside: Pattern) -> bool:
-        name = self.parents[unit.block].name.value  # type: ignore[attr-defined]
-        return name in names or inside.search(self._text, unit.start, unit.end)
+    def _owner(self, unit: Unit) -> cst.FunctionDef:
+        """The function whose body a unit is."""
+        return self.parents[unit.block]  # type: ignore[return-value]
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -242,7 +242,7 @@ class Index:
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
-        units = [unit for unit in self.units if self.parents[unit.block] in owners]
+        units = [unit for unit in self.units if self._owner(unit) in owners]
         return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
 
     def _merged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -63,16 +63,24 @@ class Syncs:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._intents = Intents(module)
-        self._known: dict[cst.CSTNode, tuple[Read, ...]] = {}
         self._through: dict[cst.CSTNode, str | None] = {}
 
     # -- single reads ----------------------------------------------------------------------------
 
-    def _reads(self, functions: Sequence[cst.CSTNode], wanted: Callable[[cst.BaseExpression], bool]) -> list[Read]:
+    def _reads(
+        self,
+        wanted: Callable[[cst.BaseExpression], bool],
+        *groups: Words,
+        among: Container[cst.CSTNode] | None = None,
+    ) -> list[Read]:
         """The reads of tensors that are proved to lie on an accelerator, at wanted places, in source order.
 
-        They are in these functions, or outside all. Which tensors lie where is asked last, since it takes longest.
+        They are in functions that hold a word of each group, ``among`` some, or outside all; there are none in a file
+        in which nothing is put on an accelerator. Which tensors lie where is asked last, since it takes longest.
         """
+        if not self._module.signs.on_accelerator:
+            return []
+        functions = self._module.calm_functions(self._words, *groups, among=among)
         found: dict[cst.CSTNode, Read] = {}
         for node in self._candidates(set(functions)):
             for read in self._at(node) if wanted(node) else ():
@@ -89,12 +97,7 @@ class Syncs:
         ]
         return [node for node in every if not self._fails(node)]
 
-    def _at(self, node: cst.BaseExpression) -> tuple[Read, ...]:
-        if node not in self._known:
-            self._known[node] = tuple(self._found(node))
-        return self._known[node]
-
-    def _found(self, node: cst.BaseExpression) -> Iterator[Read]:
+    def _at(self, node: cst.BaseExpression) -> Iterator[Read]:
         if isinstance(node, cst.Call):
             return self._of_call(node)
         if isinstance(node, cst.FormattedString):
@@ -228,18 +231,15 @@ class Syncs:
     def hot(self) -> list[HotReads]:
         """The reads that happen every step, one record for each loop or function."""
         groups: dict[cst.CSTNode, list[Read]] = {}
-        for read in self._hot_reads():
+        hot = self._module.heats.hot_functions
+        if hot is not None and not hot:
+            return []
+        for read in self._reads(self._repeats, among=hot):
             place = self._place(read.node)
             if place is not None and not self._intents.needed(read.node, place):
                 groups.setdefault(place, []).append(read)
         ordered = sorted(groups.items(), key=lambda item: self._module.order(item[1][0].node))
         return [self._grouped(place, reads) for place, reads in ordered]
-
-    def _hot_reads(self) -> list[Read]:
-        hot = self._module.heats.hot_functions
-        if not self._module.signs.on_accelerator or (hot is not None and not hot):
-            return []
-        return self._reads(self._module.calm_functions(self._words, among=hot), self._repeats)
 
     def _place(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The loop or function whose every step reaches a read; None for reads that happen more or less often."""
@@ -281,9 +281,7 @@ class Syncs:
     def per_element(self) -> list[ElementReads]:
         """Reads in loops over parameters, samples or elements, one record for each loop."""
         found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
-        if not self._module.signs.on_accelerator:
-            return []
-        for read in self._reads(self._module.calm_functions(self._words, known.LOOP_WORDS), self._may_go_through):
+        for read in self._reads(self._may_go_through, known.LOOP_WORDS):
             inner, function = self._inner(read.node)
             through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):

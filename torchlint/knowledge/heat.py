@@ -38,9 +38,9 @@ STEPS: tuple[Trigger, ...] = (
     guarded(rb"[dD][lL]\b", b"dl", b"DL", b"Dl", b"dL"),
 )
 # The definitions of functions that run every step by their names.
-_HOT_NAMES = sorted(HOT_METHODS | HOT_FUNCTIONS)
-HOT_DEFINITION = Pattern(rf"def[\s\\]+(?:{'|'.join(_HOT_NAMES)})\b")
-HOT_DEFINITIONS = guarded(HOT_DEFINITION.source.encode(), *(name.encode() for name in _HOT_NAMES))
+HOT_NAMES = HOT_METHODS | HOT_FUNCTIONS
+HOT_DEFINITION = Pattern(rf"def[\s\\]+(?:{'|'.join(sorted(HOT_NAMES))})\b")
+HOT_DEFINITIONS = guarded(HOT_DEFINITION.source.encode(), whole(HOT_NAMES))
 # What functions that make loaders are mostly called: `train_loader`, or `data` after such a beginning, `get_data`.
 MAKER_VERBS = r"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")

@@ -9,43 +9,48 @@ from typing import Any
 import libcst as cst
 
 from torchlint.analysis.light.formatted import string_of
-from torchlint.analysis.light.make import Node, maker
+from torchlint.analysis.light.make import Node, maker, operators
 from torchlint.analysis.light.source import Source
 
-_BINARY: dict[type[ast.AST], cst.BaseBinaryOp] = {
-    ast.Add: maker(cst.Add)(),
-    ast.Sub: maker(cst.Subtract)(),
-    ast.Mult: maker(cst.Multiply)(),
-    ast.Div: maker(cst.Divide)(),
-    ast.FloorDiv: maker(cst.FloorDivide)(),
-    ast.Mod: maker(cst.Modulo)(),
-    ast.Pow: maker(cst.Power)(),
-    ast.LShift: maker(cst.LeftShift)(),
-    ast.RShift: maker(cst.RightShift)(),
-    ast.BitOr: maker(cst.BitOr)(),
-    ast.BitAnd: maker(cst.BitAnd)(),
-    ast.BitXor: maker(cst.BitXor)(),
-    ast.MatMult: maker(cst.MatrixMultiply)(),
+BINARY_KINDS: dict[type[ast.AST], type[cst.BaseBinaryOp]] = {
+    ast.Add: cst.Add,
+    ast.Sub: cst.Subtract,
+    ast.Mult: cst.Multiply,
+    ast.Div: cst.Divide,
+    ast.FloorDiv: cst.FloorDivide,
+    ast.Mod: cst.Modulo,
+    ast.Pow: cst.Power,
+    ast.LShift: cst.LeftShift,
+    ast.RShift: cst.RightShift,
+    ast.BitOr: cst.BitOr,
+    ast.BitAnd: cst.BitAnd,
+    ast.BitXor: cst.BitXor,
+    ast.MatMult: cst.MatrixMultiply,
 }
-_BOOLEAN: dict[type[ast.AST], cst.BaseBooleanOp] = {ast.And: maker(cst.And)(), ast.Or: maker(cst.Or)()}
-_UNARY: dict[type[ast.AST], cst.BaseUnaryOp] = {
-    ast.Not: maker(cst.Not)(),
-    ast.USub: maker(cst.Minus)(),
-    ast.UAdd: maker(cst.Plus)(),
-    ast.Invert: maker(cst.BitInvert)(),
-}
-_COMPARED: dict[type[ast.AST], cst.BaseCompOp] = {
-    ast.Eq: maker(cst.Equal)(),
-    ast.NotEq: maker(cst.NotEqual)(),
-    ast.Lt: maker(cst.LessThan)(),
-    ast.LtE: maker(cst.LessThanEqual)(),
-    ast.Gt: maker(cst.GreaterThan)(),
-    ast.GtE: maker(cst.GreaterThanEqual)(),
-    ast.Is: maker(cst.Is)(),
-    ast.IsNot: maker(cst.IsNot)(),
-    ast.In: maker(cst.In)(),
-    ast.NotIn: maker(cst.NotIn)(),
-}
+_BINARY = operators(BINARY_KINDS)
+_BOOLEAN = operators({ast.And: cst.And, ast.Or: cst.Or})
+_UNARY = operators(
+    {
+        ast.Not: cst.Not,
+        ast.USub: cst.Minus,
+        ast.UAdd: cst.Plus,
+        ast.Invert: cst.BitInvert,
+    }
+)
+_COMPARED = operators(
+    {
+        ast.Eq: cst.Equal,
+        ast.NotEq: cst.NotEqual,
+        ast.Lt: cst.LessThan,
+        ast.LtE: cst.LessThanEqual,
+        ast.Gt: cst.GreaterThan,
+        ast.GtE: cst.GreaterThanEqual,
+        ast.Is: cst.Is,
+        ast.IsNot: cst.IsNot,
+        ast.In: cst.In,
+        ast.NotIn: cst.NotIn,
+    }
+)
 ASYNCHRONOUS = maker(cst.Asynchronous)()
 
 name = maker(cst.Name, "value")

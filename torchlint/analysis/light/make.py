@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import libcst as cst
@@ -17,6 +18,11 @@ def maker(kind: type[cst.CSTNode], *fields: str) -> Maker:
     setters = [getattr(kind, name).__set__ for name in fields]
     made: Maker = _MAKERS[len(fields)](kind, *setters)
     return made
+
+
+def operators(kinds: Mapping[type[ast.AST], type[cst.CSTNode]]) -> dict[type[ast.AST], Node]:
+    """For each operator one node, which holds nothing."""
+    return {operator: maker(kind)() for operator, kind in kinds.items()}
 
 
 def _none(kind: type[cst.CSTNode]) -> Maker:

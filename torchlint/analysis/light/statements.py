@@ -9,25 +9,19 @@ from typing import Any, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.light.exact import exact
-from torchlint.analysis.light.expressions import ASYNCHRONOUS, Expressions, Unsupported, annotation_of, from_, name
-from torchlint.analysis.light.make import Node, maker
+from torchlint.analysis.light.expressions import (
+    ASYNCHRONOUS,
+    BINARY_KINDS,
+    Expressions,
+    Unsupported,
+    annotation_of,
+    from_,
+    name,
+)
+from torchlint.analysis.light.make import Node, maker, operators
 from torchlint.analysis.light.source import Source
 
-_AUGMENTED: dict[type[ast.AST], cst.BaseAugOp] = {
-    ast.Add: maker(cst.AddAssign)(),
-    ast.Sub: maker(cst.SubtractAssign)(),
-    ast.Mult: maker(cst.MultiplyAssign)(),
-    ast.Div: maker(cst.DivideAssign)(),
-    ast.FloorDiv: maker(cst.FloorDivideAssign)(),
-    ast.Mod: maker(cst.ModuloAssign)(),
-    ast.Pow: maker(cst.PowerAssign)(),
-    ast.LShift: maker(cst.LeftShiftAssign)(),
-    ast.RShift: maker(cst.RightShiftAssign)(),
-    ast.BitOr: maker(cst.BitOrAssign)(),
-    ast.BitAnd: maker(cst.BitAndAssign)(),
-    ast.BitXor: maker(cst.BitXorAssign)(),
-    ast.MatMult: maker(cst.MatrixMultiplyAssign)(),
-}
+_AUGMENTED = operators({operator: getattr(cst, f"{kind.__name__}Assign") for operator, kind in BINARY_KINDS.items()})
 _DOT = maker(cst.Dot)()
 
 _line = maker(cst.SimpleStatementLine, "body")
