@@ -51,6 +51,8 @@ def test_a_suppression_in_the_body_does_not_silence_the_header() -> None:
 
 def test_a_suppression_that_matches_nothing_is_found_in_files_without_torch_too() -> None:
     assert found("x = 1  # torchlint: ignore[TL201]\n") == [("TL001", 1)]
+    assert found("x = 1  # NOQA:TL201\n") == found("x = 1  # noqa: E501, Device-Round-Trip\n") == [("TL001", 1)]
+    assert found("x = 1  # noqa: TL999\n") == [("TL001", 1)]  # written like one of ours
 
 
 def test_skip_file_silences_everything() -> None:

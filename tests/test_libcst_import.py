@@ -130,7 +130,12 @@ print(failed)
 
 
 @pytest.mark.parametrize(
-    "obstacle", ["raise RuntimeError('no such decorator')", "return real(*args, **{**options, 'frozen': False})"]
+    "obstacle",
+    [
+        "raise RuntimeError('no such decorator')",
+        "return real(*args, **{**options, 'frozen': False})",
+        "if args[0].__name__ == 'Name': raise RuntimeError('a node of another kind')\n    return unfinished(*args, **options)",
+    ],
 )
 def test_a_libcst_that_makes_its_nodes_otherwise_is_imported_as_ever(obstacle: str) -> None:
     program = (
@@ -140,11 +145,13 @@ def test_a_libcst_that_makes_its_nodes_otherwise_is_imported_as_ever(obstacle: s
         "loading = types.ModuleType('torchlint.analysis'); loading.__path__ = [torchlint.__path__[0] + '/analysis']\n"
         "sys.modules['torchlint.analysis'] = loading\n"
         "own = import_module('torchlint.analysis.libcst_import')\n"
-        f"def broken(*args, **options):\n    {obstacle}\n"
+        f"unfinished = own._unfinished\ndef broken(*args, **options):\n    {obstacle}\n"
         "own._unfinished = broken\n"
         "own.load()\n"
         "import libcst as cst\n"
-        "print(cst.parse_module('x = 1\\n').code, dataclasses.dataclass is real)"
+        "kinds = [kind for kind in vars(cst).values() if dataclasses.is_dataclass(kind)]\n"
+        "ordinary = not any(type(vars(kind).get('__init__')) is own._Constructor for kind in kinds)\n"
+        "print(cst.parse_module('x = 1\\n').code, dataclasses.dataclass is real, ordinary, len(kinds) > 150)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split() == ["x", "=", "1", "True"]
+    assert done.stdout.split() == ["x", "=", "1", "True", "True", "True"]

@@ -14,7 +14,7 @@ from torchlint.knowledge.backends import (
 )
 from torchlint.knowledge.screening import Whole, guarded, whole
 from torchlint.model import Recipe, Severity
-from torchlint.patterns import Led, Pattern, begins, begins_expression, begins_or_is_assigned, is_imported, is_named
+from torchlint.patterns import Led, Pattern, begins, begins_expression, begins_or_is_assigned, is_named
 from torchlint.rule import Rule
 from torchlint.words import Word
 
@@ -122,7 +122,6 @@ class DeadBackendFlag(Rule):
         (b"torch",),
         (
             guarded(rb"backends\.(?:[\w.]{200}|[\w.]{0,199}(?![\w.(:]))", b"backends."),  # and not called
-            guarded(rb"backends\b", whole(["backends"]), before=is_imported),
             guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)", whole(["backends"])),
             whole(_VARIABLES),
             guarded(_BARE.encode(), whole(_METHODS), before=begins_expression),
