@@ -71,9 +71,8 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, Calls):
-        yield words._calls(value.names, value.without, value.having)
-        yield words._named(value.names)
-        yield words._alone(value.names)
+        named = "|".join(value.names)
+        yield re.compile(rf"\.(?:{named}){words._called(value.without, value.having).pattern}")
     elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
     elif depth < 4 and isinstance(value, Mapping):
@@ -101,7 +100,10 @@ def literals(module: ModuleType) -> Iterator[Compiled]:
 def is_searched(name: str, module: ModuleType) -> bool:
     """Whether more is done with a pattern than to hold it against one place of a text."""
     source = Path(module.__file__ or "").read_text(encoding="utf-8")
-    return set(re.findall(rf"\b{name}\.(\w+)\(", source)) - {"match", "fullmatch"} != set() or f"{name}." not in source
+    return (
+        set(re.findall(rf"\b{name}(?:\.pattern)?\.(\w+)\(", source)) - {"match", "fullmatch"} != set()
+        or f"{name}." not in source
+    )
 
 
 def every_pattern() -> list[Compiled]:
@@ -110,7 +112,7 @@ def every_pattern() -> list[Compiled]:
         for module in modules()
         for name, value in vars(module).items()
         for pattern in patterns_in(value)
-        if not isinstance(value, re.Pattern) or is_searched(name, module)
+        if not isinstance(value, (re.Pattern, Pattern)) or is_searched(name, module)
     }
     found |= {pattern for module in modules() for pattern in literals(module)}
     found |= set(patterns_in(comments._patterns()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from torchlint.patterns import Led, begins
+from torchlint.patterns import Pattern, compiled
 
 _FAR = 400  # characters before a call that are looked at
 _LONG = 1000  # characters of arguments, or of a gap, that are looked at
@@ -24,32 +24,44 @@ _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
-_SHARING = Led(r"global[ \t]", begins)
+_SHARED = Pattern(r"global[ \t\\]([\w\s,\\]*)")
+_WORD = Pattern(r"\w+")
+_TOP = re.compile(r"[\r\n](?=[^ \t\r\n#)\]}])")
+_HEAD = re.compile(r"(?<!\\)\n(?:def|class|async)[ \t]")
+_CLOSED = re.compile(r"[\s\\]*\)")
+_QUOTES = ('"""', "'''")
 
 
 class Results:
     """Follows the results of calls between two offsets of a text."""
 
-    def __init__(self, text: str, start: int, end: int, methods: Collection[str]) -> None:
+    def __init__(self, text: str, start: int, end: int, methods: Collection[str], idle: str = "") -> None:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
+        self._idle = compiled(rf"\(\s*(?:{idle})\s*\)") if idle else None
         self._wraps = _WRAPPER in text
-        self._shares = _SHARING.search(text, 0, len(text))
-        self._variables: dict[str, bool] = {}
+        lists = _SHARED.pattern.findall(text)
+        self._shared = {name for names in lists for name in _WORD.pattern.findall(names)}
+        self._variables: dict[tuple[str, int, int], bool] = {}
         self._budget = _BUDGET + 2 * (end - start)
 
-    def reach(self, call: re.Match[str]) -> bool:
-        """One of the methods may be called on what a call gives; the match ends with its parenthesis, or a comment."""
+    def reach(self, point: int, opened: int) -> bool:
+        """One of the methods may be called on what a call gives.
+
+        Given are the place of the point in the name of what is called, and that behind its parenthesis, or where a
+        comment has begun.
+        """
         self._budget -= _FAR
-        place = self._behind(call.end() - 1)
+        place = self._behind(opened - 1)
         if place is None or self._goes_on(place):
             return True
-        before = self._text[max(0, call.start() - _FAR) : call.start()]
+        before = self._text[max(0, point - _FAR) : point]
         target = _TARGET.search(before)
         if target is None:
             return _HIDDEN.search(before) is not None
         keyword = before[: target.start()].rstrip().endswith(("(", ","))
-        return self._shares or (keyword and self._wraps) or self._is_used(target[1])
+        shared = target[1] in self._shared or (keyword and self._wraps)
+        return shared or self._is_used(target[1], *self._scope(point))
 
     def _goes_on(self, place: int) -> bool:
         """The methods called on what ends here are, or may be, among those that are looked for."""
@@ -64,7 +76,7 @@ class Results:
             if not text.startswith(".", place):
                 return self._wraps and text.startswith(",", place)
             name = _NAME.match(text, place + 1)
-            if name is None or not name[1] or name[1] in self._methods:
+            if name is None or not name[1] or (name[1] in self._methods and not self._is_idle(name.end())):
                 return True
             if not text.startswith("(", name.end()):
                 return text.startswith("#", name.end())
@@ -74,26 +86,56 @@ class Results:
             place = behind
         return True
 
-    def _is_used(self, variable: str) -> bool:
-        """The methods are called on a variable somewhere."""
-        known = self._variables.get(variable)
+    def _is_idle(self, place: int) -> bool:
+        """What a method is given shows that it is none of them."""
+        return self._idle is not None and self._idle.match(self._text, place) is not None
+
+    def _scope(self, place: int) -> tuple[int, int]:
+        """Between what offsets a variable is known that is assigned at a place: the function or class around it.
+
+        That is told by what stands at the beginning of lines, unless a string may hold it.
+        """
+        text, start, end = self._text, self._start, self._end
+        head = max(text.rfind(f"\n{word} ", start, place) for word in ("def", "class", "async"))
+        self._budget -= (place - max(head, start)) // _AT_ONCE
+        if head < 0 or _HEAD.match(text, head) is None or _TOP.search(text, head + 1, place) is not None:
+            return start, end
+        following = _HEAD.search(text, place, end)
+        stop = following.start() if following is not None else end
+        self._budget -= (stop - place) // _AT_ONCE
+        parts = ((head, place), (place, stop))
+        quoted = any(text.count(quotes, *part) % 2 for quotes in _QUOTES for part in parts)
+        return (start, end) if quoted else (head, stop)
+
+    def _is_used(self, variable: str, start: int, end: int) -> bool:
+        """The methods are called on a variable somewhere between the offsets."""
+        key = variable, start, end
+        known = self._variables.get(key)
         if known is None:
-            known = self._variables[variable] = self._is_moved(variable)
+            known = self._variables[key] = self._is_moved(*key)
         return known
 
-    def _is_moved(self, variable: str) -> bool:
+    def _is_moved(self, variable: str, start: int, end: int) -> bool:
         text = self._text
-        self._budget -= (self._end - self._start) // _AT_ONCE
-        place = text.find(variable, self._start, self._end)
+        self._budget -= (end - start) // _AT_ONCE
+        place = text.find(variable, start, end)
         while place >= 0:
             self._budget -= _OCCURRENCE
             if self._budget < 0:
                 return True
             stop = place + len(variable)
-            if not (_is_part(text[place - 1 : place]) or _is_part(text[stop : stop + 1])) and self._goes_on(stop):
+            apart = not (_is_part(text[place - 1 : place]) or _is_part(text[stop : stop + 1]))
+            if apart and not self._is_last(place, stop) and self._goes_on(stop):
                 return True
-            place = text.find(variable, stop, self._end)
+            place = text.find(variable, stop, end)
         return False
+
+    def _is_last(self, place: int, stop: int) -> bool:
+        """A name is the last of several things between parentheses, and not what they hold."""
+        if _CLOSED.match(self._text, stop) is None:
+            return False
+        before = self._text[max(0, place - _FAR) : place].rstrip(" \t\r\n\\")
+        return bool(before) and before[-1] != "(" and "#" not in before[before.rfind("\n") + 1 :]
 
     def _behind(self, place: int) -> int | None:
         """The place behind the parentheses that open at a place; None where strings, comments or length hide it."""

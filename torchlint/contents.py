@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.screening import Whole
+from torchlint.knowledge.screening import Keyed, Whole
 from torchlint.vocabulary import Vocabulary, is_word
-from torchlint.words import holds, signs_of
+from torchlint.words import Calls, holds, signs_of
 
 if TYPE_CHECKING:
-    from torchlint.knowledge.screening import Trigger
+    from torchlint.knowledge.screening import Among, Trigger
     from torchlint.other_names import Names
     from torchlint.words import Word, Words
 
@@ -77,9 +77,16 @@ class Contents:
             return self.vocabulary.may_hold(trigger) and (is_word(trigger) or trigger in self._data)
         if isinstance(trigger, Whole):
             return self.vocabulary.has_one(trigger.words)
+        if isinstance(trigger, Keyed):
+            return any(self.any(trigger.triggers[word]) for word in self.vocabulary.shared(trigger.words))
         if isinstance(trigger, re.Pattern):
             return trigger.search(self._data) is not None
-        return (not trigger.words or self.any(trigger.words)) and trigger.search(self._data)
+        return (not trigger.words or self.any(trigger.words)) and trigger.search(self._among(trigger.among))
+
+    def _among(self, among: Among) -> bytes:
+        if among == "text":
+            return self._data
+        return self.vocabulary.joined if among == "words" else self.vocabulary.functions
 
     # -- words -----------------------------------------------------------------------------------
 
@@ -104,8 +111,11 @@ class Contents:
         found = self._held.get(word)
         if found is None:
             text = self.text or ""
-            found = self._held[word] = self._has_sign(word) and holds(text, 0, len(text), word)
+            found = self._held[word] = self._has_sign(word) and holds(text, 0, len(text), self._narrowed(word))
         return found
+
+    def _narrowed(self, word: Word) -> Word:
+        return word.standing_in(self.vocabulary) if isinstance(word, Calls) else word
 
     def _has_sign(self, word: Word) -> bool:
         return any(self.vocabulary.may_hold(sign.encode()) for sign in signs_of(word))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import SEEDS
 from torchlint.knowledge.heat import FED, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES
-from torchlint.knowledge.screening import Trigger, guarded, whole
-from torchlint.patterns import ends_with, is_imported
+from torchlint.knowledge.screening import Trigger, defines, guarded, in_word, keyed, whole
+from torchlint.knowledge.transfers import MOVE
+from torchlint.patterns import FIRST, ends_with, is_imported, last_word_begins
 from torchlint.project import FileFacts
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _TUNES: tuple[Trigger, ...] = (
     b"deterministic_algorithms",
     guarded(rb"benchmark\s*=", b"benchmark", before=ends_with(r"[(,]\s*")),
 )
-_CONVOLVES = guarded(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
+_CONVOLVES = in_word(rb"Conv(?<!\wConv)(?:Transpose)?[123]d\b", b"Conv")
 # A file offers flags, fed loaders, varying shapes, devices or moves of its own only with one of these.
 _OFFERS: tuple[Trigger, ...] = (
     b"cudnn",
@@ -29,24 +30,31 @@ _OFFERS: tuple[Trigger, ...] = (
     b".Resize(",
     guarded(rb"interpolate", b"choice", b"randint", b"randrange"),
     b"models.detection",
-    guarded(rb"def \w{0,80}?(?:device|cuda|gpu)\w{0,80}\(", b"device", b"cuda", b"gpu"),
-    b"def dev(",
+    guarded(
+        rb"def[\s\\]+(?:\w{0,80}?(?:device|cuda|gpu)|dev\b)",
+        defines(rb"device|cuda|gpu|\bdev\b", b"dev", b"cuda", b"gpu"),
+        before=ends_with(rf"{FIRST}(?:async[\s\\]+)?"),
+    ),
     b"init_process_group",
-    guarded(rb"def to\(\s*self\s*,", b"def to("),
+    guarded(rb"def to\(\s*self\s*,", defines(rb"\bto\b", whole(["to"]))),
     guarded(rb"cuda[ \t]*\.[ \t]*(?:Stream|CUDAGraph|graph|make_graphed|nvtx)", b"cuda"),
     guarded(rb"cuda[ \t]+(?:as|import)\b", b"cuda"),
     b"cpp_extension",
 )
 # These count where PyTorch is not named as well.
 _ANYWHERE: tuple[Trigger, ...] = (
-    guarded("|".join(sorted(CUDA_PACKAGES)).encode(), whole(CUDA_PACKAGES), before=is_imported),
+    keyed(([name], guarded(name.encode(), before=is_imported)) for name in sorted(CUDA_PACKAGES)),
     guarded(rb"[(,]\s*(?:benchmark|deterministic)\s*=", b"Trainer", b"Fabric"),
 )
-_MOVES = (b".to(", b".cuda", b"DataLoader")
-# The file may hand what such a function makes on to a third one.
+_MOVES = (MOVE, b".cuda", b"DataLoader")
+# The file may keep what such a function makes, and hand it on to a third one.
+_ASSIGNED = r"=(?:[\s\\(]|#[^\n]{0,160}\n)*[\w.]*"
+_MADE = in_word(rb"data", b"data", before=last_word_begins(MAKER_VERBS))
 _MAKERS = (
-    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*(?:\(|as\b)", b"oader"),
-    guarded(rb"data\w{0,80}[\s\\)]*(?:\(|as\b)", b"data", before=ends_with(MAKER_VERBS)),
+    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*\(", b"oader", before=ends_with(_ASSIGNED)),
+    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]+as\b", b"oader"),
+    guarded(rb"data\w{0,80}[\s\\)]*\(", _MADE, before=ends_with(rf"{_ASSIGNED}\b{MAKER_VERBS}\w*")),
+    guarded(rb"data\w{0,80}[\s\\)]+as\b", _MADE, before=last_word_begins(MAKER_VERBS)),
 )
 
 

@@ -103,11 +103,17 @@ def ends_with(pattern: str) -> Before:
     return lambda lead: compiled(rf"(?:{pattern})\Z").search(lead) is not None
 
 
+def last_word_begins(pattern: str) -> Before:
+    """The word that stands before, and goes on here, begins with a match of a pattern."""
+    return lambda lead: compiled(pattern).match(lead, len(lead.rstrip(_IN_WORDS))) is not None
+
+
 _DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}[\w\[\])]{0,80}\Z"
 _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
+FIRST = r"(?:\A(?:\ufeff|\xef\xbb\xbf)?|[\r\n])"  # nothing else stands on the line before
 _IMPORTING = Pattern(
-    r"(?:\A(?:\ufeff|\xef\xbb\xbf)?|[\r\n;:])[ \t]*(?:import|from)\b(?:[\w., \t]|\\\r?\n)*"
+    rf"(?:{FIRST}|[;:])[ \t]*(?:import|from)\b(?:[\w., \t]|\\\r?\n)*"
     r"(?:\((?:[\w\s.,]|#[^\n]*\n)*)?\Z"
 )
 _IMPORT = Pattern(r"\bimport\b")
@@ -115,7 +121,8 @@ _NESTED = 9  # brackets within one another that are taken away
 _IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
 _GIVEN = Pattern(r"(?:return|yield|await|del|assert|raise)\b")
 _BETWEEN = " \t\r\n\\("
-_IN_NAMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
+_IN_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+_IN_NAMES = f"{_IN_WORDS}."
 _IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import TYPE_CHECKING
+
+from torchlint.knowledge.screening import Whole
 
 if TYPE_CHECKING:
     from torchlint.contents import Contents
+    from torchlint.knowledge.screening import Trigger
     from torchlint.rule import Rule
+
+    Groups = tuple[tuple[Trigger, ...], ...]
 
 
 def survivors(contents: Contents, rules: Iterable[type[Rule]]) -> tuple[type[Rule], ...]:
@@ -15,12 +21,18 @@ def survivors(contents: Contents, rules: Iterable[type[Rule]]) -> tuple[type[Rul
 
     What is no UTF-8 is searched for triggers alone.
     """
-    triggered = [rule for rule in rules if all(map(contents.any, rule.triggers))]
+    triggered = [rule for rule in rules if all(map(contents.any, _cheapest_first(rule.triggers)))]
     if not triggered or contents.text is None:
         return tuple(triggered)
     return tuple(
         rule for rule in triggered if _asks_all(rule) or all(map(contents.may_hold, contents.near(rule.near_in)))
     )
+
+
+@cache
+def _cheapest_first(groups: Groups) -> Groups:
+    """The groups of triggers of a rule, those with patterns last."""
+    return tuple(sorted(groups, key=lambda group: not all(isinstance(one, (bytes, Whole)) for one in group)))
 
 
 def _asks_all(rule: type[Rule]) -> bool:

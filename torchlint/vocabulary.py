@@ -6,7 +6,8 @@ Most of what a file is screened for stands nowhere in it, and a fruitless search
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Set
+from functools import cache, cached_property
 
 _WORD = rb"[0-9A-Za-z_\x80-\xff]+"
 _SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in range(256))
@@ -16,20 +17,35 @@ class Vocabulary:
     """The maximal runs of letters, digits, underscores and bytes beyond ASCII in a text."""
 
     def __init__(self, data: bytes) -> None:
+        self._data = data
         self._words = frozenset(data.translate(_SPACED).split())
-        self._joined = b" ".join(self._words)
+        self.joined = b" ".join(self._words)
+
+    @cached_property
+    def functions(self) -> bytes:
+        """The names of functions that are defined, with blanks between them."""
+        return b" ".join(_defined().findall(self._data))
 
     def has_one(self, words: frozenset[bytes]) -> bool:
         """One of the words stands by itself."""
         return not self._words.isdisjoint(words)
 
+    def shared(self, words: frozenset[bytes]) -> Set[bytes]:
+        """Those of the words that stand by themselves."""
+        return self._words & words
+
     def may_hold(self, text: bytes) -> bool:
         """False if the text certainly does not stand there. A text of letters alone that may, does."""
         whole, parts = _runs(text)
         for run in parts:
-            if run not in self._joined:
+            if run not in self.joined:
                 return False
         return self._words.issuperset(whole)
+
+
+@cache
+def _defined() -> re.Pattern[bytes]:
+    return re.compile(rb"def[\s\\]+(" + _WORD + rb")")
 
 
 @cache

@@ -6,30 +6,28 @@ Everything here errs on one side: a function that holds what is asked for is alw
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.patterns import Led, Pattern, follows, is_named, is_renamed
 
+if TYPE_CHECKING:
+    from torchlint.chains import Results
+    from torchlint.vocabulary import Vocabulary
+
 
 @cache
-def _calls(names: Sequence[str], without: Sequence[str], having: Sequence[str]) -> re.Pattern[str]:
-    """Calls by attribute without these keywords, or with one of those, as far as the arguments can be followed.
+def _called(without: Sequence[str], having: Sequence[str]) -> re.Pattern[str]:
+    """A call without these keywords, or with one of those, as far as the arguments can be followed.
 
-    A comment may hide a call.
+    A comment may hide it.
     """
     arguments = r"[^()#]*(?:\([^()#]*\)[^()#]*)*"
     lacks = rf"(?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=))" if without else ""
     plain = arguments.replace("#", "#\"'")
     has = rf"(?={plain}(?:[#\"']|\((?![^()#\"']*\))|\b{_one_of(having)}\s*=))" if having else ""
-    return re.compile(rf"\.[\s\\]*{_one_of(names)}[\s\\)]*(?:#|\({lacks}{has})")
-
-
-@cache
-def _named(names: Sequence[str]) -> re.Pattern[str]:
-    """Functions that are only named at the end of what may be an assignment."""
-    return re.compile(rf"\.{_one_of(names)}[ \t]*(?:[\r\n#;)]|if\b|\Z)")
+    return re.compile(rf"[\s\\)]*(?:#|\({lacks}{has})")
 
 
 def _one_of(names: Sequence[str]) -> str:
@@ -40,46 +38,78 @@ class Calls(NamedTuple):
     """Calls of functions by the last part of their names, or another name for one of them.
 
     Only those without any keyword of ``without``, with one of ``having``, and on whose result a method of ``then`` is
-    called, at once or through a variable.
+    called, at once or through a variable, not with a match of ``idle`` as all that it is given.
     """
 
     names: tuple[str, ...]
     without: tuple[str, ...] = ()
     having: tuple[str, ...] = ()
     then: tuple[str, ...] = ()
+    idle: str = ""
 
     @property
     def signs(self) -> tuple[str, ...]:
         """One of these stands wherever the search finds anything."""
         return ("import", *self.names)
 
+    def standing_in(self, vocabulary: Vocabulary) -> Calls:
+        """The same of those functions whose names are words of a text; searches take a while for each of them."""
+        return self._replace(names=tuple(name for name in self.names if vocabulary.has_one(_alone(name))))
+
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
-        return (
-            self._is_called(text, start, end)
-            or self._is_imported(text, start, end)
-            or any(follows(text, one.start(), is_named) for one in _named(self.names).finditer(text, start, end))
-        )
+        return bool(self.names) and (self._is_used(text, start, end) or self._is_imported(text, start, end))
 
-    def _is_called(self, text: str, start: int, end: int) -> bool:
-        calls = _calls(self.names, self.without, self.having)
-        if not self.then:
-            return calls.search(text, start, end) is not None
-        from torchlint.chains import Results
+    def _is_used(self, text: str, start: int, end: int) -> bool:
+        """A function is called by attribute, or named at the end of what may be an assignment."""
+        called = _called(self.without, self.having)
+        results: Results | None = None
+        for point, stop in self._attributes(text, start, end):
+            call = called.match(text, stop, end)
+            if call is not None:
+                if self.then and results is None:
+                    from torchlint.chains import Results
 
-        results = Results(text, start, end, self.then)
-        return any(map(results.reach, calls.finditer(text, start, end)))
+                    results = Results(text, start, end, self.then, self.idle)
+                if results is None or results.reach(point, call.end()):
+                    return True
+            if _ENDED.pattern.match(text, stop, end) is not None and follows(text, point, is_named):
+                return True
+        return False
+
+    def _attributes(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where one of the names stands behind a point: the place of the point, and the end of the name."""
+        for name in self.names:
+            found = text.find(name, start, end)
+            while found >= 0:
+                point = _point_before(text, start, found)
+                if point is not None:
+                    yield point, found + len(name)
+                found = text.find(name, found + 1, end)
 
     def _is_imported(self, text: str, start: int, end: int) -> bool:
         """Some of the names are imported, or all that there are."""
         for number, one in enumerate(_IMPORT.pattern.finditer(text, start, end)):
-            if number >= _IMPORTS or _alone(self.names).search(listed(text, one.end())) is not None:
+            if number >= _IMPORTS or self._is_listed(listed(text, one.end())):
                 return True
         return False
 
+    def _is_listed(self, names: str) -> bool:
+        return any(name == "*" or name in self.names for name in _LISTED.pattern.findall(names))
 
+
+def _point_before(text: str, start: int, place: int) -> int | None:
+    """The place of the point behind which a name stands, with blanks and continued lines between them."""
+    place -= 1
+    while place >= start and (text[place] == "\\" or text[place].isspace()):
+        place -= 1
+    return place if place >= start and text[place] == "." else None
+
+
+_ENDED = Pattern(r"[ \t]*(?:[\r\n#;)]|if\b|\Z)")
 _IMPORT = Pattern(r"import\b")
 _IMPORTS = 500  # that are looked at in one text
+_LISTED = Pattern(r"\w+|\*")
 _COMMENT = Pattern(r"#[^\r\n]*")
 _CONTINUED = Pattern(r"\\\r?\n")
 _LIST = 4000  # characters of a list of imported names
@@ -102,8 +132,8 @@ def listed(text: str, place: int) -> str:
 
 
 @cache
-def _alone(names: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"\b{_one_of(names)}\b|\*")
+def _alone(name: str) -> frozenset[bytes]:
+    return frozenset((name.encode(),))
 
 
 Word = str | re.Pattern[str] | Pattern | Led | Calls

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(r"device|cuda|gpu|^dev$", re.IGNORECASE)
-_MAKER = re.compile(rf"oader(?<!DataLoader)|{MAKER_VERBS}data")
+_MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 

@@ -151,7 +151,9 @@ class Index:
     def _search(self, word: Word) -> Iterable[Unit]:
         """The units that hold a word."""
         if isinstance(word, Calls):
-            return (unit for unit in self._with_any(word.signs) if word.search(self._text, unit.start, unit.end))
+            held = self._with_any(word.signs)
+            word = word.standing_in(self._vocabulary)
+            return (unit for unit in held if word.search(self._text, unit.start, unit.end))
         if not any(map(self._may_hold, signs_of(word))):
             return ()
         if not isinstance(word, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.patterns import Led, Pattern, is_named
+from torchlint.patterns import Led, Pattern, ends_with, is_named
 from torchlint.words import Words
 
 # Content that is the same on every device.
@@ -38,9 +38,8 @@ LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS
 
 def _renamed(*names: bytes, after: bytes = rb"as\b") -> tuple[Trigger, ...]:
     """What gives other names to functions whose names end so."""
-    end = rb"[ \t]*(?:[\r\n#;)]|if\b|\Z)"
-    imported = [guarded(name + rb"[ \t\r\n\\)]+(?:" + after + rb")", name) for name in names]
-    return (*imported, *(guarded(name + end, name, before=is_named) for name in names))
+    end = rb"(?:[ \t\r\n\\)]+(" + after + rb")|[ \t]*(?:[\r\n#;)]|if\b|\Z))"
+    return tuple(guarded(name + end, name, before=is_named) for name in names)
 
 
 def _converters(*names: bytes) -> tuple[Trigger, ...]:
@@ -71,7 +70,7 @@ ARRAYS = {
     "numpy.random.permutation": "torch.randperm",
 }
 # Content that is regular without NumPy, as patterns, each with words of which it needs one: a call that is given a
-# range, a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin
+# range, or a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin
 # with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
 _FIRST = rf"{_GAP}(?:data\s*={_GAP})?"
@@ -79,8 +78,7 @@ _OPEN = rf"(?:[\[(]{_GAP}){{1,5}}"
 _NUMBER = rf"[(+-]{{0,9}}(?:\.?\d[\w.+-]*|True|False)\){{0,9}}{_GAP}"
 _GIVEN = {
     rf"(?:[\w.]{{0,40}}list{_GAP}\({_GAP})?[\w.]{{0,40}}range{_GAP}\(": (b"range",),
-    rf"{_OPEN}{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)": (),
-    rf"{_OPEN}\w{{1,80}}\)?{_GAP}for\b": (b"for",),
+    rf"{_OPEN}(?:{_NUMBER}(?:,{_GAP})?(?:\]{_GAP}(?:\){_GAP})?\*|for\b)|\w{{1,80}}\)?{_GAP}for\b)": (),
 }
 _ELSE: dict[str, tuple[bytes, ...]] = {
     rf"\*{_GAP}\(?\[{_GAP}{_NUMBER}(?:,{_GAP})?\]": (),
@@ -112,8 +110,8 @@ _DOT = r"[\s\\]*\.[\s\\]*"
 _FUNCTION = rf"{_DOT}(?:random{_DOT}(?:{'|'.join(_RANDOM_NAMES)})|(?:{'|'.join(_PLAIN_NAMES)}))\b"
 _NUMPY_AS = Pattern(r"numpy[ \t\\\r\n]+as[ \t\\\r\n]+(\w+)")
 _NUMPYS = 4  # names that NumPy may have in one file, to be asked for by them
-# Parts of NumPy, or the whole of it, get other names.
-_NUMPY_IN_PARTS = Pattern(r"numpy\.\w+[ \t]+as\b|from[ \t]+numpy\b")
+# Parts of NumPy get other names.
+_NUMPY_IN_PARTS = (Pattern(r"numpy\.\w+[ \t]+as\b"), Led(r"numpy\b", ends_with(r"from[ \t]+")))
 _RENAMED = rf"(?:{_FUNCTION}|{_DOT}random)?[ \t)]*(?:[\r\n#;,]|if\b|else\b|\Z)"
 
 
@@ -123,9 +121,8 @@ def regular_words(text: str) -> tuple[Words, ...]:
     Where NumPy and its functions have plain names, these are asked for.
     """
     names = sorted({"numpy", *_NUMPY_AS.pattern.findall(text)})
-    if len(names) > _NUMPYS or _NUMPY_IN_PARTS.search(text, 0, len(text)):
-        return _REGULAR_WORDS
-    if any(Led(name + _RENAMED, is_named).search(text, 0, len(text)) for name in names):
+    renamed: list[Pattern | Led] = [*_NUMPY_IN_PARTS, *(Led(name + _RENAMED, is_named) for name in names)]
+    if len(names) > _NUMPYS or any(one.search(text, 0, len(text)) for one in renamed):
         return _REGULAR_WORDS
     return ((*(Pattern(name + _FUNCTION) for name in names), *_FORM_WORDS),)
 

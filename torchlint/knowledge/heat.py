@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchlint.knowledge.screening import Trigger, guarded, whole
+from torchlint.knowledge.screening import Trigger, guarded, in_word, whole
 from torchlint.patterns import Pattern
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
@@ -14,7 +14,7 @@ HOT_METHODS = frozenset(
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
 # Files that go through loaders hold one of these.
-_ITERATORS = guarded(rb"(?i:(?:data|train)_iter)", b"_iter", b"_Iter", b"_ITER")
+_ITERATORS = in_word(rb"(?i:(?:data|train)_iter)", b"_iter", b"_Iter", b"_ITER")
 FED: tuple[Trigger, ...] = (b"oader", b"OADER", _ITERATORS, b"next(")
 # Where none of these stands, no code makes a step or goes through batches: mixins and modules are no loaders, and what
 # `next` is given may be no batches.
@@ -35,14 +35,14 @@ STEPS: tuple[Trigger, ...] = (
     ),
     b"etcher",
     b"ETCHER",
-    guarded(rb"[dD][lL]\b", b"dl", b"DL", b"Dl", b"dL"),
+    in_word(rb"[dD][lL]\b", b"dl", b"DL", b"Dl", b"dL"),
 )
 # The definitions of functions that run every step by their names.
 HOT_NAMES = HOT_METHODS | HOT_FUNCTIONS
 HOT_DEFINITION = Pattern(rf"def[\s\\]+(?:{'|'.join(sorted(HOT_NAMES))})\b")
 HOT_DEFINITIONS = guarded(HOT_DEFINITION.source.encode(), whole(HOT_NAMES))
 # What functions that make loaders are mostly called: `train_loader`, or `data` after such a beginning, `get_data`.
-MAKER_VERBS = r"\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}"
+MAKER_VERBS = r"(?:load|get|create|make|build|setup|prepare|init)_"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 # Methods that wrap a loader and hand on its batches.

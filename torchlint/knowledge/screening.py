@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Literal, NamedTuple
 
 from torchlint.patterns import FAR, Before, compiled
 
@@ -20,17 +21,24 @@ def whole(names: Iterable[str]) -> Whole:
     return Whole(frozenset(name.encode() for name in names))
 
 
-class Guarded(NamedTuple):
+Among = Literal["text", "words", "functions"]
+
+
+class Guarded:
     """A pattern that can only match where one of the words stands, which are searched first; without words, anywhere.
 
-    ``before`` has to hold of what lies right before a match, if there is one: a pattern that begins with a plain text
-    is found many times faster than one that ends with it, or than alternatives.
-    It is compiled when it is first used: a short run has no time to compile all there are.
+    It is searched ``among`` the bytes, or among the words that stand in them, each once, or the names of functions that
+    are defined. ``before`` has to hold of what lies right before a match, if there is one, unless the match has a
+    group: a pattern that begins with a plain text is found many times faster than one that ends with it.
+    It is compiled when it is first used: a short run has no time to compile all there are. Two of the same are one.
     """
 
-    source: bytes
-    words: tuple[bytes | Whole, ...]
-    before: Before | None = None
+    __slots__ = ("among", "before", "source", "words")
+
+    def __init__(
+        self, source: bytes, words: tuple[bytes | Whole | Guarded, ...], before: Before | None, among: Among
+    ) -> None:
+        self.source, self.words, self.before, self.among = source, words, before, among
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
@@ -41,13 +49,45 @@ class Guarded(NamedTuple):
         """It matches somewhere, whatever the words are."""
         if self.before is None:
             return self.pattern.search(data) is not None
-        leads = (data[max(0, one.start() - FAR) : one.start()] for one in self.pattern.finditer(data))
-        return any(self.before(lead.decode("latin-1")) for lead in leads)
+        for one in self.pattern.finditer(data):
+            if one.lastindex or self.before(data[max(0, one.start() - FAR) : one.start()].decode("latin-1")):
+                return True
+        return False
 
 
-Trigger = bytes | re.Pattern[bytes] | Guarded | Whole
+class Keyed:
+    """What is searched where a word stands by itself, for each of many words."""
+
+    __slots__ = ("triggers", "words")
+
+    def __init__(self, triggers: Mapping[str, tuple[Guarded, ...]]) -> None:
+        self.triggers = {word.encode(): found for word, found in triggers.items()}
+        self.words = frozenset(self.triggers)
 
 
-def guarded(pattern: bytes, *words: bytes | Whole, before: Before | None = None) -> Guarded:
+Trigger = bytes | re.Pattern[bytes] | Guarded | Whole | Keyed
+_only = cache(Guarded)
+
+
+def guarded(pattern: bytes, *words: bytes | Whole | Guarded, before: Before | None = None) -> Guarded:
     """A pattern with its words."""
-    return Guarded(pattern, words, before)
+    return _only(pattern, words, before, "text")
+
+
+def in_word(pattern: bytes, *words: bytes | Whole, before: Before | None = None) -> Guarded:
+    """A pattern that matches letters, digits and underscores alone, with its words; a blank lies before each word."""
+    return _only(pattern, words, before, "words")
+
+
+def defines(pattern: bytes, *words: bytes | Whole) -> Guarded:
+    """A pattern that some name of a function that is defined matches, with its words."""
+    return _only(pattern, words, None, "functions")
+
+
+def keyed(entries: Iterable[tuple[Iterable[str], Guarded]]) -> Keyed:
+    """Patterns, each with words of which one has to stand in a file."""
+    found: dict[str, tuple[Guarded, ...]] = {}
+    for words, trigger in entries:
+        for word in words:
+            found[word] = (*found.get(word, ()), trigger)
+    return Keyed(found)

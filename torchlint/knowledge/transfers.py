@@ -85,9 +85,9 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 # What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
 # dtype alone is no move.
 MOVES = ("cuda", "to", "type_as", "type")
-DTYPE = r"[\w.]+\.dtype|dtype|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
-MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((?!\s*(?:{DTYPE})\s*\)))".encode())
-SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})\s*\)))")
+DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
+MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((?!\s*(?:{DTYPE})?\s*\)))".encode())
+SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})?\s*\)))")
 # Something brings a value to a device, and the CPU is named as one.
 BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",)))
 CPU = r"cpu(?<=[\"']cpu)(?!\w)"

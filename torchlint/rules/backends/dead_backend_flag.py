@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import (
@@ -12,7 +13,7 @@ from torchlint.knowledge.backends import (
     TENSOR_METHODS,
     VALIDATE,
 )
-from torchlint.knowledge.screening import Whole, guarded, whole
+from torchlint.knowledge.screening import guarded, keyed, whole
 from torchlint.model import Recipe, Severity
 from torchlint.patterns import Led, Pattern, begins, begins_expression, begins_or_is_assigned, is_named
 from torchlint.rule import Rule
@@ -32,20 +33,20 @@ _NO_PARAMETER = r"(?![ \t]*[:=,])"
 _MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly", "flags")
 _FUNCTIONS = sorted({name.rpartition(".")[2] for name in CALLED})
 # Each of these with the words of which one has to stand in a file.
-_STATED = {rf"{name}{_NO_PARAMETER}": whole([name]) for name in _MANAGERS}
-_STATED |= {rf"{name}{_ENDS}": whole([name]) for name in _FUNCTIONS}
+_STATED = {rf"{name}{_NO_PARAMETER}": [name] for name in _MANAGERS}
+_STATED |= {rf"{name}{_ENDS}": [name] for name in _FUNCTIONS}
 # A context manager that gets another name, by which it may be stated.
-_KEPT = {rf"{name}{_ENDS}": whole([name]) for name in _MANAGERS}
-_ASSIGNED: dict[str, bytes | Whole] = {
-    r"\.(?:eval|train|zero_grad|step)[ \t]*=[^=]": whole(MODULE_METHODS | OPTIMIZER_METHODS),
-    r"\.(?<!self\.)seed[ \t]*=[^=]": whole(["seed"]),
-    r"manual_seed(?:_all)?[ \t]*=[^=]": whole(["manual_seed", "manual_seed_all"]),
-    r"deterministic\w{0,80}[ \t]*=[^=]": b"deterministic",
-    r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": whole([VALIDATE, *_FUNCTIONS]),
-    r"synchronize[ \t]*=[^=]": whole(["synchronize"]),
-    r"empty_cache[ \t]*=[^=]": whole(["empty_cache"]),
-    r"cuda\.benchmark[ \t]*=[^=]": b"cuda.benchmark",
+_KEPT = {rf"{name}{_ENDS}": [name] for name in _MANAGERS}
+_ASSIGNED: dict[str, Iterable[str]] = {
+    r"\.(?:eval|train|zero_grad|step)[ \t]*=[^=]": MODULE_METHODS | OPTIMIZER_METHODS,
+    r"\.(?<!self\.)seed[ \t]*=[^=]": ["seed"],
+    r"manual_seed(?:_all)?[ \t]*=[^=]": ["manual_seed", "manual_seed_all"],
+    r"set_(?:de|float32|grad|num)\w{1,80}[ \t]*=[^=]": [VALIDATE, *_FUNCTIONS],
+    r"synchronize[ \t]*=[^=]": ["synchronize"],
+    r"empty_cache[ \t]*=[^=]": ["empty_cache"],
+    r"cuda\.benchmark[ \t]*=[^=]": ["benchmark"],
 }
+_DETERMINISTIC = r"deterministic\w{0,80}[ \t]*=[^=]"
 
 
 def _is_kept(lead: str) -> bool:
@@ -56,7 +57,7 @@ def _is_kept(lead: str) -> bool:
 _WRITTEN: tuple[Word, ...] = (
     *(Led(source, begins) for source in _STATED),
     *(Led(source, _is_kept) for source in _KEPT),
-    *map(Pattern, _ASSIGNED),
+    *map(Pattern, (*_ASSIGNED, _DETERMINISTIC)),
 )
 _VARIABLES = sorted(START_VARIABLES)
 
@@ -122,12 +123,20 @@ class DeadBackendFlag(Rule):
         (b"torch",),
         (
             guarded(rb"backends\.(?:[\w.]{200}|[\w.]{0,199}(?![\w.(:]))", b"backends."),  # and not called
-            guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)", whole(["backends"])),
             whole(_VARIABLES),
-            guarded(_BARE.encode(), whole(_METHODS), before=begins_expression),
-            *(guarded(source.encode(), word, before=begins) for source, word in _STATED.items()),
-            *(guarded(source.encode(), word, before=_is_kept) for source, word in _KEPT.items()),
-            *(guarded(source.encode(), word, before=begins_or_is_assigned) for source, word in _ASSIGNED.items()),
+            guarded(_DETERMINISTIC.encode(), b"deterministic", before=begins_or_is_assigned),
+            keyed(
+                (
+                    (["backends"], guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)")),
+                    (_METHODS, guarded(_BARE.encode(), before=begins_expression)),
+                    *((words, guarded(source.encode(), before=begins)) for source, words in _STATED.items()),
+                    *((words, guarded(source.encode(), before=_is_kept)) for source, words in _KEPT.items()),
+                    *(
+                        (words, guarded(source.encode(), before=begins_or_is_assigned))
+                        for source, words in _ASSIGNED.items()
+                    ),
+                )
+            ),
         ),
     )
     near = (("backends", "cudnn", *_VARIABLES, Led(_BARE, begins_expression), *_WRITTEN),)
