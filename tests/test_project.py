@@ -12,6 +12,8 @@ from torchlint import session
 from torchlint.api import lint_paths
 from torchlint.cache import Cache
 from torchlint.config import Config
+from torchlint.contents import Contents
+from torchlint.facts import needs_parsing
 from torchlint.model import Finding, RunResult
 from torchlint.project import Project
 
@@ -236,6 +238,40 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
     assert not found(tmp_path, {"train.py": train, "where.py": cpu}, "TL104")
     both = cpu.replace('"cpu"', '"cuda" if torch.cuda.is_available() else "cpu"')
     assert len(found(tmp_path, {"where.py": both}, "TL104")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def get_device(): ...\n",
+        "\ufeffasync def get_device(): ...\n",
+        "x = 1\r\ndef \\\r\n  pick_gpu(): ...\r\n",
+        "def dev(): ...\n",
+        "data = mod.load_data(x)\n",
+        "train, test = (\n    # both\n    make_loaders(x)\n)\n",
+        "from data import make_loader as make\n",
+        "from data import (load_data\n    as load)\n",
+        "for x in loader:\n    f(x.to(device))\n",
+        "from . import (a, cuda)\n",
+    ],
+)
+def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
+    assert needs_parsing(Contents(f"{text}import torch\n".encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class A:\n    def get_device(self): ...\n",
+        "def to_cpu_and_back(x): ...\n",
+        "def create_loader(d): ...\nclass Loader(Base): ...\n",
+        "def load_data(path):\n    return open(path)\n",
+        "for x in loader:\n    f(x.to(dtype=torch.float32), x.to(y.dtype))\n",
+        "from utils import cuda_time\n",
+    ],
+)
+def test_what_nobody_can_ask_for_is_not_parsed(text: str) -> None:
+    assert not needs_parsing(Contents(f"{text}import torch\n".encode()))
 
 
 # -- the run ---------------------------------------------------------------------------------------

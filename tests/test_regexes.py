@@ -72,7 +72,7 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
         yield value
     elif isinstance(value, Calls):
         named = "|".join(value.names)
-        yield re.compile(rf"\.(?:{named}){words._called(value.without, value.having).pattern}")
+        yield re.compile(rf"\.(?:{named}){words._called(value.without, value.having, value.idle).pattern}")
     elif isinstance(value, (Guarded, Led, Pattern)):
         yield value.pattern
     elif depth < 4 and isinstance(value, Mapping):

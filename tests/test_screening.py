@@ -209,6 +209,9 @@ def test_moves_survive_screening_however_they_are_written(rule: str, text: str) 
         "x = torch.zeros(3)\nmodel.to(device)\n",
         "def f(x):\n    return torch.tensor(x.item()), x.to(x.dtype), torch.ones(1, device='cpu')\n",
         "from torch import nn, Tensor\nmodel = nn.Linear(3, 3).to(device)\n",
+        "x = torch.zeros(3)\nx = x.to(dtype=torch.float32)  # as `.to()` does\ny = x.to(out_dtype)\n",
+        "def f():\n    x = torch.zeros(3)\n    return x\ndef g(x, device):\n    return x.to(device)\n",
+        "n = x.item()\ny = torch.tensor(n, device='cpu')\n",
     ],
 )
 def test_what_is_moved_elsewhere_is_not_parsed(text: str) -> None:

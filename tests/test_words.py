@@ -9,8 +9,8 @@ from torchlint.patterns import Led
 from torchlint.words import Calls, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), without=("device",))
-PLACED = Calls(("tensor", "as_tensor"), having=("device",))
-MOVED = Calls(("zeros", "ones"), without=("device",), then=("to", "cuda"))
+PLACED = Calls(("tensor", "as_tensor"), having=("device",), idle=r"[\"']cpu[\"']")
+MOVED = Calls(("zeros", "ones"), without=("device",), then=("to", "cuda"), idle=r"[\w.]*dtype")
 
 
 def found(text: str, word: Word) -> bool:
@@ -65,6 +65,8 @@ def test_calls_with_certain_keywords_are_left_out(text: str, expected: bool) -> 
         ("torch.tensor(1.0), f(device=d)", False),
         ("torch.tensor(x.device)", False),
         ("torch.tensor(x.item()), f(device=d)", False),
+        ("torch.tensor(f(x), device='cpu', dtype=d)", False),
+        ("torch.tensor(1.0, device='cpu' if x else d)", True),
         ("from torch import tensor", True),
         ("wrap = torch.tensor\n", True),
     ],
@@ -100,6 +102,18 @@ def test_calls_without_certain_keywords_are_left_out(text: str, expected: bool) 
         "from torch import \\\n    zeros",
         "from torch import (" + "    a,\n" * 1000 + "zeros)",
         "make = torch.zeros\n",
+        "torch.zeros(3).to(x.dtype).to(d)",
+        "torch.zeros(3).to(dtype, d)",
+        "x = torch.zeros(3)\ndef f():\n    return x.to(d)",
+        "def f():\n    x = torch.zeros(3)\n    def g():\n        return x.to(d)",
+        "class A:\n    x = torch.zeros(3)\n    y = x.to(d)",
+        "def f(): pass\nif y:\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
+        "\ndef f():\n    x = torch.zeros(3)\n    s = '''\ndef g():\n'''\n    return x.to(d)",
+        "if y:\n    s = '''\ndef f():\n  '''\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
+        "if y:\n    s = 'a\\\ndef f():'\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
+        "\ndef f():\n    global x\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
+        "\ndef f():\n    global y, \\\n        x\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
+        "x = torch.zeros(3)\ny = (\n    x\n).to(d)",
     ],
 )
 def test_calls_whose_result_may_be_moved_are_found(text: str) -> None:
@@ -119,6 +133,10 @@ def test_calls_whose_result_may_be_moved_are_found(text: str) -> None:
         "torch.zeros(3, device=d).to(e)",
         "from torch import nn, Tensor\nimport zeroes, math as ones_of\n",
         "import (\n    a,\n)\nzeros = 1",
+        "torch.zeros(3).to(x.dtype)",
+        "x = torch.zeros(3)\nx = x.to(dtype)\n",
+        "x = torch.zeros(3)\ny = f(1, x).to(d)",
+        "\ndef f():\n    global y  # and x\n    x = torch.zeros(3)\n\ndef g(x):\n    return x.to(d)",
     ],
 )
 def test_calls_whose_result_is_not_moved_are_left_out(text: str) -> None:

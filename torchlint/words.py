@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def _called(without: Sequence[str], having: Sequence[str]) -> re.Pattern[str]:
+def _called(without: Sequence[str], having: Sequence[str], idle: str) -> re.Pattern[str]:
     """A call without these keywords, or with one of those, as far as the arguments can be followed.
 
     A comment may hide it.
@@ -27,6 +27,8 @@ def _called(without: Sequence[str], having: Sequence[str]) -> re.Pattern[str]:
     lacks = rf"(?!(?:{arguments},)?\s*{_one_of(without)}\s*=(?!=))" if without else ""
     plain = arguments.replace("#", "#\"'")
     has = rf"(?={plain}(?:[#\"']|\((?![^()#\"']*\))|\b{_one_of(having)}\s*=))" if having else ""
+    if having and idle:
+        has += rf"(?!{plain}\b{_one_of(having)}\s*=\s*(?:{idle})\s*[,)])"
     return re.compile(rf"[\s\\)]*(?:#|\({lacks}{has})")
 
 
@@ -38,7 +40,8 @@ class Calls(NamedTuple):
     """Calls of functions by the last part of their names, or another name for one of them.
 
     Only those without any keyword of ``without``, with one of ``having``, and on whose result a method of ``then`` is
-    called, at once or through a variable, not with a match of ``idle`` as all that it is given.
+    called, at once or through a variable. What matches ``idle`` does not count where such a keyword or method is given
+    nothing else.
     """
 
     names: tuple[str, ...]
@@ -62,7 +65,7 @@ class Calls(NamedTuple):
 
     def _is_used(self, text: str, start: int, end: int) -> bool:
         """A function is called by attribute, or named at the end of what may be an assignment."""
-        called = _called(self.without, self.having)
+        called = _called(self.without, self.having, self.idle)
         results: Results | None = None
         for point, stop in self._attributes(text, start, end):
             call = called.match(text, stop, end)

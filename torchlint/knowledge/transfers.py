@@ -89,7 +89,7 @@ DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double
 MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((?!\s*(?:{DTYPE})?\s*\)))".encode())
 SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})?\s*\)))")
 # Something brings a value to a device, and the CPU is named as one.
-BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",)))
+BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",), idle=r"[\"']cpu[\"']"))
 CPU = r"cpu(?<=[\"']cpu)(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
