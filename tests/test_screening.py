@@ -19,8 +19,8 @@ EVERYTHING = plan(Config(select=("TL",)))
 MOVES = plan(Config(select=("TL104", "TL201", "TL401")))
 
 
-# What gives such a name to NumPy or a part of it.
-NUMPY = {
+# What gives such a name to NumPy, a part of it, a constructor or a range.
+NAMES = {
     "np": "import numpy as np\n",
     "numpy": "import numpy\n",
     "npr": "import numpy.random as npr\n",
@@ -29,6 +29,10 @@ NUMPY = {
     "full": "from numpy import full\n",
     "fill": "import numpy as np\nfill = np.full\n",
     "spread": "import numpy as np\nspread = (  # new\n    np.zeros\n)\n",
+    "xrange": "xrange = range\n",
+    "short": "from torch import tensor as short\n",
+    "wrap": "wrap = torch.tensor\n",
+    "chosen": "chosen = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\n",
 }
 
 
@@ -85,11 +89,8 @@ def ids(text: str) -> list[str]:
     ],
 )
 def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
-    names = (
-        "import builtins\nimport torch\nfrom torch import tensor as short\n\nxrange = range\n"
-        "wrap = torch.tensor\nchosen = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\n"
-    )
-    for given, others in NUMPY.items():
+    names = "import builtins\nimport torch\n"
+    for given, others in NAMES.items():
         if given + "." in expression or given + "(" in expression:
             names += others
     assert ids(f"{names}\n\ndef f(n: int):\n    return {expression}\n") == ["TL103"]
