@@ -30,7 +30,7 @@ EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_exten
 CUDA_WORDS = ("Stream(", "CUDAGraph(", "graph(", "graphed", "nvtx", "init_process_group(", "cpp_extension")
 # How CUDA is asked for in so many words: a method that is called, a device, a tensor type.
 _CALLED = (
-    r"cuda(?<!\wcuda)\(",
+    r"cuda(?<!\wcuda)(?<!`\.cuda)\(",
     r"cuda(?<=[\"']cuda)[\"':]",
     r"cuda[\s\\]*\.[\s\\]*(?:\w*Tensor\b|[\"'])",
 )
