@@ -136,6 +136,8 @@ def test_regular_content_survives_screening_however_it_is_laid_out(expression: s
         "from torch.backends import cudnn\ncudnn.benckmark = True",
         "import torch.backends.cudnn as c\nc.benckmark = True",
         "b = torch.backends\nb.cudnn.benckmark = True",
+        "(torch.backends).cudnn.benckmark = True",
+        "from torch import backends, nn\nbackends .cudnn.benckmark = True",
         "os.environ['CUDA_VISIBLE_DEVICES'] = '0'",
     ],
 )
@@ -182,6 +184,8 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
             "TL104",
             "from torch.autograd import Variable\nx = Variable(requires_grad=False, data=torch.zeros(3))\nx.cuda()\n",
         ),
+        ("TL104", "dtype = torch.cuda.FloatTensor\nx = torch.randn(3, 4).type(dtype)\n"),
+        ("TL104", "from torch.autograd import Variable\nx = torch.zeros(3)\ny = Variable(data=x).cuda()\n"),
         ("TL104", "make = (\n    # fresh\n    torch.zeros\n)\ndef f():\n    return make(3).cuda()\n"),
         ("TL104", "def f():\n    global x\n    x = torch.zeros(3)\ndef g():\n    return x.cuda()\n"),
         ("TL201", "from torch import tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n"),

@@ -9,8 +9,8 @@ from torchlint.patterns import Led
 from torchlint.words import Calls, Word, holds
 
 FACTORY = Calls(("zeros", "ones"), without=("device",))
-PLACED = Calls(("tensor", "as_tensor"), having=("device",), idle=r"[\"']cpu[\"']")
-MOVED = Calls(("zeros", "ones"), without=("device",), then=("to", "cuda"), idle=r"[\w.]*dtype")
+PLACED = Calls(("tensor", "as_tensor"), having=("device",), idle=r"device=[\"']cpu[\"']")
+MOVED = Calls(("zeros", "ones"), without=("device",), then=("to", "cuda"), idle=r"to\([\w.]*dtype\)")
 
 
 def found(text: str, word: Word) -> bool:
@@ -104,6 +104,9 @@ def test_calls_without_certain_keywords_are_left_out(text: str, expected: bool) 
         "make = torch.zeros\n",
         "torch.zeros(3).to(x.dtype).to(d)",
         "torch.zeros(3).to(dtype, d)",
+        "torch.zeros(3).cuda(dtype)",
+        "x = torch.zeros(3)\nVariable(requires_grad=True, data=x).cuda()",
+        "\ndef f():\n    x = torch.zeros(3)\n    s = 'a\\\r\ndef g():'\n    return x.to(d)",
         "x = torch.zeros(3)\ndef f():\n    return x.to(d)",
         "def f():\n    x = torch.zeros(3)\n    def g():\n        return x.to(d)",
         "class A:\n    x = torch.zeros(3)\n    y = x.to(d)",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from torchlint.patterns import Pattern, compiled
+from torchlint.outline import outline
+from torchlint.patterns import compiled
 
 _FAR = 400  # characters before a call that are looked at
 _LONG = 1000  # characters of arguments, or of a gap, that are looked at
@@ -24,12 +25,7 @@ _NAME = re.compile(r"[ \t\r\n\\]*(\w*)[ \t\r\n\\)]*")
 # `x = torch.` and `x = Variable(torch.` before a call, and a comment that hides what comes before.
 _TARGET = re.compile(r"(?<![\w.])(\w+)[ \t]*=[\s\\(]*(?:[\w.]+[\s\\]*\([\s\\(]*)*[\w.]*\Z")
 _HIDDEN = re.compile(r"#[^#\r\n]*[\r\n][\s\\(]*[\w.]*\Z")
-_SHARED = Pattern(r"global[ \t\\]([\w\s,\\]*)")
-_WORD = Pattern(r"\w+")
-_TOP = re.compile(r"[\r\n](?=[^ \t\r\n#)\]}])")
-_HEAD = re.compile(r"(?<!\\)\n(?:def|class|async)[ \t]")
 _CLOSED = re.compile(r"[\s\\]*\)")
-_QUOTES = ('"""', "'''")
 
 
 class Results:
@@ -38,18 +34,17 @@ class Results:
     def __init__(self, text: str, start: int, end: int, methods: Collection[str], idle: str = "") -> None:
         self._text, self._start, self._end = text, start, end
         self._methods = methods
-        self._idle = compiled(rf"\(\s*(?:{idle})\s*\)") if idle else None
+        self._idle = compiled(idle) if idle else None
         self._wraps = _WRAPPER in text
-        lists = _SHARED.pattern.findall(text)
-        self._shared = {name for names in lists for name in _WORD.pattern.findall(names)}
+        self._outline = outline(text)
         self._variables: dict[tuple[str, int, int], bool] = {}
         self._budget = _BUDGET + 2 * (end - start)
 
     def reach(self, point: int, opened: int) -> bool:
         """One of the methods may be called on what a call gives.
 
-        Given are the place of the point in the name of what is called, and that behind its parenthesis, or where a
-        comment has begun.
+        Given are the offset of the point in the name of what is called, and that behind the parenthesis that opens,
+        or behind the sign of a comment that hides it.
         """
         self._budget -= _FAR
         place = self._behind(opened - 1)
@@ -60,8 +55,10 @@ class Results:
         if target is None:
             return _HIDDEN.search(before) is not None
         keyword = before[: target.start()].rstrip().endswith(("(", ","))
-        shared = target[1] in self._shared or (keyword and self._wraps)
-        return shared or self._is_used(target[1], *self._scope(point))
+        if target[1] in self._outline.shared or (keyword and self._wraps):
+            return True
+        start, end = self._outline.around(point) or (self._start, self._end)
+        return self._is_used(target[1], max(start, self._start), min(end, self._end))
 
     def _goes_on(self, place: int) -> bool:
         """The methods called on what ends here are, or may be, among those that are looked for."""
@@ -76,7 +73,7 @@ class Results:
             if not text.startswith(".", place):
                 return self._wraps and text.startswith(",", place)
             name = _NAME.match(text, place + 1)
-            if name is None or not name[1] or (name[1] in self._methods and not self._is_idle(name.end())):
+            if name is None or not name[1] or (name[1] in self._methods and not self._is_idle(name.start(1))):
                 return True
             if not text.startswith("(", name.end()):
                 return text.startswith("#", name.end())
@@ -87,25 +84,8 @@ class Results:
         return True
 
     def _is_idle(self, place: int) -> bool:
-        """What a method is given shows that it is none of them."""
+        """The call of a method that begins there does not count."""
         return self._idle is not None and self._idle.match(self._text, place) is not None
-
-    def _scope(self, place: int) -> tuple[int, int]:
-        """Between what offsets a variable is known that is assigned at a place: the function or class around it.
-
-        That is told by what stands at the beginning of lines, unless a string may hold it.
-        """
-        text, start, end = self._text, self._start, self._end
-        head = max(text.rfind(f"\n{word} ", start, place) for word in ("def", "class", "async"))
-        self._budget -= (place - max(head, start)) // _AT_ONCE
-        if head < 0 or _HEAD.match(text, head) is None or _TOP.search(text, head + 1, place) is not None:
-            return start, end
-        following = _HEAD.search(text, place, end)
-        stop = following.start() if following is not None else end
-        self._budget -= (stop - place) // _AT_ONCE
-        parts = ((head, place), (place, stop))
-        quoted = any(text.count(quotes, *part) % 2 for quotes in _QUOTES for part in parts)
-        return (start, end) if quoted else (head, stop)
 
     def _is_used(self, variable: str, start: int, end: int) -> bool:
         """The methods are called on a variable somewhere between the offsets."""
@@ -132,7 +112,7 @@ class Results:
 
     def _is_last(self, place: int, stop: int) -> bool:
         """A name is the last of several things between parentheses, and not what they hold."""
-        if _CLOSED.match(self._text, stop) is None:
+        if self._wraps or _CLOSED.match(self._text, stop) is None:
             return False
         before = self._text[max(0, place - _FAR) : place].rstrip(" \t\r\n\\")
         return bool(before) and before[-1] != "(" and "#" not in before[before.rfind("\n") + 1 :]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
 from torchlint.knowledge.heat import FED, MAKER_VERBS
-from torchlint.knowledge.portability import CUDA_PACKAGES
+from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.screening import Trigger, defines, guarded, in_word, keyed, whole
 from torchlint.knowledge.transfers import MOVE
-from torchlint.patterns import FIRST, ends_with, is_imported, last_word_begins
+from torchlint.patterns import FIRST, ends_with, is_imported, is_named, last_word_begins
 from torchlint.project import FileFacts
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"interpolate", b"choice", b"randint", b"randrange"),
     b"models.detection",
     guarded(
-        rb"def[\s\\]+(?:\w{0,80}?(?:device|cuda|gpu)|dev\b)",
-        defines(rb"device|cuda|gpu|\bdev\b", b"dev", b"cuda", b"gpu"),
+        rf"def[\s\\]+\w{{0,80}}?{DEVICE_NAME}".encode(),
+        defines(DEVICE_NAME.encode()),
         before=ends_with(rf"{FIRST}(?:async[\s\\]+)?"),
     ),
     b"init_process_group",
-    guarded(rb"def to\(\s*self\s*,", defines(rb"\bto\b", whole(["to"]))),
+    defines(rb"\bto\b", whole(["to"])),
     guarded(rb"cuda[ \t]*\.[ \t]*(?:Stream|CUDAGraph|graph|make_graphed|nvtx)", b"cuda"),
     guarded(rb"cuda[ \t]+(?:as|import)\b", b"cuda"),
     b"cpp_extension",
@@ -48,13 +48,19 @@ _ANYWHERE: tuple[Trigger, ...] = (
 )
 _MOVES = (MOVE, b".cuda", b"DataLoader")
 # The file may keep what such a function makes, and hand it on to a third one.
-_ASSIGNED = r"=(?:[\s\\(]|#[^\n]{0,160}\n)*[\w.]*"
-_MADE = in_word(rb"data", b"data", before=last_word_begins(MAKER_VERBS))
+_is_made = last_word_begins(MAKER_VERBS)
+
+
+def _is_made_and_named(lead: str) -> bool:
+    return _is_made(lead) and is_named(lead)
+
+
+_MADE = in_word(rb"data", b"data", before=_is_made)
 _MAKERS = (
-    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*\(", b"oader", before=ends_with(_ASSIGNED)),
+    guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]*\(", b"oader", before=is_named),
     guarded(rb"oader(?<!DataLoader)\w{0,80}[\s\\)]+as\b", b"oader"),
-    guarded(rb"data\w{0,80}[\s\\)]*\(", _MADE, before=ends_with(rf"{_ASSIGNED}\b{MAKER_VERBS}\w*")),
-    guarded(rb"data\w{0,80}[\s\\)]+as\b", _MADE, before=last_word_begins(MAKER_VERBS)),
+    guarded(rb"data\w{0,80}[\s\\)]*\(", _MADE, before=_is_made_and_named),
+    guarded(rb"data\w{0,80}[\s\\)]+as\b", _MADE, before=_is_made),
 )
 
 

@@ -79,13 +79,19 @@ def is_imported(lead: str) -> bool:
 
 def is_named(lead: str) -> bool:
     """The last part of a name follows that is assigned, or chosen by ``else``."""
-    rest = lead.rstrip(_IN_NAMES)
-    if not rest[-1:].isascii():
-        return True  # a letter of a name, for all that is known
-    rest = rest.rstrip(_BETWEEN)
-    while "#" in (line := _last_line(rest)):
-        rest = rest[: len(rest) - len(line) + line.index("#")].rstrip(_BETWEEN)
-    return rest.endswith(("=", "else"))
+    rest = lead
+    while True:
+        rest = rest.rstrip(_IN_WORDS)
+        if not rest[-1:].isascii():
+            return True  # a letter of a name, for all that is known
+        rest = rest.rstrip(_BETWEEN)
+        while "#" in (line := _last_line(rest)):
+            rest = rest[: len(rest) - len(line) + line.index("#")].rstrip(_BETWEEN)
+        if len(lead) >= FAR and _last_line(rest) == rest:
+            return True  # a comment may begin further before
+        if not rest.endswith("."):
+            return rest.endswith(("=", "else"))
+        rest = rest[:-1].rstrip(_BETWEEN)
 
 
 def is_renamed(lead: str) -> bool:
@@ -98,11 +104,13 @@ def is_renamed(lead: str) -> bool:
     return not before[-1:].isascii() or _IMPORT.search(lead, len(before), len(lead))
 
 
+@cache
 def ends_with(pattern: str) -> Before:
     """What stands before ends with a match of a pattern."""
     return lambda lead: compiled(rf"(?:{pattern})\Z").search(lead) is not None
 
 
+@cache
 def last_word_begins(pattern: str) -> Before:
     """The word that stands before, and goes on here, begins with a match of a pattern."""
     return lambda lead: compiled(pattern).match(lead, len(lead.rstrip(_IN_WORDS))) is not None
@@ -111,7 +119,8 @@ def last_word_begins(pattern: str) -> Before:
 _DOTTED = r"[ \t(]*(?:[\w\[\]]{1,80}[ \t]*\.[ \t]*){0,8}[\w\[\])]{0,80}\Z"
 _STATED = Pattern(rf"(?:\A|[\r;:]){_DOTTED}")
 _TARGETED = Pattern(rf"(?:\A|[\r;:=]){_DOTTED}")
-FIRST = r"(?:\A(?:\ufeff|\xef\xbb\xbf)?|[\r\n])"  # nothing else stands on the line before
+# The beginning of a line, as far as the text is known.
+FIRST = r"(?:\A(?:\ufeff|\xef\xbb\xbf)?|[\r\n])\f*"
 _IMPORTING = Pattern(
     rf"(?:{FIRST}|[;:])[ \t]*(?:import|from)\b(?:[\w., \t]|\\\r?\n)*"
     r"(?:\((?:[\w\s.,]|#[^\n]*\n)*)?\Z"
@@ -127,7 +136,7 @@ _IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("
 
 
 def _last_line(text: str) -> str:
-    return text[text.rfind("\n") + 1 :]
+    return text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
 
 
 def follows(text: str, place: int, before: Before) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.screening import Whole
@@ -21,7 +20,7 @@ def survivors(contents: Contents, rules: Iterable[type[Rule]]) -> tuple[type[Rul
 
     What is no UTF-8 is searched for triggers alone.
     """
-    triggered = [rule for rule in rules if all(map(contents.any, _cheapest_first(rule.triggers)))]
+    triggered = [rule for rule in rules if all(map(contents.any, _cheapest_first(rule)))]
     if not triggered or contents.text is None:
         return tuple(triggered)
     return tuple(
@@ -29,10 +28,19 @@ def survivors(contents: Contents, rules: Iterable[type[Rule]]) -> tuple[type[Rul
     )
 
 
-@cache
-def _cheapest_first(groups: Groups) -> Groups:
+_ordered: dict[type[Rule], Groups] = {}
+
+
+def _cheapest_first(rule: type[Rule]) -> Groups:
     """The groups of triggers of a rule, those with patterns last."""
-    return tuple(sorted(groups, key=lambda group: not all(isinstance(one, (bytes, Whole)) for one in group)))
+    found = _ordered.get(rule)
+    if found is None:
+        found = _ordered[rule] = tuple(sorted(rule.triggers, key=_has_patterns))
+    return found
+
+
+def _has_patterns(group: tuple[Trigger, ...]) -> bool:
+    return not all(isinstance(one, (bytes, Whole)) for one in group)
 
 
 def _asks_all(rule: type[Rule]) -> bool:

@@ -19,7 +19,7 @@ class Vocabulary:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._words = frozenset(data.translate(_SPACED).split())
-        self.joined = b" ".join(self._words)
+        self.joined = b" ".join((b"", *self._words))
 
     @cached_property
     def functions(self) -> bytes:

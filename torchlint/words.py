@@ -28,7 +28,7 @@ def _called(without: Sequence[str], having: Sequence[str], idle: str) -> re.Patt
     plain = arguments.replace("#", "#\"'")
     has = rf"(?={plain}(?:[#\"']|\((?![^()#\"']*\))|\b{_one_of(having)}\s*=))" if having else ""
     if having and idle:
-        has += rf"(?!{plain}\b{_one_of(having)}\s*=\s*(?:{idle})\s*[,)])"
+        has += rf"(?!{plain}\b(?:{idle})\s*[,)])"
     return re.compile(rf"[\s\\)]*(?:#|\({lacks}{has})")
 
 
@@ -40,8 +40,8 @@ class Calls(NamedTuple):
     """Calls of functions by the last part of their names, or another name for one of them.
 
     Only those without any keyword of ``without``, with one of ``having``, and on whose result a method of ``then`` is
-    called, at once or through a variable. What matches ``idle`` does not count where such a keyword or method is given
-    nothing else.
+    called, at once or through a variable. What matches ``idle``, such a keyword with its value or such a method with
+    its arguments, does not count.
     """
 
     names: tuple[str, ...]
@@ -57,7 +57,8 @@ class Calls(NamedTuple):
 
     def standing_in(self, vocabulary: Vocabulary) -> Calls:
         """The same of those functions whose names are words of a text; searches take a while for each of them."""
-        return self._replace(names=tuple(name for name in self.names if vocabulary.has_one(_alone(name))))
+        spelled = _spelled(self.names)
+        return self._replace(names=tuple(sorted(spelled[word] for word in vocabulary.shared(frozenset(spelled)))))
 
     def search(self, text: str, start: int, end: int) -> bool:
         """Some such call, or another name for one, may stand between the offsets."""
@@ -135,8 +136,8 @@ def listed(text: str, place: int) -> str:
 
 
 @cache
-def _alone(name: str) -> frozenset[bytes]:
-    return frozenset((name.encode(),))
+def _spelled(names: Sequence[str]) -> dict[bytes, str]:
+    return {name.encode(): name for name in names}
 
 
 Word = str | re.Pattern[str] | Pattern | Led | Calls

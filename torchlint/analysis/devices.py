@@ -46,8 +46,9 @@ def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
 
 
 def is_device_name(name: str) -> bool:
-    """``device``, ``get_device``, ``gpu_id``."""
-    return not DEVICE_WORDS.isdisjoint(name.lower().split("_"))
+    """``device``, ``get_device``, ``gpu_id``; ``gpu_dtype`` is none."""
+    words = name.lower().split("_")
+    return not DEVICE_WORDS.isdisjoint(words) and not words[-1].endswith("dtype")
 
 
 def of_operands(evaluator: Evaluator, node: cst.Call) -> Device:

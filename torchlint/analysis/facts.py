@@ -17,12 +17,15 @@ from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.heat import FED, LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.portability import DEVICE_NAME
+from torchlint.patterns import Pattern
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
-_DEVICE_NAME = re.compile(r"device|cuda|gpu|^dev$", re.IGNORECASE)
+_DEVICE_NAME = re.compile(DEVICE_NAME)
+_TO = Pattern(r"def[\s\\]+to\b")
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
@@ -59,7 +62,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs
-    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, ("def to",))):
+    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, (_TO,))):
         facts["containers"] = True
     return facts
 

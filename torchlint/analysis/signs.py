@@ -13,9 +13,10 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import argument, literal, method
+from torchlint.analysis.devices import is_device_name
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import DEVICE_WORDS, FRAMEWORKS, TO_DEVICE
+from torchlint.knowledge.transfers import FRAMEWORKS, TO_DEVICE
 from torchlint.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ class Signs:
         target = argument(call, "device", 0)
         if str(literal(target)).startswith("cuda"):
             return True
-        last = (dotted(target) or "").rpartition(".")[2].lower()
-        return not DEVICE_WORDS.isdisjoint(last.split("_"))
+        return is_device_name((dotted(target) or "").rpartition(".")[2])
 
     def is_moved(self, node: cst.CSTNode) -> bool:
         """``model.to(device)``, as a statement or assigned, somewhere in the file: what it gives is there too."""

@@ -43,7 +43,7 @@ _END = r"[ \t]*(?:[\r\n#;)]|if\b|\Z)"
 
 def _renamed(*names: bytes, after: bytes = rb"as\b") -> tuple[Trigger, ...]:
     """What gives other names to functions whose names end so."""
-    end = rb"(?:[ \t\r\n\\)]+(" + after + rb")|" + _END.encode() + rb")"
+    end = rb"(?:[ \t\r\n\\)]+(?P<sure>" + after + rb")|" + _END.encode() + rb")"
     return tuple(guarded(name + end, name, before=is_named) for name in names)
 
 
@@ -75,8 +75,9 @@ ARRAYS = {
     "numpy.random.permutation": "torch.randperm",
 }
 # Content that is regular without NumPy, as patterns, each with words of which it needs one: a call that is given a
-# range, or a list of one number that is repeated, or a comprehension of one, and new memory that is filled. They begin
-# with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes them slow.
+# range, a call that is given a list of one number that is repeated or a comprehension, and new memory that is filled.
+# They begin with a plain character, and repetitions are bounded or told apart by what follows, so that no text makes
+# them slow.
 _GAP = r"[\s\\]*(?:#[^\n]{0,160}\n[\s\\]*){0,6}"
 _FIRST = rf"{_GAP}(?:data\s*={_GAP})?"
 _OPEN = rf"(?:[\[(]{_GAP}){{1,5}}"

@@ -61,6 +61,7 @@ TAKES_DEVICE = frozenset(
 )
 NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
 AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
+DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
 DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
 # Under these, nothing is made in memory.

@@ -42,7 +42,7 @@ READ_WORDS: Words = (
     Pattern(r"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
 )
 # And one of these where the CPU is named anywhere: a move there.
-TO_HOST = Pattern(rf"\.to\((?!\s*(?:{DTYPE}|(?!self\.device)[\w.]+\.device)\s*\))")
+TO_HOST = Pattern(rf"\.to\((?!\s*(?:{DTYPE}|(?!self\.device)[\w.]+\.device)?\s*\))")
 # Loops and comprehensions that go through something.
 LOOP_WORDS: Words = (Pattern(r"for\b"),)
 # What only modules have.

@@ -82,14 +82,20 @@ FORM_METHODS = frozenset(
 # Tables that an index from the device looks things up in.
 NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
-# What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with a
-# dtype alone is no move.
+# What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with nothing or
+# with a dtype alone, which a name says that ends so, is no move.
 MOVES = ("cuda", "to", "type_as", "type")
 DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
-MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*\((?!\s*(?:{DTYPE})?\s*\)))".encode())
-SENT = Pattern(rf"\.to[\s\\)]*(?:#|\((?!\s*(?:{DTYPE})?\s*\)))")
+_TO_DTYPE = rf"\(\s*(?:{DTYPE})?\s*\)"
+IDLE = rf"to\s*{_TO_DTYPE}"
+MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!{_TO_DTYPE})\()".encode())
+SENT = Pattern(rf"\.to[\s\\)]*(?:#|(?!{_TO_DTYPE})\()")
 # Something brings a value to a device, and the CPU is named as one.
-BROUGHT: Words = (".cuda(", SENT, Calls(("tensor", "as_tensor", "asarray"), having=("device",), idle=r"[\"']cpu[\"']"))
+BROUGHT: Words = (
+    ".cuda(",
+    SENT,
+    Calls(("tensor", "as_tensor", "asarray"), having=("device",), idle=r"device\s*=\s*[\"']cpu[\"']"),
+)
 CPU = r"cpu(?<=[\"']cpu)(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")

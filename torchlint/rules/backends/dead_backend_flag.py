@@ -46,6 +46,7 @@ _ASSIGNED: dict[str, Iterable[str]] = {
     r"empty_cache[ \t]*=[^=]": ["empty_cache"],
     r"cuda\.benchmark[ \t]*=[^=]": ["benchmark"],
 }
+# The words of this one only begin so.
 _DETERMINISTIC = r"deterministic\w{0,80}[ \t]*=[^=]"
 
 
@@ -127,7 +128,7 @@ class DeadBackendFlag(Rule):
             guarded(_DETERMINISTIC.encode(), b"deterministic", before=begins_or_is_assigned),
             keyed(
                 (
-                    (["backends"], guarded(rb"backends[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z)")),
+                    (["backends"], guarded(rb"backends(?:[\s\\)]+\.|[ \t\\)]*(?:[\r\n;#]|(?:if|as|import)\b|\Z))")),
                     (_METHODS, guarded(_BARE.encode(), before=begins_expression)),
                     *((words, guarded(source.encode(), before=begins)) for source, words in _STATED.items()),
                     *((words, guarded(source.encode(), before=_is_kept)) for source, words in _KEPT.items()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.factories import CALLED
-from torchlint.knowledge.transfers import DTYPE, MOVE, MOVES
+from torchlint.knowledge.transfers import IDLE, MOVE, MOVES
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 from torchlint.words import Calls
@@ -85,7 +85,7 @@ class FactoryThenMove(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), (MOVE,))
-    near = ((Calls(CALLED, without=("device", "out", "generator", "pin_memory"), then=MOVES, idle=DTYPE),),)
+    near = ((Calls(CALLED, without=("device", "out", "generator", "pin_memory"), then=MOVES, idle=IDLE),),)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 
