@@ -112,6 +112,8 @@ def test_calls_without_certain_keywords_are_left_out(text: str, expected: bool) 
         "class A:\n    x = torch.zeros(3)\n    y = x.to(d)",
         "\ndef f(): pass\nif y:\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
         "\ndef f():\n    x = torch.zeros(3)\n    s = '''\ndef g():\n'''\n    return x.to(d)",
+        "\ndef f():\n    x = torch.zeros(3)\n    s = \"'''\" + '''\ndef g():\n'''\n    return x.to(d)",
+        "\ndef f():\n    x = torch.zeros(3)\n    # '''\n    s = '''\ndef g():\n'''\n    return x.to(d)",
         "if y:\n    s = '''\ndef f():\n  '''\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
         "if y:\n    s = 'a\\\ndef f():'\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",
         "\ndef f():\n    global x\n    x = torch.zeros(3)\ndef g():\n    return x.to(d)",

@@ -57,6 +57,8 @@ class Results:
         keyword = before[: target.start()].rstrip().endswith(("(", ","))
         if target[1] in self._outline.shared or (keyword and self._wraps):
             return True
+        if not self._is_used(target[1], self._start, self._end):
+            return False
         start, end = self._outline.around(point) or (self._start, self._end)
         return self._is_used(target[1], max(start, self._start), min(end, self._end))
 

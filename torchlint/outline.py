@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from functools import cached_property, lru_cache
 
-_HEAD = re.compile(r"(?<!\\)(?<!\\\r)\n(?:def|class|async[ \t\\]+def)[ \t\\]")
-_AT_EDGE = re.compile(r"[\r\n](?=[^ \t\r\n#)\]}])")
-_QUOTES = (re.compile(r'"""'), re.compile("'''"))
+from torchlint.patterns import STRINGS
+
+# Comments and strings are passed over; what stays are the ends of lines before what stands at the left edge.
+_LINES = re.compile(
+    rf"#[^\r\n]*|{STRINGS}|\\\r?\n"
+    r"|(?P<edge>[\r\n](?P<head>(?:def|class|async[ \t\\]+def)[ \t\\])?(?=[^ \t\r\n#)\]}]))",
+    re.DOTALL,
+)
 _SHARED = re.compile(r"global[ \t\\]([\w\s,\\]*)")
 _WORD = re.compile(r"\w+")
 
@@ -26,34 +31,31 @@ class Outline:
         return frozenset(name for names in lists for name in _WORD.findall(names))
 
     @cached_property
+    def _edges(self) -> list[tuple[int, bool]]:
+        """Where lines end before the left edge is taken; whether a function or class begins there."""
+        found = [match for match in _LINES.finditer(self._text) if match["edge"] is not None]
+        return [(match.start(), match["head"] is not None) for match in found]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [start for start, _ in self._edges]
+
+    @cached_property
     def _heads(self) -> list[int]:
-        return [found.start() for found in _HEAD.finditer(self._text)]
-
-    @cached_property
-    def _at_edge(self) -> list[int]:
-        return [found.start() for found in _AT_EDGE.finditer(self._text)]
-
-    @cached_property
-    def _quotes(self) -> list[list[int]]:
-        return [[found.start() for found in quotes.finditer(self._text)] for quotes in _QUOTES]
+        return [start for start, begins in self._edges if begins]
 
     def around(self, place: int) -> tuple[int, int] | None:
         """The offsets between which a variable is known that is assigned at a place in a function or class.
 
         They lie around the function or class that stands at the left edge, and what follows until the next one. None
-        where the place may lie outside of any, or a string may hold what looks like their beginning.
+        where the place may lie outside of any.
         """
-        number = bisect_right(self._heads, place)
-        if not number or bisect_left(self._at_edge, place) - bisect_right(self._at_edge, self._heads[number - 1]):
+        number = bisect_right(self._starts, place)
+        if not number or not self._edges[number - 1][1]:
             return None
-        head = self._heads[number - 1]
-        stop = self._heads[number] if number < len(self._heads) else len(self._text)
-        quoted = self._is_odd(head, place) or self._is_odd(place, stop)
-        return None if quoted else (head, stop)
-
-    def _is_odd(self, start: int, stop: int) -> bool:
-        """The number of some triple quotes between two offsets is odd."""
-        return any((bisect_left(found, stop) - bisect_left(found, start)) % 2 for found in self._quotes)
+        following = bisect_right(self._heads, place)
+        stop = self._heads[following] if following < len(self._heads) else len(self._text)
+        return self._starts[number - 1], stop
 
 
 @lru_cache(maxsize=2)

@@ -12,6 +12,13 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 
 FAR = 400  # characters around a match that are looked at
+# A string, whatever is in the fields of one that has any; a point matches newlines as well where this is used.
+STRINGS = (
+    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
+    r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
+    r"|\"(?:[^\"\\\r\n]|\\(?:\r\n|.))*\"?"
+    r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'?"
+)
 
 
 @cache

@@ -9,22 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from torchlint.patterns import Pattern
+from torchlint.patterns import STRINGS, Pattern
 
 BRACKETS = 200
 CHAIN = 500
 
-_STRINGS = (
-    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
-    r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
-    r"|\"(?:[^\"\\\r\n]|\\.)*\"?"
-    r"|'(?:[^'\\\r\n]|\\.)*'?"
-)
-
-
 # Whatever cannot nest is one token, so that the loop below sees few of them.
 _TOKEN = Pattern(
-    rf"(?s:(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
+    rf"(?s:(?P<skip>#[^\r\n]*|{STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
     r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b))"
 )
 
