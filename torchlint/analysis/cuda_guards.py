@@ -91,12 +91,14 @@ class CudaGuards:
         definition = self._module.value(node.func if isinstance(node, cst.Call) else node).node
         return isinstance(definition, cst.FunctionDef) and self.asks(definition.body)
 
-    def asks(self, node: cst.CSTNode) -> bool:
-        """Somewhere in the code CUDA is asked for."""
-        return any(
-            isinstance(n, (cst.Name, cst.Attribute)) and self._module.qualified(n) in known.AVAILABLE
-            for n in descendants(node)
-        )
+    def asks(self, node: cst.CSTNode, *, names: bool = True) -> bool:
+        """Somewhere in the code CUDA is asked for, or was where a variable in it was set."""
+        found = [n for n in descendants(node) if isinstance(n, (cst.Name, cst.Attribute))]
+        if any(self._module.qualified(n) in known.AVAILABLE for n in found):
+            return True
+        variables = [n for n in found if names and isinstance(n, cst.Name)]
+        values = (b.value for n in variables for b in self._module.definitions(n) if b.kind == "assign")
+        return any(value is not None and self.asks(value, names=False) for value in values)
 
     # -- conditions ------------------------------------------------------------------------------
 
