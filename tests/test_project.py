@@ -253,7 +253,7 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
         "d = (\n    pkg.data\n    .get_data(1)\n)\n",
         "d = data \\\n    .get_loader(1)\n",
         "d = ( # " + "why " * 100 + "\n    get_loader(1))\n",
-        "d = (  # all\r  make_loader(1))\r",
+        "x = 1  # one\rd = (  # all\r  make_loader(1))\r",
         "x = 1\n\f\fdef getDevice (): ...\n",
         "class A:\n    def to(self: T, device: str) -> T: ...\n",
         "from data import (load_data\n    as load)\n",

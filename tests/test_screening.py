@@ -223,6 +223,12 @@ def test_what_is_moved_elsewhere_is_not_parsed(text: str) -> None:
     assert not MOVES.screen(f"import torch\n{text}".encode(), "x.py").survivors
 
 
+@pytest.mark.parametrize("name", ["model.cuda_dtype", "gpu_dtype", "dev_dtype"])
+def test_names_of_dtypes_are_no_devices(name: str) -> None:
+    text = f"import torch\ndef f(model, {name.rpartition('.')[2]}):\n    return torch.zeros(3).to({name})\n"
+    assert MOVES._replace(exhaustive=True).lint(text.encode(), "x.py").findings == ()
+
+
 def test_what_is_no_utf_8_is_screened_by_its_bytes() -> None:
     text = "# -*- coding: latin-1 -*-\n# größe\nimport torch\nx = torch.zeros(3).cuda()\n"
     assert "TL104" in {finding.rule for finding in MOVES.lint(text.encode("latin-1"), "x.py").findings}

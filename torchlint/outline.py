@@ -10,7 +10,7 @@ from torchlint.patterns import STRINGS
 
 # Comments and strings are passed over; what stays are the ends of lines before what stands at the left edge.
 _LINES = re.compile(
-    rf"#[^\r\n]*|{STRINGS}|\\\r?\n"
+    rf"#[^\r\n]*|{STRINGS}"
     r"|(?P<edge>[\r\n](?P<head>(?:def|class|async[ \t\\]+def)[ \t\\])?(?=[^ \t\r\n#)\]}]))",
     re.DOTALL,
 )

@@ -53,6 +53,8 @@ class Pattern(NamedTuple):
         return self.pattern.search(text, start, end) is not None
 
 
+# What may follow a name that is assigned as a whole.
+NAMED_END = r"[ \t]*(?:[\r\n#;)]|if\b|\Z)"
 Before = Callable[[str], bool]
 
 # What ends before a match, told from the text up to there. All of these are true of some other texts as well.
@@ -138,8 +140,7 @@ _IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
 _GIVEN = Pattern(r"(?:return|yield|await|del|assert|raise)\b")
 _BETWEEN = " \t\r\n\\("
 _IN_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-_IN_NAMES = f"{_IN_WORDS}."
-_IN_LISTS = f"{_IN_NAMES} \t\r\n\f\v,("
+_IN_LISTS = f"{_IN_WORDS}. \t\r\n\f\v,("
 
 
 def _last_line(text: str) -> str:

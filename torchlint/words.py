@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.patterns import Led, Pattern, follows, is_named, is_renamed
+from torchlint.patterns import NAMED_END, Led, Pattern, follows, is_named, is_renamed
 
 if TYPE_CHECKING:
     from torchlint.chains import Results
@@ -110,7 +110,7 @@ def _point_before(text: str, start: int, place: int) -> int | None:
     return place if place >= start and text[place] == "." else None
 
 
-_ENDED = Pattern(r"[ \t]*(?:[\r\n#;)]|if\b|\Z)")
+_ENDED = Pattern(NAMED_END)
 _IMPORT = Pattern(r"import\b")
 _IMPORTS = 500  # that are looked at in one text
 _LISTED = Pattern(r"\w+|\*")

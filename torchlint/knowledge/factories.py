@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from torchlint.knowledge.screening import Trigger, guarded
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.patterns import Led, Pattern, ends_with, is_imported, is_named
+from torchlint.patterns import NAMED_END, Led, Pattern, ends_with, is_imported, is_named
 from torchlint.words import Words
 
 # Content that is the same on every device.
@@ -38,12 +38,9 @@ CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "t
 LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 
 
-_END = r"[ \t]*(?:[\r\n#;)]|if\b|\Z)"
-
-
 def _renamed(*names: bytes, after: bytes = rb"as\b") -> tuple[Trigger, ...]:
     """What gives other names to functions whose names end so."""
-    end = rb"(?:[ \t\r\n\\)]+(?P<sure>" + after + rb")|" + _END.encode() + rb")"
+    end = rb"(?:[ \t\r\n\\)]+(?P<sure>" + after + rb")|" + NAMED_END.encode() + rb")"
     return tuple(guarded(name + end, name, before=is_named) for name in names)
 
 
@@ -113,7 +110,7 @@ REGULAR: tuple[tuple[Trigger, ...], ...] = (
 _CONSTRUCTORS_RENAMED = tuple(
     Led(name + after, before)
     for name in ("ensor", "asarray")
-    for after, before in ((_END, is_named), (r"[ \t\r\n\\)]+as\b", is_imported))
+    for after, before in ((NAMED_END, is_named), (r"[ \t\r\n\\)]+as\b", is_imported))
 )
 _RANDOM_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." in name)
 _PLAIN_NAMES = sorted(name.rpartition(".")[2] for name in ARRAYS if ".random." not in name)
