@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import libcst as cst
@@ -73,6 +73,11 @@ ODD = [
     "def f():\n    class A(b, *c, metaclass=d):\n        @property\n        def e(self): return g\n    with h: i; j\n",
     "def f(a=1):\n    'b'\n\ndef \\\n  g(c=2): \\\n  d\ndef \\\n  h(e=3):\n    i",
     "if a:\n    def f(b=1):\n        if c: d\n        if e:\n            g\n",
+    "def f(\n    a,  # b\n    c: d = 'e',\n    # g\n    h: i = (j), k=l,\n    *,\n    m=[\n        n], o=p,\n    q=r\n) -> s:\n    t\n",
+    "class A:\n  @b(1)\n  async def f(self,\n              c=1,\n              /,\n              d=lambda e,\n                g=2: 3,\n"
+    "              *h: i,\n              j=k,\n              **l): m\n",
+    "def f(a,\r\n\tb=2,\r\n\t# c\r\n\td=\"\"\"\r\ne=1,\r\n\"\"\",\r\n\tg={(): ''},\r\n\t*,\r\n\th,\r\n):\r\n\treturn i\r\n",
+    "def f(\n  a=1 +\n  b, c=2,\n  d=(3\n), e=\n  4,\n  g=5 \\\n  , h=6,\n  i=7):\n  j\n",
 ]
 
 
@@ -186,6 +191,23 @@ def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None
     assert lines == sorted(lines)
     names = [node.value for node in module.nodes_of(cst.Name) if node.value in ("first", "second", "third")]
     assert names == ["first", "second", "third", "third"]
+
+
+def test_of_a_long_header_libcst_parses_the_parameter_alone_that_somebody_asks_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+
+    def parse_module(text: str, parse: Callable[[str], cst.Module] = cst.parse_module) -> cst.Module:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(cst, "parse_module", parse_module)
+    text = "def f(\n    size: int = 1,\n    device: str = 'cuda',\n    dtype=None,\n    **rest,\n):\n    pass\n"
+    module = SourceModule.parse(text, "x.py", layout=False)
+    [default] = module.nodes_of(cst.SimpleString)
+    assert module.span(default) == (3, 19, 3, 25)
+    assert parsed == ["def _(\n    device: str = 'cuda',\n): pass\n"]
 
 
 def test_a_name_that_a_function_declares_global_is_known_without_opening_it() -> None:

@@ -225,6 +225,16 @@ def test_a_module_that_needs_cuda_makes_its_importers_cuda_only(tmp_path: Path) 
     assert len(found(tmp_path, {"kernels.py": "import torch\n"}, "TL701")) == 1
 
 
+def test_a_module_of_the_project_is_not_the_package_for_cuda_of_the_same_name(tmp_path: Path) -> None:
+    use = "import torch\nfrom utils import Scaler\ndef f(x):\n    return x.cuda()\n"
+    utils = "import torch\nfrom .cuda import Scaler\ndef f(x):\n    return x.cuda()\n"
+    scaler = "import torch\nclass Scaler: ...\n"
+    alone = {"use.py": use, "utils/__init__.py": utils}
+    assert not found(tmp_path, alone, "TL701")
+    assert len(found(tmp_path, {"utils/cuda.py": scaler}, "TL701")) == 2
+    assert not found(tmp_path, {"utils/cuda.py": f"import apex\n{scaler}"}, "TL701")
+
+
 def test_a_start_in_another_file_that_needs_nccl_makes_a_script_cuda_only(tmp_path: Path) -> None:
     use = "import torch\nimport utils\ndef main(args):\n    utils.start(args)\n    return torch.zeros(3).cuda()\n"
     start = "import torch.distributed as dist\ndef start(args):\n    dist.init_process_group(backend={})\n"

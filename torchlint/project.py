@@ -85,7 +85,7 @@ class FileFacts(TypedDict, total=False):
     relays: list[Relay]
     given: list[Given]
     shapes: list[tuple[int, str]]
-    cuda_only: str
+    cuda_package: str
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     containers: bool
@@ -245,7 +245,7 @@ class Project:
 
     def closed(self, asking: str, *modules: str) -> bool:
         """All of these imports mean files of the run, so that nothing of the program is out of sight."""
-        return all(self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules)
+        return all(self._imported(asking, name) for name in modules)
 
     def containers(self, asking: str, *modules: str) -> bool:
         """Some class of the file or of what it imports has a ``to`` that does not take ``non_blocking``."""
@@ -256,7 +256,7 @@ class Project:
         return any(self.facts[path].get("convolves") for path in self._meant(asking, modules))
 
     def _meant(self, asking: str, modules: Iterable[str]) -> list[str]:
-        found = {self.module(asking, name) or self.module(asking, name.rpartition(".")[0]) for name in modules}
+        found = {self._imported(asking, name) for name in modules}
         return sorted(path for path in found if path)
 
     def shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
@@ -268,10 +268,17 @@ class Project:
         ]
 
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
-        """The file that an import means and why it cannot be imported without CUDA, if so."""
-        path = self.module(asking, module) or self.module(asking, module.rpartition(".")[0])
-        reason = self.facts[path].get("cuda_only") if path else None
-        return (path, reason) if path and reason else None
+        """The file that an import means, and the package for CUDA that it cannot be imported without, if so."""
+        path = self._imported(asking, module)
+        name = self.facts[path].get("cuda_package", "") if path else ""
+        own = self._imported(path, name) if path and name.startswith(".") else None
+        if own is not None:
+            name = self.facts[own].get("cuda_package", "")
+        return (path, name) if path and name else None
+
+    def _imported(self, asking: str, name: str) -> str | None:
+        """The file that an import of a module, or of something in it, means."""
+        return self.module(asking, name) or self.module(asking, name.rpartition(".")[0])
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and why it cannot."""

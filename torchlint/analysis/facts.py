@@ -56,9 +56,9 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     if devices:
         facts["devices"] = devices
     portability = Portability(module)
-    reason = portability.needed_package()
-    if reason is not None:
-        facts["cuda_only"] = reason
+    package = portability.needed_package()
+    if package is not None:
+        facts["cuda_package"] = package
     needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs

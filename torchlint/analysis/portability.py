@@ -52,7 +52,8 @@ class Portability:
         """What makes the file CUDA-only by nature, in words; None when nothing does."""
         if not self._asked:
             self._asked = True
-            self._only = self.needed_package() or self._call() or self._imported()
+            package = self.needed_package()
+            self._only = f"it imports `{package}`" if package is not None else self._call() or self._imported()
         return self._only
 
     def _imported(self) -> str | None:
@@ -61,17 +62,23 @@ class Portability:
             if not any(self._module.guards(binding.node)):
                 found = self._module.project.cuda_only(str(binding.qualified))
                 if found is not None:
-                    return f"it imports {found[0]}, and {found[1].replace('it imports', 'that imports')}"
+                    return f"it imports {found[0]}, and that imports `{found[1]}`"
         return None
 
     def needed_package(self) -> str | None:
-        """A package that exists for CUDA alone and is imported without asking, in words."""
+        """A package that exists for CUDA alone and is imported without asking, as the import names it.
+
+        What is a module of the project is no such package: its own facts tell what it needs.
+        """
         for bindings in self._module.names.module.bindings.values():
             for binding in bindings:
-                name = (binding.qualified or "").lstrip(".")
-                needed = name.partition(".")[0] in known.CUDA_PACKAGES or name.startswith("torch.cuda.nvtx")
-                if binding.kind == "import" and needed and not any(self._module.guards(binding.node)):
-                    return f"it imports `{name}`"
+                name = binding.qualified or ""
+                plain = name.lstrip(".")
+                needed = plain.partition(".")[0] in known.CUDA_PACKAGES or plain.startswith("torch.cuda.nvtx")
+                if binding.kind != "import" or not needed or any(self._module.guards(binding.node)):
+                    continue
+                if plain == name or not self._module.project.closed([name]):
+                    return name
         return None
 
     def _call(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded, in_word, whole
-from torchlint.patterns import Pattern
+from torchlint.patterns import Pattern, ends_with
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
 # Methods that frameworks or loaders call for every batch or sample.
@@ -13,20 +13,27 @@ HOT_METHODS = frozenset(
 )
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
-# Files that go through loaders hold one of these.
-_ITERATORS = in_word(rb"(?i:(?:data|train)_iter)", b"_iter", b"_Iter", b"_ITER")
-FED: tuple[Trigger, ...] = (b"oader", b"OADER", _ITERATORS, b"next(")
-# Where none of these stands, no code makes a step or goes through batches: mixins and modules are no loaders, and what
-# `next` is given may be no batches.
-STEPS: tuple[Trigger, ...] = (
+# Where none of these stands, no code goes through loaders: mixins and modules are none, and what `next` is given may be
+# none.
+_LOADERS: tuple[Trigger, ...] = (
     guarded(rb"oader(?!\w{0,80}Mixin\b|s?[ \t]{1,80}import\b)", b"oader"),
     b"OADER",
-    _ITERATORS,
+    in_word(rb"(?i:(?:data|train)_iter)", b"_iter", b"_Iter", b"_ITER"),
     guarded(
         rb"next[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)\s*\("
         rb"|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
         b"next",
     ),
+)
+# Files that go through loaders, or through what has a name like one, hold one of these.
+_LOOPED = ends_with(r"\bfor\b[^:]*\bin\b[^:]*")
+FED: tuple[Trigger, ...] = (
+    *_LOADERS,
+    *(guarded(name + rb"\w{0,80}[\s\\)]*[:,#\]]", name, before=_LOOPED) for name in (b"data", b"iter", b"batches")),
+)
+# Where none of these stands, no code makes a step or goes through batches.
+STEPS: tuple[Trigger, ...] = (
+    *_LOADERS,
     guarded(rb"backward[\s\\)]*\(", b"backward"),
     guarded(
         rb"step[\s\\)]*\(",

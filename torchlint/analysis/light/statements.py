@@ -63,16 +63,21 @@ _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
 
+_LONG_HEADER = 4  # lines of a header more than which are parsed parameter by parameter
+
+
 class Header(NamedTuple):
     """The lines of a compound statement before its body: the first, with decorators, that of its keyword, the last.
 
     ``body`` is the line on which the body begins: comments before it, and decorators of it, belong to it.
+    ``parameters`` are the lines on which those of a function begin, where the header has many lines.
     """
 
     first: int
     keyword: int
     last: int
     body: int
+    parameters: tuple[int, ...] = ()
 
 
 class Lines(NamedTuple):
@@ -135,8 +140,10 @@ class Statements(Expressions):
             return
         inner: ast.stmt = node.body[0]  # type: ignore[attr-defined]
         if self.source.starts_line(inner):
-            begin = first_line(inner)
-            self.lines.headers[made] = Header(first_line(node), node.lineno, begin - 1, inner.lineno)
+            last = first_line(inner) - 1
+            long = last - node.lineno >= _LONG_HEADER and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            parameters = _parameter_lines(node.args) if long else ()  # type: ignore[attr-defined]
+            self.lines.headers[made] = Header(first_line(node), node.lineno, last, inner.lineno, parameters)
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
         if node.__class__ is ast.ClassDef:
@@ -282,6 +289,11 @@ class Statements(Expressions):
 
     def _plain(self, node: ast.stmt) -> Node:
         return _PLAIN[node.__class__]()
+
+
+def _parameter_lines(node: ast.arguments) -> tuple[int, ...]:
+    every = (*node.posonlyargs, *node.args, node.vararg, *node.kwonlyargs, node.kwarg)
+    return tuple(one.lineno for one in every if one is not None)
 
 
 def first_line(statement: ast.stmt) -> int:
