@@ -80,4 +80,4 @@ def needs_parsing(contents: Contents) -> bool:
     """The file may offer more to others than its bytes tell."""
     if (contents.has(b"torch") and contents.any(_OFFERS)) or contents.any(_ANYWHERE):
         return True
-    return (contents.any(FED) and contents.any(_MOVES)) or contents.any(_MAKERS)
+    return (contents.any(_MOVES) and contents.any(FED)) or contents.any(_MAKERS)
