@@ -13,6 +13,7 @@ from torchlint.analysis.index import Block
 from torchlint.analysis.light.parse import parse
 from torchlint.analysis.module import SourceModule, Unsupported
 from torchlint.analysis.walk import descendants, fields_of
+from torchlint.words import stored
 
 SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
     **dict.fromkeys((cst.Arg, cst.Param, cst.Index), ("star",)),
@@ -73,10 +74,9 @@ ODD = [
     "def f():\n    class A(b, *c, metaclass=d):\n        @property\n        def e(self): return g\n    with h: i; j\n",
     "def f(a=1):\n    'b'\n\ndef \\\n  g(c=2): \\\n  d\ndef \\\n  h(e=3):\n    i",
     "if a:\n    def f(b=1):\n        if c: d\n        if e:\n            g\n",
-    "def f(\n    a,  # b\n    c: d = 'e',\n    # g\n    h: i = (j), k=l,\n    *,\n    m=[\n        n], o=p,\n    q=r\n) -> s:\n    t\n",
-    "class A:\n  @b(1)\n  async def f(self,\n              c=1,\n              /,\n              d=lambda e,\n                g=2: 3,\n"
-    "              *h: i,\n              j=k,\n              **l): m\n",
-    "def f(a,\r\n\tb=2,\r\n\t# c\r\n\td=\"\"\"\r\ne=1,\r\n\"\"\",\r\n\tg={(): ''},\r\n\t*,\r\n\th,\r\n):\r\n\treturn i\r\n",
+    "def f(\n  a,  # b\n  c: d = 'e',\n  # g\n  h: i = (j), k=l,\n  *,\n  m=[\n  n], o=p,\n  q=r\n) -> s:\n  t\n",
+    "class A:\n @b(1)\n async def f(self,\n  c=1,\n  /,\n  d=lambda e,\n  g=2: 3,\n  *h: i,\n  j=k,\n  **l): m\n",
+    'def f(a,\r\n\tb=2,\r\n\t# c\r\n\td="""\r\ne=1,\r\n""",\r\n\tg={(): \'\'},\r\n\t*,\r\n\th,\r\n):\r\n\treturn i\r\n',
     "def f(\n  a=1 +\n  b, c=2,\n  d=(3\n), e=\n  4,\n  g=5 \\\n  , h=6,\n  i=7):\n  j\n",
 ]
 
@@ -182,6 +182,24 @@ def test_a_function_is_made_when_somebody_looks() -> None:
     assert module.function_of(call) is not None
     assert len(module.nodes_of(cst.Return)) == 3
     assert open_units(module) == [True, True, True]
+
+
+def test_a_method_that_only_reads_an_attribute_stays_closed_while_its_value_is_asked_for() -> None:
+    text = (
+        "import numpy as np\n\nclass A:\n    def __init__(self):\n        self.x = np.ones(3)\n\n"
+        "    def total(self):\n        return self.x.sum() + self.xs\n\n"
+        "    def last(self):\n        return self.x[-1]\n"
+    )
+    module = SourceModule.parse(text, "x.py", layout=False)
+    [read] = [node for node in module.nodes_of(cst.Attribute, ("[-1]",)) if node.attr.value == "x"]
+    assert module.value(read).source == "numpy.ones"
+    assert open_units(module) == [True, False, True]
+
+
+def test_a_question_about_a_word_is_no_question_about_its_text() -> None:
+    module = SourceModule.parse(FUNCTIONS, "x.py", layout=False)
+    assert module.nodes_of(cst.Attribute, (stored("self.third"),)) == []
+    assert [node.attr.value for node in module.nodes_of(cst.Attribute, ("self.third",))] == ["item", "third"]
 
 
 def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None:

@@ -269,6 +269,15 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
         "from data import (load_data\n    as load)\n",
         "for x in loader:\n    f(x.to(device))\n",
         "from . import (a, cuda)\n",
+        "def padding_collate(batch):\n    return max(len(x) for x in batch)\n",
+        "class MyCollate:\n    def __call__(self, batch):\n        return max(len(x) for x in batch)\n",
+        "from torchvision.transforms import Resize\nsmall = Resize(256)\n",
+        "from torchvision.models import (\n    detection,\n)\n",
+        "import torchvision.models as m\nnet = m.detection.fasterrcnn_resnet50_fpn()\n",
+        "from torch.nn.utils.rnn import pack_sequence\n",
+        "for x in data:\n    f(x.to(device))\n",
+        "for i, x in enumerate(self.batches):\n    f(x.cuda())\n",
+        "def f(data_iter):\n    x = next(data_iter)\n    return x.cuda()\n",
     ],
 )
 def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
@@ -285,6 +294,10 @@ def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
         "def load_data(path):\n    return open(path)\n",
         "for x in loader:\n    f(x.to(dtype=torch.float32), x.to(y.dtype))\n",
         "from utils import cuda_time\n",
+        "from .loaders import LoraLoaderMixin\ndef f(x):\n    return x.cuda()\n",
+        "def f(x, net):\n    return x.to(next(net.parameters()).device)\n",
+        "for name in data.columns:\n    f(x.cuda())\n",
+        "import torchvision\n# detection, Resize\n",
     ],
 )
 def test_what_nobody_can_ask_for_is_not_parsed(text: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from torchlint.other_names import Names
 from torchlint.patterns import Led
-from torchlint.words import Calls, Word, holds
+from torchlint.words import Calls, Word, holds, stored, whole_name
 
 FACTORY = Calls(("zeros", "ones"), without=("device",))
 PLACED = Calls(("tensor", "as_tensor"), having=("device",), idle=r"device=[\"']cpu[\"']")
@@ -20,6 +20,40 @@ def found(text: str, word: Word) -> bool:
 @pytest.mark.parametrize("text", ["f(x)", "f (x)", "f \\\n(x)", "g = f\ng(x)", "from m import f as g", "g = a.f\n"])
 def test_a_call_is_found_however_it_is_written(text: str) -> None:
     assert found(text, "f(")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self.x = 1",
+        "self.x: int = 1",
+        "self.x+=1",
+        "self.x //= 2; self.x @= y",
+        "self.y = self.x = 1",
+        "self.x, b = 1, 2",
+        "a, (b, self.x) = 1, (2, 3)",
+        "[a, self.x ] = 1, 2",
+        "*self.x, b = c",
+        "(self.x  # why\n , b) = 1, 2",
+        "self.x \\\n  = 1",
+        "if self.x == 1: self.x = 2",
+    ],
+)
+def test_an_assignment_is_found_however_it_is_written(text: str) -> None:
+    assert found(text, stored("self.x"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["self.x == 1", "self.x.y = 1", "self.x[0] = 1", "f(self.x)\n", "self.x1 = 1", "self.x()\ny = 2", "-self.x + 1"],
+)
+def test_what_only_reads_is_no_assignment(text: str) -> None:
+    assert not found(text, stored("self.x"))
+
+
+def test_a_name_ends_where_the_text_says() -> None:
+    assert found("a.fit\na.f", whole_name(".f"))
+    assert not found("a.fit", whole_name(".f"))
 
 
 @pytest.mark.parametrize("text", ["of x", "self.f", "# no f here", "'f'"])

@@ -135,12 +135,50 @@ def listed(text: str, place: int) -> str:
     return names if ended or len(text) < _LIST // 2 else "*"
 
 
+class Followed(NamedTuple):
+    """A plain text, and what has to follow it."""
+
+    plain: str
+    after: Pattern
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """This stands wherever the search finds anything."""
+        return (self.plain,)
+
+    def search(self, text: str, start: int, end: int) -> bool:
+        """The text stands between the offsets, with what has to follow."""
+        after = self.after.pattern
+        place = text.find(self.plain, start, end)
+        while place >= 0:
+            place += len(self.plain)
+            if after.match(text, place, end) is not None:
+                return True
+            place = text.find(self.plain, place, end)
+        return False
+
+
+def whole_name(name: str) -> Followed:
+    """A name as a whole, as far as its end is concerned."""
+    return Followed(name, _END)
+
+
+def stored(name: str) -> Followed:
+    """Assignments to something that has this name, also together with others."""
+    return Followed(name, _STORED)
+
+
+_END = Pattern(r"(?!\w)")
+# What follows the target of an assignment, or one of several.
+_STORED = Pattern(r"(?!\w)[\s\\)\]]*(?:[,:#]|=(?!=)|(?:[-+%&|^@]|//?|\*\*?|<<|>>)=)")
+
+
 @cache
 def _spelled(names: Sequence[str]) -> dict[bytes, str]:
     return {name.encode(): name for name in names}
 
 
-Word = str | re.Pattern[str] | Pattern | Led | Calls
+Word = str | re.Pattern[str] | Pattern | Led | Calls | Followed
 Words = Sequence[Word]
 
 
@@ -148,7 +186,7 @@ def signs_of(word: Word) -> tuple[str, ...]:
     """One of these stands wherever a word is found; the empty text, which always does, where nothing is known."""
     if isinstance(word, str):
         return (word.removesuffix("("),)
-    if isinstance(word, Calls):
+    if isinstance(word, (Calls, Followed)):
         return word.signs
     return ("",) if isinstance(word, re.Pattern) else (word.beginning,)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 _LISTS = (Kind.LIST, Kind.TUPLE)
+_BEGINNINGS = frozenset({Kind.NDARRAY, Kind.NONE, *_LISTS})  # of lists of arrays, or of lists of these
 
 
 class ArrayList(NamedTuple):
@@ -42,13 +43,20 @@ class ArrayLists:
             data = positional(call, 0)
         else:
             return None
-        if data is None or is_opaque(call) or self._may_be_ragged(call):
+        if data is None or self._begins_otherwise(data) or is_opaque(call) or self._may_be_ragged(call):
             return None
         element = self._element(data)
         if element.kind is not Kind.NDARRAY:
             return None
         single = isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) == 1
         return ArrayList(call, data, element, single)
+
+    def _begins_otherwise(self, data: cst.BaseExpression) -> bool:
+        """The first member of a display is no array, so that the others need not be looked at."""
+        first = data
+        while isinstance(first, (cst.List, cst.Tuple)) and first.elements:
+            first = first.elements[0].value
+        return first is not data and self._module.value(first).kind not in _BEGINNINGS
 
     def _element(self, data: cst.BaseExpression) -> Value:
         """What every innermost member of a list is."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import Path
-from torchlint.analysis.values import UNKNOWN, Device, Kind, Value, join
+from torchlint.analysis.values import Device, Kind, Value, join
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
+from torchlint.words import stored, whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -86,7 +87,9 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = [n for n in self._module.within(owner, cst.Attribute, (f"self.{name}",)) if n.attr.value == name]
+        named = [
+            n for n in self._module.within(owner, cst.Attribute, (whole_name(f"self.{name}"),)) if n.attr.value == name
+        ]
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -96,8 +99,7 @@ class Classes:
             if any(self._module.qualified(d.decorator) == "builtins.property" for d in found.decorators):
                 return self._module.evaluator.returned(found)
             return Value(Kind.FUNCTION, node=found, origin=found)
-        values = [self._reached(value, path) for value, path in self.assignments(owner, name)]
-        return join(values) if values else UNKNOWN
+        return join(self._reached(value, path) for value, path in self.assignments(owner, name))
 
     def _reached(self, node: cst.CSTNode, path: Path) -> Value:
         value = self._module.value(node)
@@ -120,7 +122,7 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        words = (f"self.{name}",)
+        words = (stored(f"self.{name}"),)
         stores = [n for kind in kinds for n in self._module.within(owner, kind, words) if _stores(n, name)]
         if len(stores) > 1:
             stores.sort(key=self._module.order)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LEGACY = {"torch.Tensor": "float32", "torch.FloatTensor": "float32"}
 _LAST = frozenset({"tensor", "Tensor", "FloatTensor"})
+_NO_ARRAYS = (cst.List, cst.Tuple, cst.ListComp, cst.GeneratorExp, cst.Integer, cst.Float)
 _KEEPERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
 
@@ -58,7 +59,7 @@ class Copies:
             data, wanted = positional(call, 0), None
         else:
             return None
-        if data is None or is_opaque(call) or self._is_kept(call):
+        if data is None or isinstance(data, _NO_ARRAYS) or is_opaque(call) or self._is_kept(call):
             return None
         array = self._module.value(data)
         if array.kind is not Kind.NDARRAY or array.unshareable:

@@ -13,6 +13,7 @@ from torchlint.analysis.walk import children
 from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
+from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -76,6 +77,8 @@ class Functions:
 
     def _found(self, function: cst.FunctionDef) -> Callers:
         owner = self._module.class_of(function)
+        if owner is not None and _is_implicit(function.name.value):
+            return Callers((), (function,))
         reads = self._attribute_reads(function) if owner is not None else self._name_reads(function)
         sites, handed = [], []
         for read in reads:
@@ -94,7 +97,7 @@ class Functions:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
-            named = self._module.nodes_of(cst.Attribute, (f".{name}",))
+            named = self._module.nodes_of(cst.Attribute, (whole_name(f".{name}"),))
             self._method_reads[name] = [attribute for attribute in named if attribute.attr.value == name]
         owner = self._module.class_of(function)
         return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]
@@ -129,6 +132,11 @@ class Functions:
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return target.node
         return None
+
+
+def _is_implicit(name: str) -> bool:
+    """A method by that name is called without being named: by Python, or when a module is called."""
+    return name == "forward" or (name.startswith("__") and name.endswith("__"))
 
 
 class Parameters:
@@ -193,7 +201,7 @@ class Parameters:
         callers = self._module.functions.callers(function)
         if callers.handed_on or not callers.sites:
             return UNKNOWN
-        given = [self._given(function, param, site, is_method) for site in callers.sites]
+        given = (self._given(function, param, site, is_method) for site in callers.sites)
         return join(given)._replace(fresh=False)
 
     def _given(self, function: cst.FunctionDef, param: cst.Param, site: CallSite, is_method: bool) -> Value:

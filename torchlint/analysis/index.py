@@ -89,7 +89,8 @@ class Index:
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
-        self._known: dict[Word | tuple[Word, ...], frozenset[Unit]] = {}
+        self._known: dict[Word, frozenset[Unit]] = {}
+        self._grouped: dict[tuple[Word, ...], frozenset[Unit]] = {}  # a word may equal the tuple of what it is made of
         self._starts = [unit.start for unit in units]
         self._watchers: list[Callable[[Unit], None]] = []
         collect(tree, self.outside, self.parents)
@@ -137,9 +138,9 @@ class Index:
         return frozenset(self.units).intersection(*(self._with_any(tuple(words)) for words in groups))
 
     def _with_any(self, words: tuple[Word, ...]) -> frozenset[Unit]:
-        found = self._known.get(words)
+        found = self._grouped.get(words)
         if found is None:
-            found = self._known[words] = frozenset().union(*map(self._with, words))
+            found = self._grouped[words] = frozenset().union(*map(self._with, words))
         return found
 
     def _with(self, word: Word) -> frozenset[Unit]:

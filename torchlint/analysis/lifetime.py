@@ -10,6 +10,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import keyword, method, receiver
 from torchlint.knowledge import arrays as known
+from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -143,7 +144,7 @@ class Lifetimes:
         if owner is None:
             return None
         name = attribute.attr.value
-        words = (f"self.{name}",)
+        words = (whole_name(f"self.{name}"),)
         found: list[cst.CSTNode] = []
         for kind in _STORES:
             found += [node for node in self._module.within(owner, kind, words) if _stores_into(node, name)]

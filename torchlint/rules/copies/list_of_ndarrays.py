@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.factories import TENSORS
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -76,7 +77,7 @@ class ListOfNdarrays(Rule):
         (b"numpy", b"cv2", b"pandas", b"librosa", b"skimage", b"scipy", b"sklearn", b"imageio", b"h5py"),
         (b"[", b"list(", b"tuple("),
     )
-    near = (("tensor(", "Tensor(", "asarray("),)
+    near = ((Calls(("tensor", "as_tensor", "asarray")), "Tensor("),)
     layout = False
     recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays", share=0.001)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.factories import CONVERTERS, REGULAR, regular_words
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
+from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -80,7 +81,7 @@ class PythonDataFactory(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     triggers = ((b"torch",), CONVERTERS, *REGULAR)
-    near = (("tensor(", "Tensor(", "from_numpy(", "asarray("),)
+    near = ((Calls(("tensor", "as_tensor", "asarray", "from_numpy")), "Tensor("),)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
