@@ -66,6 +66,22 @@ def test_a_file_without_pytorch_is_linted_without_libcst(tmp_path: Path) -> None
     assert not (loaded - loaded_after("import contextlib")) & slow
 
 
+def test_where_nothing_is_found_nothing_that_repairs_is_loaded() -> None:
+    code = (
+        "import re, sys, torchlint\n"
+        "from torchlint import registry, rule\nfrom torchlint.config import Config\n"
+        "rules = registry.load()\n"
+        "for one in rules:\n"
+        "    flagged, preferred = re.findall(r'```python\\n(.*?)```', rule.info(one).documentation, re.DOTALL)[:2]\n"
+        "    config = Config(select=(one.id,))\n"
+        "    assert not torchlint.lint_source(preferred, 'x.py', config).findings, one.id\n"
+        "assert rules and 'torchlint.analysis.module' in sys.modules\n"
+        "assert not [name for name in sys.modules if name.startswith('torchlint.repairs')]\n"
+        "assert torchlint.lint_source(flagged, 'x.py', config).findings\n"
+    )
+    loaded_after(code)
+
+
 def test_all_import_contracts_hold() -> None:
     done = contracts(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr

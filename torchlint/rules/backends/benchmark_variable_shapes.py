@@ -88,9 +88,10 @@ class BenchmarkVariableShapes(Rule):
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.tuning import Tuning
-        from torchlint.repairs.flags import without_benchmark
 
         for found in self.module.shared(Tuning).varying_shapes():
+            from torchlint.repairs.flags import without_benchmark
+
             reasons = "; ".join(found.kinds)
             outside = [f"{path}, line {line}" for path, line, _ in found.elsewhere[:2]]
             place = f" ({'; '.join(outside)})" if outside else ""

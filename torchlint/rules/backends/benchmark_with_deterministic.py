@@ -99,10 +99,11 @@ class BenchmarkWithDeterministic(Rule):
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.analysis.backends import Backends
         from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC
-        from torchlint.repairs.flags import chosen
 
         backends = self.module.shared(Backends)
         for conflict in backends.conflicts(BENCHMARK, DETERMINISTIC):
+            from torchlint.repairs.flags import chosen
+
             here = conflict.later.flag.rpartition(".")[2]
             other = "benchmark" if here == "deterministic" else "deterministic"
             place = backends.where(conflict.earlier)
@@ -116,8 +117,9 @@ class BenchmarkWithDeterministic(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
-        from torchlint.repairs.flags import chosen_of_call
 
         if self.module.shared(Backends).sets_both(node):
+            from torchlint.repairs.flags import chosen_of_call
+
             fix = chosen_of_call(self.module, node, self.options.prefer)
             self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)

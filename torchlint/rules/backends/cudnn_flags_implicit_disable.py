@@ -69,11 +69,12 @@ class CudnnFlagsImplicitDisable(Rule):
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.calls import argument, is_opaque
         from torchlint.knowledge.backends import FLAGS_CONTEXT
-        from torchlint.repairs.flags import enabled
 
         if self.module.qualified(node.func) != FLAGS_CONTEXT or is_opaque(node):
             return
         if argument(node, "enabled", 0) is None:
+            from torchlint.repairs.flags import enabled
+
             self.report(
                 node,
                 "`enabled` defaults to False here, so this switches cuDNN off inside the block: add `enabled=True` (or "

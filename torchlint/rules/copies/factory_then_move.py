@@ -91,11 +91,13 @@ class FactoryThenMove(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.factories import Factories
-        from torchlint.repairs.factories import at_device
 
         found = self.module.shared(Factories).moved(node)
         if found is None:
             return
+
+        from torchlint.repairs.factories import at_device
+
         heat = self.module.heat(node)
         evidence = [self.module.evidence(node, "made on the CPU here")] if found.move.named else []
         self.report(

@@ -83,11 +83,13 @@ class ListOfNdarrays(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.array_lists import ArrayLists
-        from torchlint.repairs.arrays import stacked_first
 
         found = self.module.shared(ArrayLists).of(node)
         if found is None:
             return
+
+        from torchlint.repairs.arrays import stacked_first
+
         origin = found.element.origin
         evidence = [self.module.evidence(origin, "the members are ndarrays")] if origin is not None else []
         if found.single:

@@ -93,12 +93,14 @@ class PythonDataFactory(Rule):
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
         from torchlint.analysis.factories import Factories
-        from torchlint.repairs.regular import made_by_torch
 
         factories = self.module.shared(Factories)
         found = factories.regular(node) or factories.filled(node)
         if found is None or self.module.shared(Backends).is_test(node):
             return
+
+        from torchlint.repairs.regular import made_by_torch
+
         heat = self.module.heat(node)
         self.report(
             node,

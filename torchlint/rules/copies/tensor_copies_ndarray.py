@@ -104,11 +104,13 @@ class TensorCopiesNdarray(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.copies import Copies
-        from torchlint.repairs.arrays import without_copy
 
         copy = Copies(self.module).of(node)
         if copy is None:
             return
+
+        from torchlint.repairs.arrays import without_copy
+
         heat = self.module.heat(node)
         self.report(
             node,

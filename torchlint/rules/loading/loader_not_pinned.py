@@ -90,11 +90,13 @@ class LoaderNotPinned(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.loaders import Loaders
-        from torchlint.repairs.loaders import pinned
 
         loader = self.module.shared(Loaders).unpinned(node)
         if loader is None:
             return
+
+        from torchlint.repairs.loaders import pinned
+
         hint = not loader.workers or loader.evaluation
         self.report(
             node,

@@ -127,8 +127,6 @@ class HardcodedCuda(Rule):
         self._judge(self.portability.of_string(node))
 
     def _judge(self, use: CudaUse | None) -> None:
-        from torchlint.repairs.portability import portable
-
         ask = self.portability
         if use is None or not ask.imports_torch():
             return
@@ -139,6 +137,9 @@ class HardcodedCuda(Rule):
             return  # a method of that name does what it says
         if ask.cuda_only() is not None or ask.guards.guarded(use.node):
             return
+
+        from torchlint.repairs.portability import portable
+
         message, evidence = self._message(use, place)
         severity = Severity.INFO if use.overridable else Severity.WARNING
         fix = portable(self.module, ask, use, place, safe=self.options.portable)

@@ -97,9 +97,10 @@ class BlockingTransfer(Rule):
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves
         from torchlint.analysis.uploads import Uploads
-        from torchlint.repairs.transfers import asynchronous
 
         for upload in self.module.shared(Uploads).found():
+            from torchlint.repairs.transfers import asynchronous
+
             first = upload.moves[0]
             self.report(
                 first,

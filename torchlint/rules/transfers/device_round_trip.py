@@ -95,11 +95,13 @@ class DeviceRoundTrip(Rule):
 
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
-        from torchlint.repairs.transfers import stay_on_device
 
         trip = Transfers(self.module).round_trip(node)
         if trip is None:
             return
+
+        from torchlint.repairs.transfers import stay_on_device
+
         heat = self.module.heat(node)
         hot = trip.direct or heat.rank >= Heat.STEP.rank
         self.report(
