@@ -278,6 +278,8 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
         "for x in data:\n    f(x.to(device))\n",
         "for i, x in enumerate(self.batches):\n    f(x.cuda())\n",
         "def f(data_iter):\n    x = next(data_iter)\n    return x.cuda()\n",
+        "def f(net, data):\n    return sum(net(x.cuda()) for x in data)\n",
+        "for i, x in enumerate(\n    tqdm(test_data)\n):\n    f(x.cuda())\n",
     ],
 )
 def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:

@@ -86,6 +86,13 @@ def is_imported(lead: str) -> bool:
     return ("import" in lead or "from" in lead) and _IMPORTING.pattern.search(lead) is not None
 
 
+def is_looped(lead: str) -> bool:
+    """What a loop goes through ends with it, as far as the text is known."""
+    head = lead[lead.rfind(":") + 1 :]
+    begins = _FOR.pattern.search(head)
+    return begins is not None and _IN.pattern.search(head, begins.end()) is not None
+
+
 def is_named(lead: str) -> bool:
     """The last part of a name follows that is assigned, or chosen by ``else``."""
     rest = lead
@@ -135,6 +142,7 @@ _IMPORTING = Pattern(
     r"(?:\((?:[\w\s.,]|#[^\n]*\n)*)?\Z"
 )
 _IMPORT = Pattern(r"\bimport\b")
+_FOR, _IN = Pattern(r"for\b"), Pattern(r"in\b")
 _NESTED = 9  # brackets within one another that are taken away
 _IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
 _GIVEN = Pattern(r"(?:return|yield|await|del|assert|raise)\b")

@@ -170,7 +170,8 @@ def stored(name: str) -> Followed:
 
 _END = Pattern(r"(?!\w)")
 # What follows the target of an assignment, or one of several.
-_STORED = Pattern(r"(?!\w)[\s\\)\]]*(?:[,:#]|=(?!=)|(?:[-+%&|^@]|//?|\*\*?|<<|>>)=)")
+_GAP = r"[\s\\)\]]"
+_STORED = Pattern(rf"(?!\w)(?:{_GAP}{{81}}|{_GAP}{{0,80}}(?:[,:#]|=(?!=)|(?:[-+%&|^@]|//?|\*\*?|<<|>>)=))")
 
 
 @cache

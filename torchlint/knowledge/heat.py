@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded, in_word, whole
-from torchlint.patterns import Pattern, ends_with
+from torchlint.patterns import Pattern, is_looped
 
 STEP_METHODS = frozenset({"backward", "manual_backward"})
 # Methods that frameworks or loaders call for every batch or sample.
@@ -26,10 +26,10 @@ _LOADERS: tuple[Trigger, ...] = (
     ),
 )
 # Files that go through loaders, or through what has a name like one, hold one of these.
-_LOOPED = ends_with(r"\bfor\b[^:]*\bin\b[^:]*")
+_LOOPED = rb"\w{0,80}[\s\\]*(?:[:,#)\]}]|(?:if|for|async)\b)"
 FED: tuple[Trigger, ...] = (
     *_LOADERS,
-    *(guarded(name + rb"\w{0,80}[\s\\)]*[:,#\]]", name, before=_LOOPED) for name in (b"data", b"iter", b"batches")),
+    *(guarded(name + _LOOPED, name, before=is_looped) for name in (b"data", b"iter", b"batches")),
 )
 # Where none of these stands, no code makes a step or goes through batches.
 STEPS: tuple[Trigger, ...] = (
