@@ -77,6 +77,8 @@ ODD = [
     "def f(\n  a,  # b\n  c: d = 'e',\n  # g\n  h: i = (j), k=l,\n  *,\n  m=[\n  n], o=p,\n  q=r\n) -> s:\n  t\n",
     "class A:\n @b(1)\n async def f(self,\n  c=1,\n  /,\n  d=lambda e,\n  g=2: 3,\n  *h: i,\n  j=k,\n  **l): m\n",
     'def f(a,\r\n\tb=2,\r\n\t# c\r\n\td="""\r\ne=1,\r\n""",\r\n\tg={(): \'\'},\r\n\t*,\r\n\th,\r\n):\r\n\treturn i\r\n',
+    "@a([lambda b: c, lambda d, e='f': g])\n@h(lambda i: l)\ndef f(\n  m,\n  n,\n  o,\n) -> (lambda p: s): t\n",
+    "def f(\n  a=b.c\n  ('d'), e=3,\n  g: h\n  = 'i', j=4,\n  k='l'\n  ':0', m=5,\n  n=6,\n):\n  o\n",
     "def f(\n  a=1 +\n  b, c=2,\n  d=(3\n), e=\n  4,\n  g=5 \\\n  , h=6,\n  i=7):\n  j\n",
 ]
 

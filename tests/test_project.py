@@ -235,6 +235,36 @@ def test_a_module_of_the_project_is_not_the_package_for_cuda_of_the_same_name(tm
     assert not found(tmp_path, {"utils/cuda.py": f"import apex\n{scaler}"}, "TL701")
 
 
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"m.py": "from .triton import x\nfrom apex import amp\n", "triton.py": "x = 1\n"}, 0),
+        ({"m.py": "from .triton import x\n", "triton.py": "from .apex import x\n", "apex.py": "x = 1\n"}, 1),
+        ({"m.py": "from .triton import x\n", "triton.py": "from .apex import x\n", "apex.py": "import apex\n"}, 0),
+        (
+            {
+                "m.py": "from .apex import x\n",
+                "apex.py": "from .triton import x\n",
+                "triton.py": "from .apex import x\n",
+            },
+            1,
+        ),
+        ({"q/m.py": "from .. import triton\n", "m.py": "from .q.m import triton\n"}, 1),
+    ],
+    ids=["a package after a module", "modules of modules", "a package in the end", "a circle", "a package around"],
+)
+def test_what_a_module_needs_is_told_by_the_modules_that_it_imports(
+    tmp_path: Path, files: dict[str, str], count: int
+) -> None:
+    use = "import torch\nfrom .m import x\ndef f(x):\n    return x.cuda()\n"
+    every = {
+        "p/use.py": use,
+        "p/__init__.py": "",
+        **{f"p/{name}": f"import torch\n{text}" for name, text in files.items()},
+    }
+    assert len(found(tmp_path, every, "TL701")) == count
+
+
 def test_a_start_in_another_file_that_needs_nccl_makes_a_script_cuda_only(tmp_path: Path) -> None:
     use = "import torch\nimport utils\ndef main(args):\n    utils.start(args)\n    return torch.zeros(3).cuda()\n"
     start = "import torch.distributed as dist\ndef start(args):\n    dist.init_process_group(backend={})\n"

@@ -31,7 +31,7 @@ _OFFERS: tuple[Trigger, ...] = (
     guarded(rb"class[\s\\]+\w{0,80}?(?i:collate)", b"ollate", b"OLLATE"),
     guarded(rb"Resize[\s\\)]*(?:\(|as\b)", b"torchvision"),
     guarded(rb"detection(?<=\.detection)\b", b"torchvision"),
-    guarded(rb"models[\s\\]+import\b[\w\s,()\\]{0,400}?\bdetection\b", b"torchvision"),
+    guarded(rb"models[\s\\]+import\b[^)]{0,400}?\bdetection\b", b"torchvision"),
     guarded(rb"interpolate", b"choice", b"randint", b"randrange"),
     guarded(
         rf"def[\s\\]+\w{{0,80}}?{DEVICE_NAME}".encode(),

@@ -142,7 +142,7 @@ _IMPORTING = Pattern(
     r"(?:\((?:[\w\s.,]|#[^\n]*\n)*)?\Z"
 )
 _IMPORT = Pattern(r"\bimport\b")
-_FOR, _IN = Pattern(r"for\b"), Pattern(r"in\b")
+_FOR, _IN = Pattern(r"\bfor\b"), Pattern(r"\bin\b")
 _NESTED = 9  # brackets within one another that are taken away
 _IN_BRACKETS = Pattern(r"\([^()\[\]]*\)|\[[^()\[\]]*\]")
 _GIVEN = Pattern(r"(?:return|yield|await|del|assert|raise)\b")

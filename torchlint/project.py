@@ -85,7 +85,7 @@ class FileFacts(TypedDict, total=False):
     relays: list[Relay]
     given: list[Given]
     shapes: list[tuple[int, str]]
-    cuda_package: str
+    cuda_packages: list[str]
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     containers: bool
@@ -270,15 +270,26 @@ class Project:
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
         """The file that an import means, and the package for CUDA that it cannot be imported without, if so."""
         path = self._imported(asking, module)
-        name = self.facts[path].get("cuda_package", "") if path else ""
-        own = self._imported(path, name) if path and name.startswith(".") else None
-        if own is not None:
-            name = self.facts[own].get("cuda_package", "")
-        return (path, name) if path and name else None
+        package = self._cuda_package(path, {path}) if path is not None else None
+        return (path, package) if path is not None and package is not None else None
+
+    def _cuda_package(self, path: str, seen: set[str]) -> str | None:
+        """What is a module of the project is no package for CUDA; its own facts tell what it needs."""
+        for name in self.facts[path].get("cuda_packages", ()):
+            own = self._imported(path, name) if name.startswith(".") else None
+            if own is None:
+                return name
+            if own not in seen:
+                seen.add(own)
+                package = self._cuda_package(own, seen)
+                if package is not None:
+                    return package
+        return None
 
     def _imported(self, asking: str, name: str) -> str | None:
         """The file that an import of a module, or of something in it, means."""
-        return self.module(asking, name) or self.module(asking, name.rpartition(".")[0])
+        around = name.rpartition(".")[0]
+        return self.module(asking, name) or (self.module(asking, around) if around.strip(".") else None)
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and why it cannot."""

@@ -77,7 +77,7 @@ class Calls(NamedTuple):
                     results = Results(text, start, end, self.then, self.idle)
                 if results is None or results.reach(point, call.end()):
                     return True
-            if _ENDED.pattern.match(text, stop, end) is not None and follows(text, point, is_named):
+            if _ENDED.pattern.match(text, stop, end) is not None and follows(text, point + 1, is_named):
                 return True
         return False
 
@@ -103,17 +103,27 @@ class Calls(NamedTuple):
 
 
 def _point_before(text: str, start: int, place: int) -> int | None:
-    """The place of the point behind which a name stands, with blanks and continued lines between them."""
-    place -= 1
-    while place >= start and (text[place] == "\\" or text[place].isspace()):
-        place -= 1
-    return place if place >= start and text[place] == "." else None
+    """The place of the point behind which a name stands, with blanks, comments and continued lines between them."""
+    for _ in range(_COMMENTS):
+        stop = place
+        while place > start and (text[place - 1] == "\\" or text[place - 1].isspace()):
+            place -= 1
+        if _LINE_END.pattern.search(text, place, stop) is None:
+            break
+        line = max(text.rfind("\n", start, place), text.rfind("\r", start, place), start)
+        comment = text.find("#", line, place)
+        if comment < 0:
+            break
+        place = comment
+    return place - 1 if place > start and text[place - 1] == "." else None
 
 
 _ENDED = Pattern(NAMED_END)
 _IMPORT = Pattern(r"import\b")
 _IMPORTS = 500  # that are looked at in one text
+_COMMENTS = 6  # that are looked over before a name
 _LISTED = Pattern(r"\w+|\*")
+_LINE_END = Pattern(r"[\r\n]")
 _COMMENT = Pattern(r"#[^\r\n]*")
 _CONTINUED = Pattern(r"\\\r?\n")
 _LIST = 4000  # characters of a list of imported names

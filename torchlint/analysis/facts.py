@@ -56,9 +56,9 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     if devices:
         facts["devices"] = devices
     portability = Portability(module)
-    package = portability.needed_package()
-    if package is not None:
-        facts["cuda_package"] = package
+    packages = portability.needed_packages()
+    if packages:
+        facts["cuda_packages"] = packages
     needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs

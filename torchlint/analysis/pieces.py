@@ -32,7 +32,10 @@ class _Piece:
         if self.positions.whole != found.text:
             raise Unsupported("places in the tree would not be places in the text")
         self._shift = start - found.shift
-        self._exact = dict(zip(nodes, parts(found.statement), strict=True))
+        light, exact_ones = list(nodes), list(parts(found.statement))
+        if len(light) != len(exact_ones):
+            raise Unsupported("the lines hold a part of it")
+        self._exact = dict(zip(light, exact_ones, strict=True))
 
     def exact(self, node: cst.CSTNode) -> cst.CSTNode:
         """The node of the exact tree."""
@@ -136,7 +139,10 @@ class Pieces(Layout):
 
     def _alone(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Piece | None:
         assert isinstance(statement, cst.FunctionDef)
-        number = _ordered(statement.params).index(node)
+        every = _ordered(statement.params)
+        if node not in every:  # one of a lambda in a decorator
+            return None
+        number = every.index(node)
         first, *after = header.parameters[number : number + 2]
         if not after or first == after[0]:
             return None

@@ -53,8 +53,8 @@ class Portability:
         """What makes the file CUDA-only by nature, in words; None when nothing does."""
         if not self._asked:
             self._asked = True
-            package = self.needed_package()
-            self._only = f"it imports `{package}`" if package is not None else self._call() or self._imported()
+            packages = self.needed_packages()
+            self._only = f"it imports `{packages[0]}`" if packages else self._call() or self._imported()
         return self._only
 
     def _imported(self) -> str | None:
@@ -66,11 +66,12 @@ class Portability:
                     return f"it imports {found[0]}, and that imports `{found[1]}`"
         return None
 
-    def needed_package(self) -> str | None:
-        """A package that exists for CUDA alone and is imported without asking, as the import names it.
+    def needed_packages(self) -> list[str]:
+        """The packages that exist for CUDA alone and are imported without asking, as the imports name them.
 
         What is a module of the project is no such package: its own facts tell what it needs.
         """
+        found: list[str] = []
         for bindings in self._module.names.module.bindings.values():
             for binding in bindings:
                 name = binding.qualified or ""
@@ -79,8 +80,8 @@ class Portability:
                 if binding.kind != "import" or not needed or any(self._module.guards(binding.node)):
                     continue
                 if plain == name or not self._module.project.closed([name]):
-                    return name
-        return None
+                    found.append(name)
+        return found
 
     def _call(self) -> str | None:
         for call in self._module.each(cst.Call, [*self._cuda_words, *self._module.foreign_words]):

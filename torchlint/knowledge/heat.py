@@ -25,7 +25,7 @@ _LOADERS: tuple[Trigger, ...] = (
         b"next",
     ),
 )
-# Files that go through loaders, or through what has a name like one, hold one of these.
+# Files that go through loaders, or through what is mostly called like one, hold one of these.
 _LOOPED = rb"\w{0,80}[\s\\]*(?:[:,#)\]}]|(?:if|for|async)\b)"
 FED: tuple[Trigger, ...] = (
     *_LOADERS,
