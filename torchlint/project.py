@@ -270,20 +270,21 @@ class Project:
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
         """The file that an import means, and the package for CUDA that it cannot be imported without, if so."""
         path = self._imported(asking, module)
-        package = self._cuda_package(path, {path}) if path is not None else None
+        package = self._cuda_package(path) if path is not None else None
         return (path, package) if path is not None and package is not None else None
 
-    def _cuda_package(self, path: str, seen: set[str]) -> str | None:
+    def _cuda_package(self, path: str) -> str | None:
         """What is a module of the project is no package for CUDA; its own facts tell what it needs."""
-        for name in self.facts[path].get("cuda_packages", ()):
-            own = self._imported(path, name) if name.startswith(".") else None
-            if own is None:
-                return name
-            if own not in seen:
-                seen.add(own)
-                package = self._cuda_package(own, seen)
-                if package is not None:
-                    return package
+        todo, seen = [path], {path}
+        while todo:
+            current = todo.pop()
+            for name in self.facts[current].get("cuda_packages", ()):
+                own = self._imported(current, name) if name.startswith(".") else None
+                if own is None:
+                    return name
+                if own not in seen:
+                    seen.add(own)
+                    todo.append(own)
         return None
 
     def _imported(self, asking: str, name: str) -> str | None:

@@ -32,10 +32,10 @@ class _Piece:
         if self.positions.whole != found.text:
             raise Unsupported("places in the tree would not be places in the text")
         self._shift = start - found.shift
-        light, exact_ones = list(nodes), list(parts(found.statement))
-        if len(light) != len(exact_ones):
+        ours, theirs = list(nodes), list(parts(found.statement))
+        if len(ours) != len(theirs):
             raise Unsupported("the lines hold a part of it")
-        self._exact = dict(zip(light, exact_ones, strict=True))
+        self._exact = dict(zip(ours, theirs, strict=True))
 
     def exact(self, node: cst.CSTNode) -> cst.CSTNode:
         """The node of the exact tree."""
@@ -151,8 +151,8 @@ class Pieces(Layout):
         head = f"def _({newline}"
         lines = f"{head}{self.whole[start:end]}): pass{newline}"
         found = _Piece(lines, start - len(head), descendants(node), _of_parameter)
-        exact = found.exact(node)
-        return found if isinstance(exact, cst.Param) and exact.name.value == node.name.value else None
+        parsed = found.exact(node)
+        return found if isinstance(parsed, cst.Param) and parsed.name.value == node.name.value else None
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets of an expression with the parentheses around it."""

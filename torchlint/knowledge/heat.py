@@ -25,8 +25,9 @@ _LOADERS: tuple[Trigger, ...] = (
         b"next",
     ),
 )
-# Files that go through loaders, or through what is mostly called like one, hold one of these.
+# What follows the name of what a loop goes through.
 _LOOPED = rb"\w{0,80}[\s\\]*(?:[:,#)\]}]|(?:if|for|async)\b)"
+# Files that go through loaders, or through what is mostly called like one, hold one of these.
 FED: tuple[Trigger, ...] = (
     *_LOADERS,
     *(guarded(name + _LOOPED, name, before=is_looped) for name in (b"data", b"iter", b"batches")),
