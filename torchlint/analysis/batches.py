@@ -12,7 +12,6 @@ from torchlint.analysis.transfers import Transfers
 from torchlint.knowledge.heat import WRAPPING_METHODS
 from torchlint.knowledge.loaders import OWN_TRANSFER
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
-from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -278,9 +277,9 @@ class Consumptions:
 
     def _attribute_reads(self, kind: str, target: cst.Attribute, way: Way, loop: cst.CSTNode | None) -> None:
         owner = self._module.class_of(target)
-        for read in self._module.nodes_of(cst.Attribute, (whole_name(f".{target.attr.value}"),)):
-            same = read is not target and read.attr.value == target.attr.value and not self._is_store(read)
-            if same and isinstance(read.value, cst.Name) and self._module.class_of(read) is owner:
+        for read in self._module.attributes(target.attr.value):
+            other = read is not target and not self._is_store(read)
+            if other and isinstance(read.value, cst.Name) and self._module.class_of(read) is owner:
                 self._push(kind, read, way, loop)
 
     def _is_store(self, node: cst.CSTNode) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Path
 from torchlint.analysis.values import Device, Kind, Value, join
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
-from torchlint.words import stored, whole_name
+from torchlint.words import stored
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -87,9 +87,7 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = [
-            n for n in self._module.within(owner, cst.Attribute, (whole_name(f"self.{name}"),)) if n.attr.value == name
-        ]
+        named = self._module.attributes(name, owner)
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:

@@ -13,7 +13,6 @@ from torchlint.analysis.walk import children
 from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
-from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -97,8 +96,7 @@ class Functions:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
-            named = self._module.nodes_of(cst.Attribute, (whole_name(f".{name}"),))
-            self._method_reads[name] = [attribute for attribute in named if attribute.attr.value == name]
+            self._method_reads[name] = self._module.attributes(name)
         owner = self._module.class_of(function)
         return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]
 

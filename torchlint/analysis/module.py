@@ -30,7 +30,7 @@ from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
 from torchlint.patterns import Pattern
 from torchlint.project import Project, View
-from torchlint.words import Words
+from torchlint.words import Words, whole_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,6 +164,12 @@ class SourceModule:
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
+
+    def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
+        """The attributes called so, in all of the file or in and below a node, in source order."""
+        words = (whole_name(f".{name}"),)
+        every = self.nodes_of(cst.Attribute, words) if owner is None else self.within(owner, cst.Attribute, words)
+        return [attribute for attribute in every if attribute.attr.value == name]
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""

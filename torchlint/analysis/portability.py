@@ -16,7 +16,6 @@ from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LEGACY, LIGHTNING_BASES
-from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -303,8 +302,7 @@ class Portability:
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
 
     def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
-        reads = self._module.within(owner, cst.Attribute, (whole_name(f".{name}"),))
-        return any(read.attr.value == name and self._is_device_place(read) for read in reads)
+        return any(map(self._is_device_place, self._module.attributes(name, owner)))
 
     def _is_device_place(self, node: cst.CSTNode) -> bool:
         """The expression is used as a device: ``.to(node)``, ``device=node``, ``torch.device(node)``."""
