@@ -168,6 +168,8 @@ class Syncs:
                 if self._is_tensor(arg.value):
                     yield Read(call, arg.value, "formatting")
         reads = verb in known.READS or self._to_host(call)
+        if verb == "numpy" and literal(keyword(call, "force")) is not True:
+            return  # of a tensor on the device this raises: where it runs, the tensor lies on the host
         if reads and self._on_device(source) and not self._of_module(call):
             yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(..)` to the CPU")
 

@@ -10,9 +10,11 @@ from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import keyword, may_be, method, positional, receiver
 from torchlint.analysis.devices import device_of
 from torchlint.analysis.values import Device, Kind, Value
+from torchlint.analysis.walk import descendants
 from torchlint.knowledge import transfers as known
 
 if TYPE_CHECKING:
+    from torchlint.analysis.guards import Guard
     from torchlint.analysis.module import SourceModule
 
 _DEPTH = 40
@@ -271,14 +273,22 @@ class Transfers:
     # -- what is meant ---------------------------------------------------------------------------
 
     def _meant(self, trip: RoundTrip) -> bool:
-        """An exception handler, or a comment on the lines, says that the detour is wanted; so do two devices."""
+        """An exception handler, an export, a comment on the lines or two devices say that the detour is meant."""
         if self._between_devices(trip):
             return True
-        if any(guard.kind == "handler" for guard in self._module.guards(trip.up)):
+        if any(guard.kind == "handler" or self._exports(guard) for guard in self._module.guards(trip.up)):
             return True
         first = min(self._module.line(trip.down), self._module.line(trip.up))
         comments = self._module.comments(first, self._module.span(trip.up).end_line)
         return any(word in comments.lower() for word in known.INTENT)
+
+    def _exports(self, guard: Guard) -> bool:
+        """The code runs while a program is exported or traced, once: what it makes becomes a constant there."""
+        test, holds = guard.condition, guard.holds
+        while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            test, holds = test.expression, not holds
+        parts = descendants(test) if test is not None and holds else ()
+        return any(isinstance(n, cst.Call) and self._module.qualified(n.func) in known.EXPORTING for n in parts)
 
     def _between_devices(self, trip: RoundTrip) -> bool:
         """Staging on the way from one device to another, which may lack a direct connection."""

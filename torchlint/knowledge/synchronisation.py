@@ -78,7 +78,9 @@ SELDOM_PHRASES = (
     "save_now",
     "should_run",
 )
-SELDOM_CALLS = frozenset("isnan isinf is_nan every_n_iters every_n every".split())
+SELDOM_CALLS = frozenset(
+    "isnan isinf is_nan every_n_iters every_n every is_in_onnx_export is_tracing is_exporting".split()
+)
 FREQUENT_CALLS = frozenset("isfinite is_finite".split())
 CLOCKS = frozenset(
     {"time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer", "datetime.datetime.now"}

@@ -73,6 +73,10 @@ INTENT = (
     "oom",
     "offload",
 )
+# What tells that a program is being exported or traced.
+EXPORTING = frozenset(
+    {"torch.onnx.is_in_onnx_export", "torch.jit.is_tracing", "torch.compiler.is_exporting", "torch.export.is_exporting"}
+)
 # A variable of unknown value with one of these words in its name is taken for a device to move to.
 DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
 # Methods that change the form of a value and compute nothing.

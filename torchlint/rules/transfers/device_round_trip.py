@@ -54,7 +54,7 @@ class DeviceRoundTrip(Rule):
     Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
     `pack_padded_sequence`, saving, printing. The rule knows those by their absence from its tables and says
     nothing. Neither does it where a comment beside the lines names the reason (an operation missing on a
-    backend, determinism, memory), in exception handlers, or for modules.
+    backend, determinism, memory), in exception handlers, while a program is exported or traced, or for modules.
 
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`, safe where the dtype is proved
