@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.batches import Consumed, Consumptions
+from torchlint.analysis.cuda_guards import CudaGuards
+from torchlint.analysis.cuda_needs import CudaNeeds
 from torchlint.analysis.flags import Flags
 from torchlint.analysis.loaders import Loaders
-from torchlint.analysis.portability import Portability
 from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
@@ -55,11 +56,11 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
-    portability = Portability(module)
-    packages = portability.needed_packages()
+    cuda = CudaNeeds(module, CudaGuards(module))
+    packages = cuda.packages()
     if packages:
         facts["cuda_packages"] = packages
-    needs = {f.name.value: why for f in _offered(module) if (why := portability.needs_of(f)) is not None}
+    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, (_TO,))):

@@ -135,7 +135,7 @@ class HardcodedCuda(Rule):
             return  # the framework places everything there
         if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self.module.ancestors(use.node)):
             return  # a method of that name does what it says
-        if ask.cuda_only() is not None or ask.guards.guarded(use.node):
+        if ask.cuda_only is not None or ask.guards.guarded(use.node):
             return
 
         from torchlint.repairs.portability import portable
