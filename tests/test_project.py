@@ -249,7 +249,14 @@ def test_a_module_of_the_project_is_not_the_package_for_cuda_of_the_same_name(tm
             },
             1,
         ),
-        ({"q/m.py": "from .. import triton\n", "m.py": "from .q.m import triton\n"}, 1),
+        (
+            {
+                "m.py": "x = 1\n",
+                "q/__init__.py": "",
+                "q/m.py": "from .. import triton\ndef f(x):\n    return x.cuda()\n",
+            },
+            1,
+        ),
     ],
     ids=["a package after a module", "modules of modules", "a package in the end", "a circle", "a package around"],
 )
