@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits
 from torchlint.config import Config
-from torchlint.contents import Contents
 from torchlint.decode import DecodeProblem, decode
 from torchlint.model import (
     SYNTAX_ERROR,
@@ -29,6 +28,7 @@ from torchlint.model import (
     Severity,
     Span,
 )
+from torchlint.prefilter.contents import Contents
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screened import Screened, screened
@@ -300,17 +300,14 @@ def _gather(file: _File, module: SourceModule, found: _Found) -> None:
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
     """What one rule finds, with the first and last line of the statement around each finding."""
-    import libcst as cst
+    from torchlint.analysis.dispatch import nodes_for
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
-    near = [module.spelled(words) for words in module.contents.near(rule.near_in)]
-    for name in dir(rule):
-        if name.startswith("visit_"):
-            visit = getattr(instance, name)
-            kind = getattr(cst, name[6:])
-            for node in [module.tree] if kind is cst.Module else module.nodes_of(kind, *near):
-                visit(node)
+    for name, event in rule.visitors().items():
+        visit = getattr(instance, name)
+        for node in nodes_for(module, event):
+            visit(node)
     return list(zip(found, instance.statements, strict=True))
 
 

@@ -162,12 +162,11 @@ def _is_imported() -> bool:
 
 def _import_analysis(done: mmap) -> None:
     """Import what linting needs, and tell the other processes that this is done."""
+    import torchlint.analysis.dispatch
     import torchlint.analysis.facts
     import torchlint.analysis.light.parse
     import torchlint.analysis.module
-    import torchlint.chains
-    import torchlint.engine
-    import torchlint.other_names  # noqa: F401
+    import torchlint.engine  # noqa: F401
 
     done[0] = 1
 

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from torchlint import on
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity
+from torchlint.prefilter.needs import Need, identifiers
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.module import SourceModule
-    from torchlint.knowledge.screening import Trigger
-    from torchlint.words import Words
 
 DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
 HEADINGS = (
@@ -30,7 +30,7 @@ HEADINGS = (
     "Confirmed by",
     "Sources",
 )
-FACTS = ("id", "name", "summary", "severity", "triggers", "recipe")
+FACTS = ("id", "name", "summary", "severity", "recipe")
 TOPICS = {
     "0": "lint",
     "1": "copies",
@@ -50,17 +50,13 @@ class NoOptions(NamedTuple):
 
 
 class Rule:
-    """Derive from this, set the facts, write ``visit_*`` methods.
+    """Derive from this, set the facts, and write visitors.
 
-    ``triggers`` is a conjunction of alternatives: a file can only make the rule fire when, for
-    every group, it contains one of the group's byte strings or matches of its patterns. Screening relies on it;
-    byte strings are many times faster, put what most files lack first, guard a slow pattern by words
-    (:class:`~torchlint.knowledge.screening.Guarded`), and keep patterns linear in the length of the file.
-    ``near`` are groups of words: the rule can only fire in a function that holds a word of each group, or another
-    name of it; every node that the rule visits holds one of the first group. A file whose text lacks a group is not
-    parsed for the rule, unless it visits the module as a whole. A rule that works without whitespace,
-    commas and parentheses in the tree says ``layout = False``: such a tree is made many times faster.
-    ``options_of`` names another rule whose table in the configuration holds this one's options as well.
+    A visitor is a method ``visit_<LibCST node>``, or one that a decorator of :mod:`torchlint.on` declares.
+    ``needs`` is what a file must hold, beside what its visitors declare, for the rule to be able to fire there: files
+    that lack it are not parsed. It names identifiers; a text pattern is the exception, and says what it saves. A rule
+    that works without whitespace, commas and parentheses in the tree says ``layout = False``: such a tree is made many
+    times faster. ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """
 
     id: ClassVar[str]
@@ -70,8 +66,7 @@ class Rule:
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     since: ClassVar[str] = "0.1.0"
-    triggers: ClassVar[tuple[tuple[Trigger, ...], ...]]
-    near: ClassVar[tuple[Words, ...]] = ()
+    needs: ClassVar[tuple[Need, ...]] = (identifiers("torch"),)
     layout: ClassVar[bool] = True
     recipe: ClassVar[Recipe]
     Options: ClassVar[type[Any]] = NoOptions
@@ -84,9 +79,17 @@ class Rule:
         self._sink = sink
 
     @classmethod
-    def near_in(cls, text: str) -> tuple[Words, ...]:  # noqa: ARG003 - most rules look the same everywhere
-        """The groups of words for one file."""
-        return cls.near
+    def visitors(cls) -> dict[str, on.Event]:
+        """The visitors by name, with the nodes that each is called for."""
+        found = _visitors.get(cls)
+        if found is None:
+            found = _visitors[cls] = on.events(cls)
+        return found
+
+    @classmethod
+    def alternatives(cls) -> list[tuple[Need, ...]]:
+        """For each visitor, all that a file must hold for it to find anything."""
+        return [(*event.needs, *cls.needs) for event in cls.visitors().values()]
 
     def report(
         self,
@@ -161,8 +164,6 @@ def problems(rule: type[Rule]) -> list[str]:
         found.append(f"name {rule.name!r} is not kebab-case")
     if rule.fix not in ("never", "sometimes", "always"):
         found.append(f"fix {rule.fix!r} is not never, sometimes or always")
-    if not rule.triggers or not all(rule.triggers):
-        found.append("has an empty trigger group")
     if not _has_defaults(rule.Options):
         found.append("Options is no dataclass or NamedTuple with defaults for all fields")
     found += _heading_problems(rule) + _visitor_problems(rule)
@@ -187,11 +188,14 @@ def _heading_problems(rule: type[Rule]) -> list[str]:
 def _visitor_problems(rule: type[Rule]) -> list[str]:
     import libcst as cst
 
-    visitors = [name for name in dir(rule) if name.startswith("visit_")]
+    visitors = rule.visitors()
     if not visitors:
-        return ["has no visit_ method"]
+        return ["has no visitor"]
     return [
         f"{name} names no LibCST node"
-        for name in visitors
-        if not (isinstance(node := getattr(cst, name[6:], None), type) and issubclass(node, cst.CSTNode))
+        for name, event in visitors.items()
+        if not (isinstance(node := getattr(cst, event.node, None), type) and issubclass(node, cst.CSTNode))
     ]
+
+
+_visitors: dict[type[Rule], dict[str, on.Event]] = {}

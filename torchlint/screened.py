@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.facts import from_bytes, needs_parsing
-from torchlint.patterns import compiled
-from torchlint.screen import survivors
+from torchlint.prefilter.needs import compiled
+from torchlint.prefilter.screen import survivors
 from torchlint.select import names
 from torchlint.timings import phase
 
@@ -15,7 +15,7 @@ _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
 _CODE = rb"[\w-]+"
 
 if TYPE_CHECKING:
-    from torchlint.contents import Contents
+    from torchlint.prefilter.contents import Contents
     from torchlint.project import FileFacts
     from torchlint.rule import Rule
 

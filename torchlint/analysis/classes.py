@@ -10,7 +10,6 @@ import libcst as cst
 from torchlint.analysis.bindings import Path
 from torchlint.analysis.values import Device, Kind, Value, join
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
-from torchlint.words import stored
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -120,8 +119,8 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        words = (stored(f"self.{name}"),)
-        stores = [n for kind in kinds for n in self._module.within(owner, kind, words) if _stores(n, name)]
+        names = frozenset((name,))
+        stores = [n for kind in kinds for n in self._module.within(owner, kind, names) if _stores(n, name)]
         if len(stores) > 1:
             stores.sort(key=self._module.order)
         for node in stores:

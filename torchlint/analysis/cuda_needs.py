@@ -14,7 +14,6 @@ from torchlint.knowledge import portability as known
 if TYPE_CHECKING:
     from torchlint.analysis.cuda_guards import CudaGuards
     from torchlint.analysis.module import SourceModule
-    from torchlint.words import Words
 
 
 class CudaNeeds:
@@ -56,7 +55,7 @@ class CudaNeeds:
         return found
 
     def _call(self) -> str | None:
-        for call in self._module.each(cst.Call, [*self._cuda_words, *self._module.foreign_words]):
+        for call in self._module.each(cst.Call, self._cuda_names | self._module.foreign_names):
             reason = self._unguarded(call) or self._foreign_need(call)
             if reason is not None:
                 return reason
@@ -76,12 +75,12 @@ class CudaNeeds:
         return f"it calls `{name}` of {found[0]}, and {found[1].replace('it calls', 'that calls')}"
 
     @cached_property
-    def _cuda_words(self) -> Words:
-        return self._module.spelled(known.CUDA_WORDS)
+    def _cuda_names(self) -> frozenset[str]:
+        return self._module.named(known.CUDA_NAMES)
 
     def of_function(self, function: cst.FunctionDef) -> str | None:
         """What makes a function impossible without CUDA, in words, as far as this file tells."""
-        calls = self._module.within(function.body, cst.Call, self._cuda_words)
+        calls = self._module.within(function.body, cst.Call, self._cuda_names)
         return next((reason for call in calls if (reason := self._unguarded(call)) is not None), None)
 
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:

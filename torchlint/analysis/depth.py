@@ -7,16 +7,22 @@ limits here refuse next to nothing that runs.
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import NamedTuple
-
-from torchlint.patterns import STRINGS, Pattern
 
 BRACKETS = 200
 CHAIN = 500
 
 # Whatever cannot nest is one token, so that the loop below sees few of them.
-_TOKEN = Pattern(
-    rf"(?s:(?P<skip>#[^\r\n]*|{STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
+_STRINGS = (
+    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
+    r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
+    r"|\"(?:[^\"\\\r\n]|\\(?:\r\n|.))*\"?"
+    r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'?"
+)
+_TOKEN = (
+    rf"(?s:(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
     r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b))"
 )
 
@@ -31,7 +37,7 @@ class TooDeep(NamedTuple):
 def problem(text: str) -> TooDeep | None:
     """The first place nested too deep, or None."""
     level = chain = elifs = 0
-    for match in _TOKEN.pattern.finditer(text):
+    for match in _token().finditer(text):
         kind = match.lastgroup
         if kind in ("link", "open"):
             chain += 1
@@ -48,6 +54,11 @@ def problem(text: str) -> TooDeep | None:
         elif kind == "end" and (level == 0 or match.group() == ","):
             chain = 0
     return None
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(_TOKEN)
 
 
 def _at(text: str, offset: int, message: str) -> TooDeep:

@@ -17,16 +17,15 @@ from torchlint.analysis.shapes import Shapes
 from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
-from torchlint.knowledge.heat import FED, LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import DEVICE_NAME
-from torchlint.patterns import Pattern
+from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project import Feeding, FileFacts, Given, Made, Relay
+from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
-_TO = Pattern(r"def[\s\\]+to\b")
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
@@ -41,7 +40,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    if (".to(" in text or ".cuda" in text) and module.contents.any(FED):
+    if (".to(" in text or ".cuda" in text) and module.contents.has(concepts.FED):
         _add_feeds(module, facts)
     relays = list(_relays(module)) if "data" in text or "oader" in text else []
     if relays:
@@ -63,7 +62,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs
-    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, (_TO,))):
+    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
         facts["containers"] = True
     return facts
 
@@ -121,7 +120,7 @@ def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feed
 
 def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[Made]:
     """Results of functions of other files that are used as loaders here."""
-    for call in module.nodes_of(cst.Call, module.foreign_words):
+    for call in module.nodes_of(cst.Call, module.foreign_names):
         name = module.foreign(call.func)
         if name is None or not _seems_loader(module, call, name):
             continue
@@ -137,9 +136,9 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 def _relays(module: SourceModule) -> Iterator[Relay]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
-    if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_words)):
+    if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_names)):
         return
-    for call in module.nodes_of(cst.Call, [*module.foreign_words, *module.foreign_made]):
+    for call in module.nodes_of(cst.Call, module.foreign_names | module.foreign_made):
         to = module.foreign(call.func) or module.foreign_method(call)
         if to is None or any(arg.star for arg in call.args):
             continue
@@ -188,7 +187,7 @@ def _given(module: SourceModule) -> list[Given]:
     """The loaders that are handed to functions of other files, and whether they pin."""
     uploads = module.shared(Uploads)
     found: list[Given] = []
-    for call in module.nodes_of(cst.Call, module.foreign_words):
+    for call in module.nodes_of(cst.Call, module.foreign_names):
         name = module.foreign(call.func)
         if name is None or any(arg.star for arg in call.args):
             continue

@@ -19,9 +19,11 @@ from torchlint.knowledge import backends as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project import FlagExit, FlagHelper
-    from torchlint.words import Word, Words
 
-_WORDS = ("benchmark", "deterministic", "enabled", "max-autotune", "Trainer(", "Fabric(")
+_NAMES = frozenset(
+    "benchmark deterministic enabled use_deterministic_algorithms set_deterministic set_deterministic_debug_mode "
+    "autotune Trainer Fabric flags".split()
+)
 
 
 _DEBUG_MODES = {"0": False, "default": False, "1": True, "warn": True, "2": True, "error": True}
@@ -44,7 +46,7 @@ class Flags:
     def roots(self) -> Iterator[cst.FunctionDef | cst.Module]:
         """The module, and the functions that write flags and that nothing in the file calls."""
         yield self.module.tree
-        for function in self.module.nodes_of(cst.FunctionDef, ("def ",), self._flag_words):
+        for function in self.module.nodes_of(cst.FunctionDef, frozenset(("def",)), self._flag_names):
             if self.writes(function):
                 sites = self.module.functions.callers(function).sites
                 if not any(self.writer_called(site.call) is function for site in sites):
@@ -66,16 +68,16 @@ class Flags:
         return self._writers.find(function, lambda: self._writes(function), False)
 
     def _writes(self, function: cst.FunctionDef) -> bool:
-        held = self.module.may_hold(function, self._flag_words)
+        held = self.module.may_hold(function, self._flag_names)
         return held and any(self._writes_below(node) for node in descendants(function.body))
 
     @cached_property
     def any_writes(self) -> bool:
         """Something in the file writes a flag, or a function of another file that is called somewhere does."""
-        words = self.module.spelled(_WORDS)
-        named = self.module.each(cst.Attribute, words)
-        calls = self.module.each(cst.Call, words)
-        foreign = self.module.each(cst.Call, self.module.foreign_words)
+        names = self.module.named(_NAMES)
+        named = self.module.each(cst.Attribute, names)
+        calls = self.module.each(cst.Call, names)
+        foreign = self.module.each(cst.Call, self.module.foreign_names)
         return (
             any(self._is_flag(node) for node in named)
             or any(True for call in calls for _ in self.set_by_call(call))
@@ -91,21 +93,17 @@ class Flags:
         return self.module.project.flag_helper(name) if name is not None else None
 
     @cached_property
-    def _flag_words(self) -> Words:
-        """What stands in every function that writes a flag: itself, or by another function that does."""
-        known_words: list[Word] = [*self.module.spelled(_WORDS), *self.module.foreign_words]
-        writers: set[str] = set()
-        while True:
-            found = set(self._names_with(known_words)) - writers
-            if not found:
-                return known_words
-            writers |= found
-            known_words += self.module.spelled(sorted(found))
+    def _flag_names(self) -> frozenset[str]:
+        """One of these stands in every function that writes a flag, itself or by another function that does."""
+        names = self.module.named(_NAMES) | self.module.foreign_names
+        while not (found := self.module.named(frozenset(self._holding(names)))) <= names:
+            names |= found
+        return names
 
-    def _names_with(self, words: Words) -> Iterator[str]:
-        """The names of functions that hold one of these words; of classes, where it is the constructor."""
+    def _holding(self, names: frozenset[str]) -> Iterator[str]:
+        """The names of functions that hold one of these names; of classes, where it is the constructor."""
         for function in self.module.outside(cst.FunctionDef):
-            if self.module.may_hold(function, words):
+            if self.module.may_hold(function, names):
                 owner = self.module.class_of(function)
                 made = owner is not None and function.name.value == "__init__"
                 yield owner.name.value if made and owner is not None else function.name.value

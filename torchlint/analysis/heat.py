@@ -17,6 +17,7 @@ from torchlint.analysis.walk import children, descendants
 from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronisation import PROFILERS
 from torchlint.model import Heat
+from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -104,19 +105,7 @@ class Heats:
     @cached_property
     def _any_steps(self) -> bool:
         """Some code of the file may make a step, or go through batches."""
-        return self._module.contents.any(known.STEPS)
-
-    @cached_property
-    def hot_functions(self) -> frozenset[cst.CSTNode] | None:
-        """The functions in which something may run every step, told from names alone; None for all of the file.
-
-        Where nothing makes a step, only functions with such names run every step, and those whose names stand in these.
-        """
-        if self._any_steps:
-            return None
-        if not self._module.contents.has(known.HOT_DEFINITIONS):
-            return frozenset()
-        return self._module.named_from(known.HOT_NAMES, known.HOT_DEFINITION)
+        return self._module.contents.has(concepts.STEPS)
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""

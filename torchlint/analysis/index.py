@@ -1,27 +1,24 @@
-"""The nodes of a module by class, and the node around each; bodies of functions join when somebody looks.
+"""The nodes of a module by class, and the node around each; function bodies are parsed when they are first needed.
 
-A module has an outside, which is always there, and units: the bodies of its functions and methods. A question
-that can only be answered by nodes with a certain word in them opens no unit without that word. A word that ends with
-``(`` is a name that is called there, or given another name.
+A module has an outside, which is always there, and units: the bodies of its functions and methods. A question that
+only nodes with certain identifiers can answer parses no unit that has none of them.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import cached_property
 from typing import Any, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis.walk import Nodes, Parents, children, collect, descendants
-from torchlint.patterns import Pattern
-from torchlint.vocabulary import Vocabulary
-from torchlint.words import Calls, Word, Words, holds, signs_of
+from torchlint.analysis.walk import Nodes, Parents, children, collect
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-_NAME = re.compile(r"\w+")
+_IDENTIFIER = re.compile(r"\w+|%")  # the operator that formats counts as one
+Identifiers = Set[str]
 
 
 class Block(cst.IndentedBlock):
@@ -40,24 +37,19 @@ class Block(cst.IndentedBlock):
 class Unit:
     """The body of a function of the module level or of a method: lines ``first`` to ``last``."""
 
-    def __init__(
-        self, make: Callable[[], Sequence[Any]], start: int, end: int, failures: Callable[[], Sequence[tuple[int, int]]]
-    ) -> None:
-        self._make, self._failures = make, failures
+    def __init__(self, make: Callable[[], Sequence[Any]], text: str, start: int, end: int) -> None:
+        self._make, self._text = make, text
         self.start, self.end = start, end
         self.block = object.__new__(Block)
         _put_unit(self.block, self)
         self.index: Index | None = None
         self.nodes: Nodes = defaultdict(list)
         self._statements: Sequence[Any] | None = None
-        self._calm: str | None = None
 
-    def calm(self, text: str) -> str:
-        """The text of the unit without what words its errors."""
-        if self._calm is None:
-            places = [self.start, *(place for span in self._failures() for place in span), self.end]
-            self._calm = "\n".join(text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
-        return self._calm
+    @cached_property
+    def identifiers(self) -> frozenset[str]:
+        """The identifiers of the body, and the words of its comments and strings."""
+        return frozenset(_IDENTIFIER.findall(self._text, self.start, self.end))
 
     @property
     def is_open(self) -> bool:
@@ -79,9 +71,7 @@ _put_unit = Block.unit.__set__  # type: ignore[attr-defined]
 class Index:
     """Nodes and parents of one module, whose words are known."""
 
-    def __init__(self, tree: cst.Module, text: str, units: Sequence[Unit], vocabulary: Vocabulary) -> None:
-        self._text = text
-        self._vocabulary = vocabulary
+    def __init__(self, tree: cst.Module, units: Sequence[Unit]) -> None:
         self.units = units
         self.parents: Parents = {}
         self.outside: Nodes = defaultdict(list)
@@ -89,9 +79,6 @@ class Index:
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
-        self._known: dict[Word, frozenset[Unit]] = {}
-        self._grouped: dict[tuple[Word, ...], frozenset[Unit]] = {}  # a word may equal the tuple of what it is made of
-        self._starts = [unit.start for unit in units]
         self._watchers: list[Callable[[Unit], None]] = []
         collect(tree, self.outside, self.parents)
         self._tree, self._count = tree, len(self.parents)
@@ -125,128 +112,27 @@ class Index:
         body = getattr(owner, "body", None)
         return body.unit if body.__class__ is Block else None
 
-    def holding(self, groups: Iterable[Words]) -> list[Unit]:
-        """The units that hold a word of each group, in the order of the text."""
-        held = self._with_all(groups)
-        return [unit for unit in self.units if unit in held]
+    def holding(self, groups: Iterable[Identifiers]) -> list[Unit]:
+        """The units with an identifier of each group, in the order of the text."""
+        wanted = tuple(groups)
+        return [unit for unit in self.units if self.has(unit, wanted)]
 
-    def has(self, unit: Unit, groups: Iterable[Words]) -> bool:
-        """A unit holds a word of each group."""
-        return unit in self._with_all(groups)
-
-    def _with_all(self, groups: Iterable[Words]) -> frozenset[Unit]:
-        return frozenset(self.units).intersection(*(self._with_any(tuple(words)) for words in groups))
-
-    def _with_any(self, words: tuple[Word, ...]) -> frozenset[Unit]:
-        found = self._grouped.get(words)
-        if found is None:
-            found = self._grouped[words] = frozenset().union(*map(self._with, words))
-        return found
-
-    def _with(self, word: Word) -> frozenset[Unit]:
-        found = self._known.get(word)
-        if found is None:
-            found = self._known[word] = frozenset(self._search(word))
-        return found
-
-    def _search(self, word: Word) -> Iterable[Unit]:
-        """The units that hold a word."""
-        if isinstance(word, Calls):
-            held = self._with_any(word.signs)
-            word = word.standing_in(self._vocabulary)
-            return (unit for unit in held if word.search(self._text, unit.start, unit.end))
-        if not any(map(self._may_hold, signs_of(word))):
-            return ()
-        if not isinstance(word, str):
-            return (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
-        if not word.endswith("("):
-            return self._around(word)
-        return (unit for unit in self._around(word[:-1]) if holds(self._text, unit.start, unit.end, word))
-
-    def _may_hold(self, text: str) -> bool:
-        return self._vocabulary.may_hold(text.encode("utf-8", "surrogatepass"))
-
-    def _around(self, word: str) -> Iterator[Unit]:
-        """The units around the places of a plain text."""
-        text, units, starts = self._text, self.units, self._starts
-        place = text.find(word)
-        while place >= 0:
-            number = bisect_right(starts, place) - 1
-            unit = units[number] if number >= 0 else None
-            if unit is not None and place < unit.end:
-                yield unit
-                place = unit.end - 1
-            elif number + 1 < len(units):
-                place = units[number + 1].start - 1
-            else:
-                return
-            place = text.find(word, place + 1)
-
-    def calm_functions(self, groups: Sequence[Words], among: Container[cst.CSTNode] | None) -> list[cst.FunctionDef]:
-        """The functions that are units and hold a word of each group in what is no error message; ``among`` some."""
-        held = [unit for unit in self.holding(groups) if among is None or self._owner(unit) in among]
-        return [self._owner(unit) for unit in held if not self._may_fail(unit) or self._is_calm(unit, groups)]
-
-    def _may_fail(self, unit: Unit) -> bool:
-        """Some statement of the unit may word an error."""
-        return any(self._text.find(word, unit.start, unit.end) >= 0 for word in ("raise", "assert"))
-
-    def _is_calm(self, unit: Unit, groups: Sequence[Words]) -> bool:
-        """A word of each group stands in the unit in what is no error message."""
-        text = unit.calm(self._text)
-        return all(any(holds(text, 0, len(text), word) for word in words) for words in groups)
-
-    def named_from(self, names: Container[str], inside: Pattern) -> frozenset[cst.CSTNode] | None:
-        """The functions that have one of these names or ``inside`` in their bodies, what these name, and so on.
-
-        Functions within functions count as the one around them. None where that leads to a function that is no unit.
-        """
-        called: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            called.setdefault(self._owner(unit).name.value, []).append(unit)
-        every: list[Any] = self.outside[cst.FunctionDef]
-        others = {function.name.value for function in every if self.unit_of(function) is None}
-        if any(name in names for name in others):
-            return None
-        text = self._text
-        todo = [u for u in self.units if self._owner(u).name.value in names or inside.search(text, u.start, u.end)]
-        found = set(todo)
-        while todo:
-            unit = todo.pop()
-            words = {*_NAME.findall(text, unit.start, unit.end), *self._in_header(unit)}
-            if not words.isdisjoint(others):
-                return None
-            for name in called.keys() & words:
-                new = [other for other in called[name] if other not in found]
-                found.update(new)
-                todo += new
-        return frozenset(map(self._owner, found))
-
-    def _in_header(self, unit: Unit) -> Iterator[str]:
-        """The names in the parameters of a function."""
-        return (node.value for node in descendants(self._owner(unit).params) if isinstance(node, cst.Name))
-
-    def _owner(self, unit: Unit) -> cst.FunctionDef:
-        """The function whose body a unit is."""
-        return self.parents[unit.block]  # type: ignore[return-value]
+    def has(self, unit: Unit, groups: Iterable[Identifiers]) -> bool:
+        """A unit has an identifier of each group."""
+        return all(not unit.identifiers.isdisjoint(names) for names in groups)
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def of(self, kind: type[NodeT], *groups: Words) -> list[NodeT]:
+    def of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
         """The nodes of exactly this class in source order.
 
-        With groups of words, those of the units that hold a word of each group, and all that stand outside.
+        With groups of identifiers, those of the units with one of each group, and all that stand outside.
         """
         return list(self.each(kind, *groups))
 
-    def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+    def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The same one by one: units after the last node that is wanted stay closed."""
         return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[return-value]
-
-    def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
-        """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
-        units = [unit for unit in self.units if self._owner(unit) in owners]
-        return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
 
     def _merged(
         self, kind: type[cst.CSTNode], outside: Sequence[cst.CSTNode], units: Sequence[Unit]
@@ -265,19 +151,16 @@ class Index:
             yield from inside
         yield from outside[before:]
 
-    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
         if (owner, kind) not in self._regions:
             self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
-        held: frozenset[Unit] | None = None
         for part in self._regions[owner, kind]:
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
                 continue
             unit: Unit = part.unit
-            if held is None:
-                held = self._with_all(groups)
-            if unit in held:
+            if self.has(unit, groups):
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
 

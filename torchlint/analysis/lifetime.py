@@ -10,7 +10,6 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import keyword, method, receiver
 from torchlint.knowledge import arrays as known
-from torchlint.words import whole_name
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -144,11 +143,11 @@ class Lifetimes:
         if owner is None:
             return None
         name = attribute.attr.value
-        words = (whole_name(f"self.{name}"),)
+        names = frozenset((name,))
         found: list[cst.CSTNode] = []
         for kind in _STORES:
-            found += [node for node in self._module.within(owner, kind, words) if _stores_into(node, name)]
-        found += [call for call in self._module.within(owner, cst.Call, words) if self._call_writes(call, name)]
+            found += [node for node in self._module.within(owner, kind, names) if _stores_into(node, name)]
+        found += [call for call in self._module.within(owner, cst.Call, names) if self._call_writes(call, name)]
         return min(found, key=self._module.order, default=None)
 
     def _call_writes(self, call: cst.Call, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +15,7 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
-from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.index import Identifiers, Index, Unit
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.light.statements import Lines
 from torchlint.analysis.names import Names
@@ -25,12 +25,10 @@ from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
 from torchlint.analysis.values import UNKNOWN, Value
-from torchlint.contents import Contents
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
-from torchlint.patterns import Pattern
+from torchlint.prefilter.contents import Contents
 from torchlint.project import Project, View
-from torchlint.words import Words, whole_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +62,7 @@ class SourceModule:
         units: Sequence[Unit] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
         self.contents = contents or Contents.of_text(text)
-        self._index = Index(tree, text, units, self.contents.vocabulary)
+        self._index = Index(tree, units)
 
     @classmethod
     def parse(
@@ -112,63 +110,50 @@ class SourceModule:
 
     # -- the tree --------------------------------------------------------------------------------
 
-    def nodes_of(self, kind: type[NodeT], *groups: Words) -> list[NodeT]:
+    def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
         """The nodes of exactly one class in source order.
 
-        With groups of words, functions and methods whose text lacks a word of some group may be left out: ask so
-        for nodes that stand in functions with such words.
+        With groups of identifiers, functions and methods without an identifier of some group may be left out: ask so
+        for nodes that can only stand in functions with such identifiers.
         """
         return self._index.of(kind, *groups)
 
-    def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+    def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The same one by one, for questions that the first fitting node answers."""
         return self._index.each(kind, *groups)
 
     def outside(self, kind: type[NodeT]) -> list[NodeT]:
         """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
-        return self._index.of(kind, ())
+        return self._index.of(kind, frozenset())
 
-    def may_hold(self, function: cst.FunctionDef, *groups: Words) -> bool:
-        """A word of each group stands in the body of a function, or nobody can tell."""
+    def may_hold(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:
+        """The body of a function may have an identifier of each group."""
         unit = self._index.unit_of(function)
         return unit is None or self._index.has(unit, groups)
 
-    def calm_functions(self, *groups: Words, among: Container[cst.CSTNode] | None = None) -> list[cst.FunctionDef]:
-        """Functions that hold a word of each group outside their error messages, as :meth:`nodes_among` takes them."""
-        return self._index.calm_functions(groups, among)
-
-    def named_from(self, names: Container[str], inside: Pattern) -> frozenset[cst.CSTNode] | None:
-        """See :meth:`Index.named_from`."""
-        return self._index.named_from(names, inside)
-
-    def nodes_among(self, kind: type[NodeT], functions: Container[cst.CSTNode]) -> list[NodeT]:
-        """The nodes of exactly one class in these functions and outside all; others may be left out."""
-        return self._index.among(kind, functions)
+    @cached_property
+    def foreign_names(self) -> frozenset[str]:
+        """One of these stands in every function that calls a function of another file of the project."""
+        return self.named({"import", *(binding.name for binding in self.project_imports())})
 
     @cached_property
-    def foreign_words(self) -> Words:
-        """What stands in every function that calls a function of another file of the project."""
-        own = {binding.name for binding in self.project_imports()}
-        return self.spelled(("import ", *sorted(own)))
-
-    @cached_property
-    def foreign_made(self) -> Words:
+    def foreign_made(self) -> frozenset[str]:
         """The names of what calls of such functions outside functions give."""
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
-        return sorted({b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func)})
+        return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func))
 
-    def spelled(self, words: Words) -> Words:
-        """The words, and other names that something named so has by an import, an assignment or a class."""
-        return self.contents.names.spelled(words)
+    def named(self, names: Identifiers) -> frozenset[str]:
+        """The names, and other names that the same things have in this file: by imports, assignments and bases."""
+        return self.names.aliases(frozenset(names))
 
-    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
+    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
 
     def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
         """The attributes called so, in all of the file or in and below a node, in source order."""
-        words = (whole_name(f".{name}"),)
-        every = self.nodes_of(cst.Attribute, words) if owner is None else self.within(owner, cst.Attribute, words)
+        names = frozenset((name,))
+        every = self.nodes_of(cst.Attribute, names) if owner is None else self.within(owner, cst.Attribute, names)
         return [attribute for attribute in every if attribute.attr.value == name]
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:

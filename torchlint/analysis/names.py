@@ -7,13 +7,13 @@ imports and plain aliases to the dotted name a library knows the thing by.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding, collect, dotted
-from torchlint.analysis.index import Block, Index, Unit
-from torchlint.analysis.walk import Nodes
-from torchlint.patterns import Led
+from torchlint.analysis.index import Block, Identifiers, Index, Unit
+from torchlint.analysis.walk import Nodes, descendants
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -63,7 +63,7 @@ class Names:
         self._of_blocks: dict[cst.CSTNode, Scope] = {}
         self._qualified: dict[cst.CSTNode, str | None] = {}
         self._meant: dict[tuple[Scope, str], str | None] = {}
-        index.of(cst.Global, (Led("global"),))  # what these functions bind is bound outside: they have to be open
+        index.of(cst.Global, frozenset(("global",)))  # what these functions bind is bound outside: they have to be open
         self._add(index.outside)
         for unit in index.units:
             if unit.is_open:
@@ -172,9 +172,28 @@ class Names:
 
     def star_imports(self) -> set[str]:
         """The modules of which everything is imported."""
-        nodes = self._index.of(cst.ImportFrom, ("*",))
+        nodes = self._index.of(cst.ImportFrom, frozenset())  # Python allows them in no function
         stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
         return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
+
+    # -- other names -----------------------------------------------------------------------------
+
+    def aliases(self, names: Identifiers) -> frozenset[str]:
+        """The names, and all names by which the same things may be known inside functions.
+
+        Imports, plain assignments and base classes outside of functions give them; names of names as well.
+        """
+        known = set(names)
+        while added := {name for name, parts in self._renamed if not parts.isdisjoint(known)} - known:
+            known |= added
+        return frozenset(known)
+
+    @cached_property
+    def _renamed(self) -> list[tuple[str, frozenset[str]]]:
+        """Names bound outside of functions, or in them as globals, with the identifiers of what they stand for."""
+        globals_ = [binding for bindings in self.module.found.values() for binding in bindings]
+        found = {(b.name, _stands_for(b)) for b in (*globals_, *collect(self._index.outside))}
+        return [(name, parts) for name, parts in found if parts - {name}]
 
     # -- qualified names -------------------------------------------------------------------------
 
@@ -217,6 +236,23 @@ class Names:
             return canonical(binding.qualified) if binding.qualified else None
         plain = binding.kind == "assign" and not binding.path and isinstance(binding.value, (cst.Name, cst.Attribute))
         return self.qualified(binding.value) if plain and binding.value else None
+
+
+def _stands_for(binding: Binding) -> frozenset[str]:
+    """The identifiers of what a name stands for, if it is but another name for something."""
+    if binding.kind == "import":
+        return frozenset((binding.qualified or "").split("."))
+    if binding.kind == "class" and isinstance(binding.statement, cst.ClassDef):
+        return _identifiers(*(base.value for base in binding.statement.bases))
+    value = binding.value
+    if isinstance(value, cst.Call) and (dotted(value.func) or "").endswith("partial"):
+        return _identifiers(*(arg.value for arg in value.args[:1]))
+    renames = binding.kind == "assign" and isinstance(value, (cst.Name, cst.Attribute, cst.IfExp, cst.Tuple, cst.List))
+    return _identifiers(value) if renames and value is not None else frozenset()
+
+
+def _identifiers(*nodes: cst.CSTNode) -> frozenset[str]:
+    return frozenset(part.value for node in nodes for part in descendants(node) if isinstance(part, cst.Name))
 
 
 def _chain(scope: Scope | None) -> Iterator[Scope]:

@@ -142,7 +142,7 @@ class Portability:
 
     def _attribute_corrected(self, call: cst.Call) -> bool:
         """``args.device = "cpu"`` where there is no CUDA."""
-        for assign in self._module.nodes_of(cst.Assign, ("device",)):
+        for assign in self._module.nodes_of(cst.Assign):
             target = assign.targets[0].target
             if self._module.function_of(assign) is not self._module.function_of(call):
                 continue
@@ -202,9 +202,8 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        return any(
-            self._module.qualified(call.func) == "builtins.exec" for call in self._module.each(cst.Call, ("exec(",))
-        )
+        calls = self._module.each(cst.Call, self._module.named({"exec"}))
+        return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
 
     def _corrected(self, assign: cst.Assign) -> bool:
         """The same name gets another value where CUDA is missing."""

@@ -124,9 +124,9 @@ class Reaching:
     def _reads(self, word: str, function: cst.CSTNode | None) -> list[cst.Name]:
         if (word, function) not in self._uses:
             named = (
-                self._index.of(cst.Name, (word,))
+                self._index.of(cst.Name, frozenset((word,)))
                 if function is None
-                else self._index.within(function, cst.Name, (word,))
+                else self._index.within(function, cst.Name, frozenset((word,)))
             )
             self._uses[word, function] = [name for name in named if name.value == word and self._is_read(name)]
         return self._uses[word, function]

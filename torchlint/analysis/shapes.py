@@ -11,13 +11,14 @@ from torchlint.analysis.calls import argument, keyword
 from torchlint.analysis.values import Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import backends as known
+from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _PADDED = "batches are padded to their longest member"
 _RANDOM = frozenset("random.choice random.randint random.randrange numpy.random.choice numpy.random.randint".split())
-_SHAPE_WORDS = ("pad_sequence(", "pack_sequence(", "detection", "Resize(", "interpolate(")
+_SHAPE_NAMES = frozenset("pad_sequence pack_sequence detection Resize interpolate".split())
 
 
 class Shapes:
@@ -29,15 +30,12 @@ class Shapes:
     def varying(self) -> list[tuple[cst.CSTNode, str]]:
         """The places that make shapes vary, with what they do in words."""
         found: list[tuple[cst.CSTNode, str]] = []
-        for call in self._module.nodes_of(cst.Call, self._module.spelled(_SHAPE_WORDS)):
+        for call in self._module.nodes_of(cst.Call, self._module.named(_SHAPE_NAMES)):
             reason = self._reason(call)
             if reason is not None:
                 found.append((call, reason))
-        found += [
-            (function.name, _PADDED)
-            for function in self._module.nodes_of(cst.FunctionDef, ("ollate", "OLLATE"))
-            if self._pads(function)
-        ]
+        if self._module.contents.has(concepts.COLLATE):
+            found += [(f.name, _PADDED) for f in self._module.nodes_of(cst.FunctionDef) if self._pads(f)]
         return found
 
     def _pads(self, function: cst.FunctionDef) -> bool:

@@ -16,17 +16,14 @@ from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.devices import is_device_name
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import FRAMEWORKS, TO_DEVICE
-from torchlint.patterns import Pattern
+from torchlint.knowledge.transfers import FRAMEWORKS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
-_STARTS = tuple(Pattern(rf"{name}[\s\\]*\(") for name in sorted(_STARTERS))
-_MOVES = (Pattern(r"cuda[\s\\]*\("), Pattern(r"to[\s\\]*\("))
-_LIKELY = (_MOVES[0], Pattern(TO_DEVICE))  # one is enough: functions that are likely to hold it are looked at first
+_MOVES = frozenset(("to", "cuda"))
 
 
 class Signs:
@@ -40,7 +37,7 @@ class Signs:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
         if any(word in self._module.text for word in FRAMEWORKS):
             return True
-        return any(self._moves(call) for words in (_LIKELY, _MOVES) for call in self._module.each(cst.Call, words))
+        return any(self._moves(call) for call in self._module.each(cst.Call, _MOVES))
 
     def _moves(self, call: cst.Call) -> bool:
         name = method(call)
@@ -102,7 +99,7 @@ class Signs:
     def _starts(self) -> list[cst.BaseExpression]:
         """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
         found: list[cst.BaseExpression] = []
-        for call in self._module.nodes_of(cst.Call, _STARTS):
+        for call in self._module.nodes_of(cst.Call, _STARTERS):
             if method(call) not in _STARTERS:
                 continue
             assert isinstance(call.func, cst.Attribute)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +19,6 @@ from torchlint.analysis.walk import descendants, wording
 from torchlint.knowledge import synchronisation as known
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat
-from torchlint.words import Words
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -70,30 +69,28 @@ class Syncs:
     def _reads(
         self,
         wanted: Callable[[cst.BaseExpression], bool],
-        *groups: Words,
-        among: Container[cst.CSTNode] | None = None,
+        *groups: frozenset[str],
     ) -> list[Read]:
         """The reads of tensors that are proved to lie on an accelerator, at wanted places, in source order.
 
-        They are in functions that hold a word of each group, ``among`` some, or outside all; there are none in a file
-        in which nothing is put on an accelerator. Which tensors lie where is asked last, since it takes longest.
+        They are in functions with an identifier of each group, or outside all; there are none in a file in which
+        nothing is put on an accelerator. Which tensors lie where is asked last, since it takes longest.
         """
         if not self._module.signs.on_accelerator:
             return []
-        functions = self._module.calm_functions(self._words, *groups, among=among)
         found: dict[cst.CSTNode, Read] = {}
-        for node in self._candidates(set(functions)):
+        for node in self._candidates(*groups):
             for read in self._at(node) if wanted(node) else ():
                 found.setdefault(read.node, read)
         return sorted(found.values(), key=lambda read: self._module.order(read.node))
 
-    def _candidates(self, functions: Container[cst.CSTNode]) -> list[cst.BaseExpression]:
+    def _candidates(self, *groups: frozenset[str]) -> list[cst.BaseExpression]:
         """What may be a read by its form, calls first."""
-        among = self._module.nodes_among
+        nodes_of = self._module.nodes_of
         every: list[cst.BaseExpression] = [
-            *(call for call in among(cst.Call, functions) if self._may_read(call)),
-            *among(cst.FormattedString, functions),
-            *(operation for operation in among(cst.BinaryOperation, functions) if _shows(operation)),
+            *(call for call in nodes_of(cst.Call, self._names, *groups) if self._may_read(call)),
+            *nodes_of(cst.FormattedString, known.FORMATTED, *groups),
+            *(operation for operation in nodes_of(cst.BinaryOperation, _PERCENT, *groups) if _shows(operation)),
         ]
         return [node for node in every if not self._fails(node)]
 
@@ -106,10 +103,9 @@ class Syncs:
         return self._of_percent(node)
 
     @cached_property
-    def _words(self) -> Words:
-        """What stands in every function with reads."""
-        words = self._module.spelled(known.READ_WORDS)
-        return (*words, known.TO_HOST) if "cpu" in self._module.text else words
+    def _names(self) -> frozenset[str]:
+        """One of these stands in every function with a call that reads."""
+        return self._module.named(known.READ_NAMES)
 
     def _may_read(self, call: cst.Call) -> bool:
         """By its name alone, the call may be a read: most are not."""
@@ -233,10 +229,7 @@ class Syncs:
     def hot(self) -> list[HotReads]:
         """The reads that happen every step, one record for each loop or function."""
         groups: dict[cst.CSTNode, list[Read]] = {}
-        hot = self._module.heats.hot_functions
-        if hot is not None and not hot:
-            return []
-        for read in self._reads(self._repeats, among=hot):
+        for read in self._reads(self._repeats):
             place = self._place(read.node)
             if place is not None and not self._intents.needed(read.node, place):
                 groups.setdefault(place, []).append(read)
@@ -283,7 +276,7 @@ class Syncs:
     def per_element(self) -> list[ElementReads]:
         """Reads in loops over parameters, samples or elements, one record for each loop."""
         found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
-        for read in self._reads(self._may_go_through, known.LOOP_WORDS):
+        for read in self._reads(self._may_go_through, _LOOPS):
             inner, function = self._inner(read.node)
             through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):
@@ -353,6 +346,7 @@ def _indexed(loop: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.Subscript]:
                 yield part
 
 
+_LOOPS, _PERCENT = frozenset(("for",)), frozenset("%")
 _TEXTS = (cst.SimpleString, cst.ConcatenatedString)
 _READERS = known.READS | known.LOG_METHODS | known.LEVELS | {"to", "type", "format", "log"}
 _EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})

@@ -46,7 +46,7 @@ class Uploads:
         if "torch_xla" in self._module.text:
             return []
         by_statement: dict[cst.CSTNode, list[tuple[cst.Call, Binding]]] = {}
-        for call in self._module.nodes_of(cst.Call, (".to(", ".cuda(")):
+        for call in self._module.nodes_of(cst.Call, frozenset(("to", "cuda"))):
             source = self._waited_for(call)
             binding = self._batch(source, _DEPTH) if source is not None else None
             if source is None or binding is None or not self._module.shared(Moves).is_move(call):
@@ -131,7 +131,7 @@ class Uploads:
         function = self._module.function_of(beside)
         return [
             n
-            for n in self._module.nodes_of(cst.Name, sorted(names))
+            for n in self._module.nodes_of(cst.Name, frozenset(names))
             if n.value in names and self._module.function_of(n) is function
         ]
 

@@ -201,6 +201,8 @@ FRAME_METHODS = frozenset(
 )
 # scikit-learn: functions that return two of every array given.
 SPLITTERS = frozenset({"sklearn.model_selection.train_test_split"})
+# Where none of these is named, nothing is known to be an array.
+ARRAY_LIBRARIES = "numpy cv2 pandas librosa soundfile skimage scipy sklearn imageio h5py tifffile matplotlib".split()
 ARRAY_ANNOTATIONS = frozenset({"numpy.ndarray", "numpy.typing.NDArray"})
 
 # Functions that return several arrays of the same kind, in a list or tuple.

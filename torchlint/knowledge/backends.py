@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from torchlint.knowledge.screening import Trigger, guarded
-from torchlint.patterns import ends_with
-
 
 class Preference(NamedTuple):
     """What a project wants where determinism and cuDNN's benchmark are both on: nobody else can know."""
@@ -149,17 +146,6 @@ STARTS_CUDA = frozenset(
     "torch.cuda.Stream torch.cuda.Event torch.cuda.mem_get_info torch.cuda.get_device_capability".split()
 )
 
-# Calls that seed random numbers, by the last part of their name; assignments of these names count as well.
-SEEDS: tuple[Trigger, ...] = (
-    guarded(rb"seed(?:_everything|_all_rng|_all|_worker|_torch)\s*\(", b"seed_", before=ends_with(r"(?<!\w)")),
-    guarded(
-        rb"seed(?:_all|s)?\s*\(",
-        b"seed",
-        before=ends_with(r"\b(?:manual_|(?:set|fix|init)_(?:all_|random_)?|setup_|random_|random\.)"),
-    ),
-    guarded(rb"determinis(?:m|tic)\s*\(", b"determinis", before=ends_with(r"\b(?:set|make|enable)_")),
-    guarded(rb"rng_state(?:_all)?\s*\(", b"rng_state", before=ends_with(r"\bset_")),
-)
 # A word of the name of a function that sets up reproducibility, or of a script that only evaluates.
 SEED_WORDS = frozenset({"seed", "seeds", "seeding"})
 

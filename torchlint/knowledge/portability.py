@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from torchlint.knowledge.screening import Trigger, guarded
-from torchlint.patterns import Led, Pattern, is_imported
-from torchlint.words import Words
-
 AVAILABLE = frozenset(
     "torch.cuda.is_available torch.cuda.device_count torch.cuda.is_initialized "
     "torch.accelerator.is_available "
@@ -26,31 +22,10 @@ CUDA_CALLS = frozenset(
     "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
 )
 EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
-# One of these stands in the full name of each of those.
-CUDA_WORDS = ("Stream(", "CUDAGraph(", "graph(", "graphed", "nvtx", "init_process_group(", "cpp_extension")
-# How CUDA is asked for in so many words: a method that is called, a device, a tensor type.
-_CALLED = (
-    r"cuda(?<!\wcuda)(?<!`\.cuda)\(",
-    r"cuda(?<=[\"']cuda)[\"':]",
-    r"cuda[\s\\]*\.[\s\\]*(?:\w*Tensor\b|[\"'])",
+# One of these stands in every function that calls one of those.
+CUDA_NAMES = frozenset(
+    "Stream CUDAGraph graph make_graphed_callables nvtx init_process_group cpp_extension load load_inline".split()
 )
-# Parts of `torch.cuda`, or the method, that may get other names.
-_NAMED = (r"cuda(?<=\.cuda)(?:\.\w*Tensor\b)?(?![\w.(])", r"cuda[\s\\]+(?:as|import)\b")
-ASKED: tuple[Trigger, ...] = (
-    *(guarded(source.encode(), b"cuda") for source in (*_CALLED, *_NAMED)),
-    guarded(rb"cuda\b", b"cuda", before=is_imported),
-)
-_OTHERWISE: tuple[Pattern | Led, ...] = (*map(Pattern, _NAMED), Led(r"cuda\b", is_imported))
-_ASKED_WORDS: Words = (*map(Pattern, _CALLED), "set_default_tensor_type(")
-_ALL_WORDS: Words = ("cuda",)
-
-
-def asked_words(text: str) -> Words:
-    """One of these stands in every function that asks for CUDA; where CUDA has no other names, its own."""
-    named = any(word.search(text, 0, len(text)) for word in _OTHERWISE)
-    return _ALL_WORDS if named else _ASKED_WORDS
-
-
 # Libraries whose objects have a `cuda` or `to` of their own.
 FOREIGN = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()

@@ -5,10 +5,6 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
-from torchlint.knowledge.transfers import DTYPE
-from torchlint.patterns import Pattern
-from torchlint.words import Words
-
 # Methods of a tensor that bring its content to the host.
 READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
 # Builtins that do so with a tensor as argument.
@@ -28,23 +24,16 @@ LOG_METHODS = frozenset(
 )
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# One of these stands in every function that reads tensors.
-READ_WORDS: Words = (
-    *(f".{name}(" for name in sorted(READS)),
-    *(f".{name}(" for name in sorted(LOG_METHODS)),
-    *(".format(", ".type(", "math.", "print(", "tqdm", "wandb", "mlflow", "logging", "run.log(", "experiment.log("),
-    # Patterns that begin with a plain character are found many times faster than others.
-    Pattern(
-        r"\((?:(?<=[^.\w]int\()|(?<=[^.\w](?:bool|repr)\()|(?<=[^.\w]float\()|(?<=[^.\w]str\()"
-        r"|(?<=[^.\w]format\()|(?<=[^.\w]complex\())(?!\s*[\"'\d-])"
-    ),
-    Pattern(r"\.(?:info|debug|warning|error|critical)\("),
-    Pattern(r"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
+# One of these stands in every function with a call that reads a tensor; `logging` calls go by their level.
+READ_NAMES = (
+    READS
+    | LOG_METHODS
+    | LEVELS
+    | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATHS | PRINTERS)
+    | frozenset({"to", "type", "log"})
 )
-# And one of these where the CPU is named anywhere: a move there.
-TO_HOST = Pattern(rf"\.to\((?!\s*(?:{DTYPE}|(?!self\.device)[\w.]+\.device)?\s*\))")
-# Loops and comprehensions that go through something.
-LOOP_WORDS: Words = (Pattern(r"for\b"),)
+# Prefixes of strings that format: one of these stands as a word of its own in every function with such a string.
+FORMATTED = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
 # What only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Reading these of a tensor looks at no content.

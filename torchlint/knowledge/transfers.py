@@ -6,10 +6,6 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 
 from __future__ import annotations
 
-from torchlint.knowledge.screening import Trigger, guarded
-from torchlint.patterns import Pattern
-from torchlint.words import Calls, Words
-
 # Methods of a tensor with a kernel on every backend.
 TENSOR_METHODS = frozenset(
     "abs add addcmul all amax amin any argmax argmin argsort bool byte clamp clamp_ clip clone contiguous "
@@ -86,27 +82,5 @@ FORM_METHODS = frozenset(
 # Tables that an index from the device looks things up in.
 NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
-# What a file contains that moves anything, or puts it on an accelerator in another way. A call of `to` with nothing or
-# with a dtype alone, which a name says that ends so, is no move.
-MOVES = ("cuda", "to", "type_as", "type")
-DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
-_TO_DTYPE = rf"\(\s*(?:{DTYPE})?\s*\)"
-IDLE = rf"to\s*{_TO_DTYPE}"
-MOVE = guarded(rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!{_TO_DTYPE})\()".encode())
-SENT = Pattern(rf"\.to[\s\\)]*(?:#|(?!{_TO_DTYPE})\()")
-# Something brings a value to a device, and the CPU is named as one.
-BROUGHT: Words = (
-    ".cuda(",
-    SENT,
-    Calls(("tensor", "as_tensor", "asarray"), having=("device",), idle=r"device\s*=\s*[\"']cpu[\"']"),
-)
-CPU = r"cpu(?<=[\"']cpu)(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
-# How moves to a device are nearly always written.
-TO_DEVICE = r"to\([^()]{0,200}?(?:[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK)"
-SIGNS: tuple[Trigger, ...] = (
-    b".cuda",
-    guarded(rb"\." + TO_DEVICE.encode(), b".to("),
-    *(word.encode() for word in FRAMEWORKS),
-)

@@ -26,7 +26,6 @@ T = TypeVar("T")
 _TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
 _BLANK = re.compile(r"[ \t\f]*")
 _LINE_END = re.compile(r"\r\n|\r|\n|\Z")
-_SHOWN = re.compile(r"\{[^{}]*=\s*[}!:]")
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.SimpleString, cst.FormattedString)
 _BARE = (cst.GeneratorExp, cst.NamedExpr, cst.Yield, cst.StarredElement)
 
@@ -116,7 +115,7 @@ class Editor:
     @cached_property
     def _quoted(self) -> list[tuple[int, int]]:
         """Code that a program prints: ``x.to(device)`` of ``f"{x.to(device)=}"``."""
-        parts = self._module.nodes_of(cst.FormattedStringExpression, (_SHOWN,))
+        parts = self._module.nodes_of(cst.FormattedStringExpression)
         return [self._positions.extent(part) for part in parts if part.equal is not None]
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:

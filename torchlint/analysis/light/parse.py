@@ -9,7 +9,6 @@ import libcst as cst
 
 from torchlint.analysis.index import Block, Unit
 from torchlint.analysis.light.expressions import Unsupported
-from torchlint.analysis.light.failures import failures
 from torchlint.analysis.light.make import Node
 from torchlint.analysis.light.source import Source
 from torchlint.analysis.light.statements import Lines, Statements, first_line
@@ -37,7 +36,7 @@ def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
         last = statements[-1].end_lineno or 0
         start = starts[_start_line(statements) - 1]
         end = starts[last] if last < len(starts) else len(text)
-        unit = Unit(lambda: _made(maker, statements), start, end, lambda: failures(statements, text, starts))
+        unit = Unit(lambda: _made(maker, statements), text, start, end)
         units.append(unit)
         return unit.block
 

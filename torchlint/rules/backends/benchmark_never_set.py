@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ class BenchmarkNeverSet(Rule):
     summary = "A convolutional model with inputs of one size is trained without cuDNN's benchmark"
     severity = Severity.INFO
     default = False
-    triggers = ((b"__main__",), (b"torch",), (b"backward", b".step("), (b".cuda", b".to("))
+    needs = (concepts.TORCH, identifiers("__main__"), identifiers("backward step"), concepts.MOVE)
     layout = False
     recipe = Recipe(
         "untuned-convolutions",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter.needs import parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class BenchmarkVariableShapes(Rule):
     summary = "cuDNN benchmarks while the shapes of inputs keep changing"
     severity = Severity.INFO
     fix = "sometimes"
-    triggers = ((b"cudnn", b"Trainer"), (b"benchmark",))
+    needs = (parts("cudnn", "trainer"), parts("benchmark"))
     layout = False
     recipe = Recipe(
         "convolution-shapes",

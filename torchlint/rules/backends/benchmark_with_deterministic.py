@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import Preference
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter.needs import parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -85,9 +86,8 @@ class BenchmarkWithDeterministic(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     # The other switch may stand in another file.
-    triggers = ((b"cudnn", b"Trainer"), (b"benchmark", b"deterministic"))
+    needs = (parts("cudnn", "trainer"), parts("benchmark", "deterministic"))
     Options = Preference
-    near = (("Trainer(", "Fabric(", "flags("),)
     layout = False
     recipe = Recipe(
         "convolution-flags",

@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import Preference
-from torchlint.knowledge.screening import guarded
 from torchlint.model import Recipe, Severity
-from torchlint.patterns import ends_with, is_imported
+from torchlint.prefilter.needs import any_of, identifiers, imported, parts, text
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.backends import Conflict
-
-
-def _is_imported(lead: str) -> bool:
-    """An import names it, and not `torch.utils.benchmark`, which measures code."""
-    return is_imported(lead) and not lead.endswith(("torch.utils.", "torch.utils import "))
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):
@@ -81,18 +75,14 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     summary = "Deterministic algorithms are demanded while cuDNN or Inductor tunes by trial"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (
-            b"use_deterministic_algorithms",
-            b"set_deterministic",
-            b"Trainer",
-            b"Fabric",
-            b"max-autotune",
-            guarded(rb"\.benchmark\b", b".benchmark", before=ends_with(r"(?<!torch\.utils)")),
-            guarded(rb"benchmark\w{0,80}[ \t]*[=(\"']", b"benchmark"),
-            guarded(rb"benchmark", b"benchmark", before=_is_imported),
+    needs = (
+        parts("torch", "trainer", "fabric"),
+        any_of(
+            identifiers("Trainer Fabric autotune"),
+            parts("use_deterministic_algorithms", "set_deterministic"),
+            text(r"benchmark\w{0,80}[ \t]*[=(\"']|(?<!torch\.utils)\.benchmark\b", parts("benchmark")),
+            imported(["benchmark"]),
         ),
-        (b"torch", b"Trainer", b"Fabric"),
     )
     Options = Preference
     options_of = "benchmark-with-deterministic"  # one choice for both

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter.needs import parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class CudnnDisabled(Rule):
     summary = "cuDNN is switched off for the whole program"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"cudnn",), (b"enabled",))
+    needs = (parts("cudnn"), parts("enabled"))
     layout = False
     recipe = Recipe(
         "layer-flags", "run", "convolutions or recurrent layers run without cuDNN", flags=(("enabled", False),)

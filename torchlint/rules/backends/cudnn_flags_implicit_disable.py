@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -61,12 +64,12 @@ class CudnnFlagsImplicitDisable(Rule):
     summary = "`cudnn.flags(..)` without `enabled=` switches cuDNN off"
     severity = Severity.ERROR
     fix = "always"
-    triggers = ((b"cudnn",), (b"flags",))
-    near = (("flags(",),)
+    needs = (concepts.TORCH, identifiers("cudnn"))
     layout = False
     recipe = Recipe("flag-writes", "finding", "the block switches cuDNN off", flags=(("enabled", False),))
 
-    def visit_Call(self, node: cst.Call) -> None:
+    @on.call("torch.backends.cudnn.flags")
+    def check(self, node: cst.Call) -> None:
         from torchlint.analysis.calls import argument, is_opaque
         from torchlint.knowledge.backends import FLAGS_CONTEXT
 

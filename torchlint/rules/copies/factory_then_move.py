@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CALLED
-from torchlint.knowledge.transfers import IDLE, MOVE, MOVES
+from torchlint import on
+from torchlint.knowledge.factories import ALL
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
 from torchlint.rule import Rule
-from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -84,12 +84,12 @@ class FactoryThenMove(Rule):
     summary = "A tensor is made on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), (MOVE,))
-    near = ((Calls(CALLED, without=("device", "out", "generator", "pin_memory"), then=MOVES, idle=IDLE),),)
+    needs = (concepts.TORCH, concepts.MOVE)
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 
-    def visit_Call(self, node: cst.Call) -> None:
+    @on.call(*ALL)
+    def check(self, node: cst.Call) -> None:
         from torchlint.analysis.factories import Factories
 
         found = self.module.shared(Factories).moved(node)

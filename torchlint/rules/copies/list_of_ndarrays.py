@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import TENSORS
+from torchlint import on
+from torchlint.knowledge.arrays import ARRAY_LIBRARIES
+from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
-from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -71,17 +74,12 @@ class ListOfNdarrays(Rule):
     summary = "A list of NumPy arrays is converted to a tensor element by element"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        TENSORS,
-        (b"numpy", b"cv2", b"pandas", b"librosa", b"skimage", b"scipy", b"sklearn", b"imageio", b"h5py"),
-        (b"[", b"list(", b"tuple("),
-    )
-    near = ((Calls(("tensor", "as_tensor", "asarray")), "Tensor("),)
+    needs = (concepts.TORCH, identifiers(*ARRAY_LIBRARIES))
     layout = False
     recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays", share=0.001)
 
-    def visit_Call(self, node: cst.Call) -> None:
+    @on.call("torch.tensor", "torch.as_tensor", "torch.asarray", *LEGACY)
+    def check(self, node: cst.Call) -> None:
         from torchlint.analysis.array_lists import ArrayLists
 
         found = self.module.shared(ArrayLists).of(node)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import CONVERTERS, REGULAR, regular_words
+from torchlint import on
+from torchlint.knowledge.factories import LAST_CONSTRUCTORS
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
 from torchlint.rule import Rule
-from torchlint.words import Calls
+from torchlint.rules.copies._content import REGULAR_CONTENT
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.factories import RegularData
-    from torchlint.words import Words
 
 
 class PythonDataFactory(Rule):
@@ -80,16 +81,11 @@ class PythonDataFactory(Rule):
     summary = "Regular or random content is made in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), CONVERTERS, *REGULAR)
-    near = ((Calls(("tensor", "as_tensor", "asarray", "from_numpy")), "Tensor("),)
+    needs = (concepts.TORCH, REGULAR_CONTENT)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
-    @classmethod
-    def near_in(cls, text: str) -> tuple[Words, ...]:
-        """The functions of NumPy are asked for by the names that the file has for it."""
-        return (*cls.near, *regular_words(text))
-
+    @on.within(*LAST_CONSTRUCTORS)
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.backends import Backends
         from torchlint.analysis.factories import Factories

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.factories import TENSORS
+from torchlint import on
+from torchlint.knowledge.arrays import ARRAY_LIBRARIES
 from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
-from torchlint.words import Calls
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -80,29 +82,12 @@ class TensorCopiesNdarray(Rule):
     summary = "`torch.tensor` copies a NumPy array on the host for nothing"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        TENSORS,
-        (
-            b"numpy",
-            b"cv2",
-            b"pandas",
-            b"librosa",
-            b"soundfile",
-            b"skimage",
-            b"scipy",
-            b"sklearn",
-            b"imageio",
-            b"h5py",
-            b"tifffile",
-            b"matplotlib",
-        ),
-    )
-    near = ((Calls(("tensor", "Tensor", "FloatTensor"), without=("device", "requires_grad", "pin_memory")),),)
+    needs = (concepts.TORCH, identifiers(*ARRAY_LIBRARIES))
     layout = False
     recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
 
-    def visit_Call(self, node: cst.Call) -> None:
+    @on.call("torch.tensor", "torch.Tensor", "torch.FloatTensor")
+    def check(self, node: cst.Call) -> None:
         from torchlint.analysis.copies import Copies
 
         copy = Copies(self.module).of(node)

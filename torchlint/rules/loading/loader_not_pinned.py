@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Evidence, Recipe, Severity
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -83,11 +85,11 @@ class LoaderNotPinned(Rule):
     summary = "A data loader feeds an accelerator from pageable memory"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"DataLoader",),)
-    near = (("DataLoader(",),)
+    needs = (identifiers("DataLoader"),)
     layout = False
     recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
 
+    @on.within("DataLoader")
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.loaders import Loaders
 

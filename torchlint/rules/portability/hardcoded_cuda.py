@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.knowledge.portability import ASKED, asked_words
+from torchlint import on
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.portability import CudaUse, Portability
     from torchlint.model import Finding
-    from torchlint.words import Words
 
 
 class PortabilityOptions(NamedTuple):
@@ -96,16 +95,10 @@ class HardcodedCuda(Rule):
     summary = "CUDA is hard-coded as the device, with no fallback"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = ((b"torch",), ASKED)
     layout = False
     recipe = Recipe("cuda-required", "finding", "the line asks for CUDA; with CUDA hidden, it raises")
 
     Options = PortabilityOptions
-
-    @classmethod
-    def near_in(cls, text: str) -> tuple[Words, ...]:
-        """Where parts of CUDA have no other names, what asks for it in so many words."""
-        return (asked_words(text),)
 
     def __init__(self, module: SourceModule, options: object, sink: Callable[[Finding], None]) -> None:
         super().__init__(module, options, sink)
@@ -120,9 +113,11 @@ class HardcodedCuda(Rule):
             self._portability = Portability(self.module)
         return self._portability
 
+    @on.within("cuda", "set_default_tensor_type")
     def visit_Call(self, node: cst.Call) -> None:
         self._judge(self.portability.of_call(node))
 
+    @on.within("cuda")
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         self._judge(self.portability.of_string(node))
 

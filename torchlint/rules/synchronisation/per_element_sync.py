@@ -4,25 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.screening import guarded
-from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
-
-
-_CONVERSION = guarded(
-    rb"\((?:(?<![.\w]float\()(?<=float\()|(?<![.\w]int\()(?<=int\()|(?<![.\w]bool\()(?<=bool\()"
-    rb"|(?<![.\w]complex\()(?<=complex\()|(?<![.\w]str\()(?<=str\())",
-    b"float(",
-    b"int(",
-    b"bool(",
-    b"complex(",
-    b"str(",
-)
-_LOOP = guarded(rb"for\b[^\n]{1,200}?\bin\b", b"for")
 
 
 class PerElementSync(Rule):
@@ -85,12 +73,7 @@ class PerElementSync(Rule):
     summary = "The host waits for the device once for each parameter, sample or element"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        SIGNS,
-        (b".item(", b".tolist(", b".cpu(", b"'cpu", b'"cpu', b"print(", b"logg", b"wandb", b"add_scalar", _CONVERSION),
-        (_LOOP,),
-    )
+    needs = (concepts.TORCH, concepts.ON_ACCELERATOR, identifiers("for"))
     layout = False
     recipe = Recipe(
         "synchronisations", "finding", "more than ten synchronisations at the line for each step", least=10, each="step"

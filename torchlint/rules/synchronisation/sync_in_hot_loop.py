@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.heat import HOT_DEFINITIONS, STEPS
-from torchlint.knowledge.screening import guarded
-from torchlint.knowledge.transfers import SIGNS
 from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import any_of, parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -92,34 +91,10 @@ class SyncInHotLoop(Rule):
     name = "sync-in-hot-loop"
     summary = "The host waits for the device in every step"
     severity = Severity.WARNING
-    triggers = (
-        (b"torch", b"accelerat", b"lightning"),
-        SIGNS,
-        (
-            b"log",
-            b"print",
-            b"format",
-            b"float",
-            b"item",
-            b"int(",
-            b"str",
-            b"math",
-            b"tolist",
-            b"cpu",
-            b"numpy",
-            b"type(",
-            b"bool",
-            b"repr",
-            b"complex",
-            b"set_postfix",
-            b"set_description",
-            b"add_scalar",
-            b"tqdm",
-            b"wandb",
-            b"mlflow",
-            guarded(rb"[\"'](?:(?<=[fF].)|(?<=[fF][rR].)| *%)"),
-        ),
-        (*STEPS, HOT_DEFINITIONS),
+    needs = (
+        parts("torch", "accelerat", "lightning"),
+        concepts.ON_ACCELERATOR,
+        any_of(concepts.STEPS, concepts.HOT_DEFINITION),
     )
     layout = False
     recipe = Recipe(

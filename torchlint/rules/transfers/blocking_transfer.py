@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.screening import guarded
-from torchlint.knowledge.transfers import MOVE
 from torchlint.model import Evidence, Recipe, Severity
+from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.uploads import Upload
-
-
-def _is_no_host(lead: str) -> bool:
-    """`dl` of `https://dl.example.org` is no loader."""
-    return not lead.endswith("/")
-
-
-# Names of loaders where code uses them; words of comments follow one another.
-_AFTER = rb"\w{0,80}[ \t\\]*(?:[^\w \t\\]|(?:if|else|for|async|while|and|or|in|is|not|as|from|import)\b|\Z)"
-_LOADERS = tuple(guarded(name + _AFTER, name) for name in (b"oader", b"OADER"))
-_SHORT = tuple(guarded(name + rb"\b", name, before=_is_no_host) for name in (b"dl", b"DL", b"Dl"))  # `train_dl`
 
 
 class BlockingTransfer(Rule):
@@ -87,11 +75,7 @@ class BlockingTransfer(Rule):
     summary = "A batch is moved to the device while the host waits"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        (MOVE,),
-        (*_LOADERS, *_SHORT, b"next(", b"data_iter", b"train_iter", b"prefetcher"),
-    )
+    needs = (concepts.TORCH, concepts.MOVE, concepts.LOADERS)
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.screening import guarded
-from torchlint.knowledge.transfers import BROUGHT, CPU, SENT
+from torchlint import on
 from torchlint.model import Evidence, Heat, Recipe, Severity
-from torchlint.patterns import Pattern, compiled
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library, text
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.transfers import RoundTrip
-    from torchlint.words import Words
 
 
 class DeviceRoundTrip(Rule):
@@ -76,23 +75,17 @@ class DeviceRoundTrip(Rule):
     summary = "A value is copied to the host and back to the device for work the device could do"
     severity = Severity.WARNING
     fix = "sometimes"
-    triggers = (
-        (b"torch",),
-        (b".cpu", guarded(CPU.encode(), b"cpu"), b".item(", b".tolist("),
-        (b".cuda", b".to(", b"device"),
+    needs = (
+        concepts.TORCH,
+        any_of(of_library(["cpu", "item", "tolist"]), text(r"[\"']cpu\b", identifiers("cpu"))),
+        any_of(concepts.MOVE, all_of(of_library(["tensor", "as_tensor", "asarray"]), identifiers("device"))),
     )
-    near = (BROUGHT, (".cpu(", ".item(", ".tolist(", Pattern(CPU)))
     layout = False
     recipe = Recipe(
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
     )
 
-    @classmethod
-    def near_in(cls, text: str) -> tuple[Words, ...]:
-        """Where the CPU is named, any `to` may go there."""
-        up, down = cls.near
-        return up, (*down, SENT) if compiled(CPU).search(text) else down
-
+    @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
 

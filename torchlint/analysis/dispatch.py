@@ -1,0 +1,32 @@
+"""The nodes of a module that a visitor of a rule is called for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.calls import may_be, method
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.on import Event
+
+
+def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
+    """The nodes, in source order."""
+    kind: type[cst.CSTNode] = getattr(cst, event.node)
+    if kind is cst.Module:
+        return [module.tree]
+    groups = [module.named(event.identifiers)] if event.identifiers else []
+    found: list[cst.CSTNode] = module.nodes_of(kind, *groups)
+    if event.methods:
+        return [node for node in found if method(node) in event.methods]
+    if event.functions:
+        return [node for node in found if isinstance(node, cst.Call) and _calls(module, node, event)]
+    return found
+
+
+def _calls(module: SourceModule, call: cst.Call, event: Event) -> bool:
+    return may_be(call, event.identifiers) and module.qualified(call.func) in event.functions

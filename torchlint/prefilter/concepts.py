@@ -1,0 +1,106 @@
+"""Text concepts: what several rules and facts need that identifiers alone would tell too often.
+
+Each is here because reading the text for it spares more than it costs; ``benchmarks/layers.py`` measures that. A
+comment or a continued line in an odd place can hide code from a pattern; identifiers cannot be hidden.
+"""
+
+from __future__ import annotations
+
+from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
+from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
+from torchlint.knowledge.transfers import FRAMEWORKS
+from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, text
+
+TORCH = identifiers("torch")
+# A call of `to` with nothing or with a dtype alone is no move to a device.
+_DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
+MOVE = text(
+    rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
+    identifiers("cuda to type_as type"),
+)
+_DEVICES = parts("dev", "cuda", "gpu", "rank")
+# Something is put on an accelerator. Sound for what `analysis.signs` calls a move.
+ON_ACCELERATOR = any_of(
+    of_library(["cuda"]),
+    text(r"\.[\s\\]*to[\s\\]*\([^()]{0,200}?(?i:dev|cuda|gpu|rank)", all_of(identifiers("to"), _DEVICES)),
+    *(text(word.replace("(", r"\("), parts(word.strip("(").rpartition(".")[2])) for word in FRAMEWORKS),
+)
+COLLATE = parts("collate")
+_NO_BATCH = r"(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)"
+LOADERS = any_of(
+    parts("loader", "data_iter", "train_iter"),
+    # `next` of something that may be a loader: not of parameters, and not of a generator expression.
+    text(
+        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
+        identifiers("next"),
+    ),
+)
+# A file that goes through loaders, or through what is mostly called like one.
+FED = any_of(
+    LOADERS,
+    text(
+        r"\bfor\b[^:]{1,300}?\bin\b[^:]{0,300}?(?:data|iter|batches)\w{0,80}[\s\\]*(?:[:,#)\]}]|(?:if|for|async)\b)",
+        parts("data", "iter", "batches"),
+    ),
+)
+# Some code of the file may make a step of training, or go through batches.
+STEPS = any_of(
+    LOADERS,
+    identifiers("backward manual_backward"),
+    all_of(identifiers("step"), parts("optim", " opt ", "opt_", "solver", "scaler")),
+    parts("fetcher", "dl "),
+)
+# A function that frameworks call in every step is defined.
+HOT_DEFINITION = text(rf"\bdef[\s\\]+(?:{'|'.join(sorted(HOT_NAMES))})\b", identifiers(*HOT_NAMES))
+
+# -- facts that bytes tell -----------------------------------------------------------------------
+
+SEEDS = any_of(
+    *(
+        text(source, parts("seed", "determinis", "rng_state"))
+        for source in (
+            r"(?<!\w)seed(?:_everything|_all_rng|_all|_worker|_torch)\s*\(",
+            r"\b(?:manual_|(?:set|fix|init)_(?:all_|random_)?|setup_|random_|random\.)seed(?:_all|s)?\s*\(",
+            r"\b(?:set|make|enable)_determinis(?:m|tic)\s*\(",
+            r"\bset_rng_state(?:_all)?\s*\(",
+        )
+    )
+)
+TUNES = any_of(
+    text(r"cudnn\s*\.\s*(?:benchmark|deterministic|flags)", parts("cudnn")),
+    parts("deterministic_algorithms"),
+    text(r"[(,]\s*benchmark\s*=", identifiers("benchmark")),
+)
+CONVOLVES = identifiers("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d")
+
+# -- files that have to be parsed for what they offer to others ----------------------------------
+
+_DEFINES_DEVICE = text(rf"(?m:^)\f*(?:async[\s\\]+)?def[\s\\]+\w{{0,80}}?{DEVICE_NAME}", _DEVICES)
+_NEEDS_CUDA = any_of(
+    identifiers("init_process_group cpp_extension"),
+    text(
+        r"cuda[ \t]*\.[ \t]*(?:Stream|CUDAGraph|graph|make_graphed|nvtx)|cuda[ \t]+(?:as|import)\b", identifiers("cuda")
+    ),
+)
+_VARIES = any_of(
+    identifiers("pad_sequence pack_sequence"),
+    text(r"(?:def|class)[\s\\]+\w{0,80}?(?i:collate)", COLLATE),
+    all_of(identifiers("torchvision"), of_library(["Resize", "detection"])),
+    all_of(identifiers("interpolate"), identifiers("choice randint randrange")),
+)
+_OWN_MOVE = text(r"\bdef[\s\\]+to\b", identifiers("to"))
+_GETS_LOADER = text(
+    rf"(?:=|\belse\b|\bawait\b)[\s\\(]*[\w.]{{0,80}}?(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}?data)\w{{0,80}}[\s\\)]*\("
+    rf"|(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}?data)\w{{0,80}}[\s\\)]+as\b",
+    parts("loader", "data"),
+)
+OFFERS = any_of(
+    all_of(
+        TORCH,
+        any_of(parts("cudnn", "deterministic_algorithms"), _VARIES, _DEFINES_DEVICE, _OWN_MOVE, _NEEDS_CUDA),
+    ),
+    imported(CUDA_PACKAGES),
+    text(r"[(,]\s*(?:benchmark|deterministic)\s*=", identifiers("Trainer Fabric")),
+    all_of(any_of(MOVE, identifiers("cuda DataLoader")), FED),
+    _GETS_LOADER,
+)

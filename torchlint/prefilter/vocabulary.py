@@ -1,0 +1,53 @@
+"""The identifiers of a text, gathered once, so that a search for one that it lacks costs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from functools import cached_property
+
+_WORD = rb"[0-9A-Za-z_\x80-\xff]+"
+_SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in range(256))
+_LIST = rb"import\b((?:[^\r\n(\\;]|\\\r?\n)*(?:\([^)]*\))?)"
+
+
+class Vocabulary:
+    """The identifiers of a text, those in comments and strings included; bytes beyond ASCII count as letters."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.words = frozenset(data.translate(_SPACED).split())
+
+    @cached_property
+    def _lowered(self) -> bytes:
+        return b" ".join((b"", *self.words, b"")).lower()
+
+    def any(self, names: Set[bytes]) -> bool:
+        """One of the names stands in the text."""
+        return not self.words.isdisjoint(names)
+
+    def any_with(self, part: bytes) -> bool:
+        """A part in small letters belongs to some name; a blank before or after it stands for the end of the name."""
+        return part in self._lowered
+
+    def any_of_library(self, names: Set[bytes]) -> bool:
+        """One of the names is an attribute, as of ``torch.zeros``, or is imported."""
+        return any(self._is_attribute(name) for name in self.words & names) or self.any_imported(names)
+
+    def any_imported(self, names: Set[bytes]) -> bool:
+        """One of the names stands in an import."""
+        return b"import" in self.words and not self.words.isdisjoint(names) and not self._imported.isdisjoint(names)
+
+    def _is_attribute(self, name: bytes) -> bool:
+        if b"." + name in self._data:
+            return True
+        return re.search(rb"\.(?:\s|\\|#[^\n]*\n)+" + name, self._data) is not None
+
+    @cached_property
+    def _imported(self) -> frozenset[bytes]:
+        return frozenset(self._listed())
+
+    def _listed(self) -> Iterator[bytes]:
+        for found in re.finditer(_LIST, self._data):
+            start = max(self._data.rfind(b"\n", 0, found.start()), self._data.rfind(b"\r", 0, found.start()))
+            yield from self._data[start + 1 : found.end()].translate(_SPACED).split()

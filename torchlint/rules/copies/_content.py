@@ -1,0 +1,37 @@
+"""The text predicate of TL103: regular content that is converted.
+
+Constructors and lists stand in most files that name torch. With this predicate, some ten of timm's 304 files are parsed
+for TL103, and 92 without it.
+"""
+
+from __future__ import annotations
+
+from torchlint.knowledge.factories import ARRAYS
+from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library, parts, text
+
+_CONSTRUCTOR = r"\b(?:tensor|as_tensor|asarray|\w*Tensor)"
+_NAMED = parts("tensor", "asarray")
+_GAP = r"(?:[\s\\(]|#[^\n]{0,160}\n){0,80}"
+_NUMBER = r"[+-]?[\s(]{0,9}(?:\.?\d[\w.+-]*|True|False)"
+# `[0] * n`, `[0 for _ in range(n)]`, `[i for i in range(n)]`, in other brackets as well.
+_DISPLAY = (
+    rf"\[(?:[\s\[(]|#[^\n]{{0,160}}\n){{0,40}}(?:{_NUMBER}[\s,)]{{0,40}}(?:\][\s\\)]{{0,40}}\*|for\b)"
+    r"|(\w{1,80})[\s)]{1,40}for[\s(]{1,40}\1\b)"
+)
+_TIMES = r"[^\[\],]{1,80}\*[\s\\(]{0,40}\["  # `n * [0]`
+_LIST = rf"(?:(?:list{_GAP})?range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
+REGULAR_CONTENT = any_of(
+    all_of(
+        identifiers("numpy"),
+        of_library(ARRAYS),
+        text(rf"(?:{_CONSTRUCTOR}|from_numpy)[\s\\)]*\(", parts("tensor", "asarray", "from_numpy")),
+    ),
+    text(rf"{_CONSTRUCTOR}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", _NAMED),
+    all_of(
+        text(r"Tensor[\s\\)]*\(", _NAMED),
+        text(r"\)[\s\\]*\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")),
+    ),
+    # Other names of constructors.
+    text(rf"(?:=|\belse\b)[\s\\(]*[\w.]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
+    text(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
+)
