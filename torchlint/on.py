@@ -9,8 +9,8 @@ so a rule states nothing twice:
 ``@on.method("item", "tolist")``
     calls of methods of these names;
 ``@on.within("cuda")``
-    above a ``visit_`` method: only the nodes in functions that hold one of these identifiers, and those outside of
-    functions.
+    above one of the others or a ``visit_`` method: only nodes in functions that hold one of these identifiers, and
+    those outside of functions. Several of them narrow the choice further.
 """
 
 from __future__ import annotations
@@ -27,35 +27,36 @@ class Event(NamedTuple):
     """The nodes that a visitor is called for.
 
     ``node`` is the name of a class of LibCST; ``functions`` are the dotted names of the functions that are called,
-    ``methods`` those of methods. Nodes that stand in a function without any of the ``identifiers`` are left out, and
+    ``methods`` those of methods. Nodes that stand in a function without an identifier of each group are left out, and
     so are files that do not fulfil every one of the ``needs``.
     """
 
     node: str
     functions: frozenset[str] = frozenset()
     methods: frozenset[str] = frozenset()
-    identifiers: frozenset[str] = frozenset()
+    groups: tuple[frozenset[str], ...] = ()
     needs: tuple[Need, ...] = ()
 
 
 def call(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of functions or classes by their dotted names."""
     last = frozenset(name.rpartition(".")[2] for name in names)
-    return _declared(Event("Call", functions=frozenset(names), identifiers=last, needs=(of_library(names),)))
+    return _declared(Event("Call", functions=frozenset(names), groups=(last,), needs=(of_library(names),)))
 
 
 def method(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of methods by their names, whatever they are called on."""
     found = frozenset(names)
-    return _declared(Event("Call", methods=found, identifiers=found, needs=(identifiers(*names),)))
+    return _declared(Event("Call", methods=found, groups=(found,), needs=(identifiers(*names),)))
 
 
 def within(*names: str) -> Callable[[Visitor], Visitor]:
-    """The nodes that a ``visit_`` method names, in functions that hold one of these identifiers, and outside."""
+    """What the visitor is called for otherwise, in functions that hold one of these identifiers, and outside."""
 
     def declare(visitor: Visitor) -> Visitor:
-        node = visitor.__name__.removeprefix("visit_")
-        return _declared(Event(node, identifiers=frozenset(names), needs=(identifiers(*names),)))(visitor)
+        event = _event_of(visitor.__name__, visitor)
+        narrowed = event._replace(groups=(*event.groups, frozenset(names)), needs=(*event.needs, identifiers(*names)))
+        return _declared(narrowed)(visitor)
 
     return declare
 
@@ -68,13 +69,17 @@ def _declared(event: Event) -> Callable[[Visitor], Visitor]:
     return declare
 
 
+def _event_of(name: str, visitor: object) -> Event:
+    """What is declared of a visitor, or told by its name."""
+    event = getattr(visitor, "__event__", None)
+    return event if isinstance(event, Event) else Event(name.removeprefix("visit_"))
+
+
 def events(rule: type[Any]) -> dict[str, Event]:
     """The visitors of a rule by name."""
-    found: dict[str, Event] = {}
-    for name in dir(rule):
-        event = getattr(getattr(rule, name), "__event__", None)
-        if isinstance(event, Event):
-            found[name] = event
-        elif name.startswith("visit_"):
-            found[name] = Event(name.removeprefix("visit_"))
-    return found
+    every = ((name, getattr(rule, name)) for name in dir(rule))
+    return {
+        name: _event_of(name, visitor)
+        for name, visitor in every
+        if name.startswith("visit_") or isinstance(getattr(visitor, "__event__", None), Event)
+    }

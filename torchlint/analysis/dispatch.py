@@ -19,8 +19,7 @@ def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
     kind: type[cst.CSTNode] = getattr(cst, event.node)
     if kind is cst.Module:
         return [module.tree]
-    groups = [module.named(event.identifiers)] if event.identifiers else []
-    found: list[cst.CSTNode] = module.nodes_of(kind, *groups)
+    found: list[cst.CSTNode] = module.nodes_of(kind, *map(module.named, event.groups))
     if event.methods:
         return [node for node in found if method(node) in event.methods]
     if event.functions:
@@ -29,4 +28,4 @@ def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
 
 
 def _calls(module: SourceModule, call: cst.Call, event: Event) -> bool:
-    return may_be(call, event.identifiers) and module.qualified(call.func) in event.functions
+    return may_be(call, event.groups[0]) and module.qualified(call.func) in event.functions

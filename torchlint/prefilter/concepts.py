@@ -9,7 +9,7 @@ from __future__ import annotations
 from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS
-from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, text
+from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, spelled, text
 
 TORCH = identifiers("torch")
 # A call of `to` with nothing or with a dtype alone is no move to a device.
@@ -75,7 +75,11 @@ CONVOLVES = identifiers("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d Co
 
 # -- files that have to be parsed for what they offer to others ----------------------------------
 
-_DEFINES_DEVICE = text(rf"(?m:^)\f*(?:async[\s\\]+)?def[\s\\]+\w{{0,80}}?{DEVICE_NAME}", _DEVICES)
+# Functions of the module level whose names say that they give a device.
+_DEFINES_DEVICE = any_of(
+    text(rf"def(?<![ \t]def)[\s\\]+\w{{0,80}}?{DEVICE_NAME}", _DEVICES),
+    text(rf"async[\s\\]+def[\s\\]+\w{{0,80}}?{DEVICE_NAME}", all_of(identifiers("async"), _DEVICES)),
+)
 _NEEDS_CUDA = any_of(
     identifiers("init_process_group cpp_extension"),
     text(
@@ -88,11 +92,10 @@ _VARIES = any_of(
     all_of(identifiers("torchvision"), of_library(["Resize", "detection"])),
     all_of(identifiers("interpolate"), identifiers("choice randint randrange")),
 )
-_OWN_MOVE = text(r"\bdef[\s\\]+to\b", identifiers("to"))
+_OWN_MOVE = text(r"def[\s\\]+to\b", identifiers("to"))
+_MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
 _GETS_LOADER = text(
-    rf"(?:=|\belse\b|\bawait\b)[\s\\(]*[\w.]{{0,80}}?(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}?data)\w{{0,80}}[\s\\)]*\("
-    rf"|(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}?data)\w{{0,80}}[\s\\)]+as\b",
-    parts("loader", "data"),
+    rf"(?:=|\belse\b|\bawait\b)[\s\\(]*[\w.]{{0,80}}?{_MAKER}[\s\\)]*\(|{_MAKER}[\s\\)]+as\b", spelled(_MAKER)
 )
 OFFERS = any_of(
     all_of(

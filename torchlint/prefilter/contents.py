@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from torchlint.prefilter.needs import All, Any, Identifiers, Imported, OfLibrary, Parts, compiled
+from torchlint.prefilter.needs import All, Any, Identifiers, Imported, OfLibrary, Parts, Spelled, compiled
 from torchlint.prefilter.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Contents:
             return self.vocabulary.any_imported(need.names)
         if isinstance(need, Parts):
             return any(map(self.vocabulary.any_with, need.parts))
+        if isinstance(need, Spelled):
+            return compiled(need.source).search(self.vocabulary.joined) is not None
         if isinstance(need, Any):
             return any(map(self.has, need.needs))
         if isinstance(need, All):

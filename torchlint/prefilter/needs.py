@@ -40,6 +40,13 @@ class Parts(NamedTuple):
     kind: str = "parts"
 
 
+class Spelled(NamedTuple):
+    """A regular expression matches an identifier; a blank stands before and after each of them."""
+
+    source: bytes
+    kind: str = "spelled"
+
+
 class Text(NamedTuple):
     """A regular expression matches somewhere in a file that also fulfils ``guard``, which costs less to find out.
 
@@ -65,12 +72,12 @@ class All(NamedTuple):
     kind: str = "all"
 
 
-Need = Identifiers | OfLibrary | Imported | Parts | Text | Any | All
+Need = Identifiers | OfLibrary | Imported | Parts | Spelled | Text | Any | All
 
 
 @cache
 def compiled(source: bytes) -> re.Pattern[bytes]:
-    """The expression of a :class:`Text`, compiled when it is first used."""
+    """A regular expression, compiled when it is first used."""
     return re.compile(source)
 
 
@@ -96,6 +103,11 @@ def imported(names: Iterable[str]) -> Imported:
 def parts(*found: str) -> Parts:
     """One of these parts of identifiers, whatever their case."""
     return Parts(tuple(part.lower().encode() for part in found))
+
+
+def spelled(source: str) -> Spelled:
+    """An identifier that a pattern matches."""
+    return Spelled(source.encode())
 
 
 def text(source: str, guard: Need | None = None) -> Text:

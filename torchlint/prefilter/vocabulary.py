@@ -19,8 +19,13 @@ class Vocabulary:
         self.words = frozenset(data.translate(_SPACED).split())
 
     @cached_property
+    def joined(self) -> bytes:
+        """Each identifier once, with blanks around it."""
+        return b" ".join((b"", *self.words, b""))
+
+    @cached_property
     def _lowered(self) -> bytes:
-        return b" ".join((b"", *self.words, b"")).lower()
+        return self.joined.lower()
 
     def any(self, names: Set[bytes]) -> bool:
         """One of the names stands in the text."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Statements that set no flag are told by their form alone: most files that name `step` or `no_grad` have none of them,
 # and parsing these files for TL507 costs a cold run over timm a fifth of its time.
 _METHODS = MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"}
-_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly", "flags")
+_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
 _FUNCTIONS = {name.rpartition(".")[2] for name in CALLED} | {VALIDATE}
 
 
@@ -39,9 +39,15 @@ _BEGINS = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w+\s*\.\s*)*"
 _ENDS = r"[ \t)]*(?:[;#\r\n=]|\Z)"
 _STATEMENTS = (
     # A method that is named and not called; a function or a method that is assigned or compared.
-    text(rf"\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
+    text(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
     # A function or a context manager at the beginning of a statement, and other names of these.
-    text(rf"{_BEGINS}{_one_of(_MANAGERS)}\b(?![ \t]*(?:[:,]|=[^=]))", identifiers(*_MANAGERS)),
+    *(
+        text(
+            rf"{name}\b(?<!\w{name})(?<!@torch\.{name})(?<!with torch\.{name})(?<!amp\.{name})(?<!self\.{name})(?![ \t]*(?:[:,]|=[^=]))",
+            identifiers(name),
+        )
+        for name in _MANAGERS
+    ),
     text(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
     text(r"deterministic\w{0,80}[ \t)]*=", parts("deterministic")),
 )

@@ -7,9 +7,9 @@ for TL103, and 92 without it.
 from __future__ import annotations
 
 from torchlint.knowledge.factories import ARRAYS
-from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library, parts, text
+from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, text
 
-_CONSTRUCTOR = r"\b(?:tensor|as_tensor|asarray|\w*Tensor)"
+_CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w*Tensor|Tensor)"
 _NAMED = parts("tensor", "asarray")
 _GAP = r"(?:[\s\\(]|#[^\n]{0,160}\n){0,80}"
 _NUMBER = r"[+-]?[\s(]{0,9}(?:\.?\d[\w.+-]*|True|False)"
@@ -24,14 +24,22 @@ REGULAR_CONTENT = any_of(
     all_of(
         identifiers("numpy"),
         of_library(ARRAYS),
-        text(rf"(?:{_CONSTRUCTOR}|from_numpy)[\s\\)]*\(", parts("tensor", "asarray", "from_numpy")),
+        text(r"(?:ensor|asarray|from_numpy)[\s\\)]*\(", parts("tensor", "asarray", "from_numpy")),
     ),
-    text(rf"{_CONSTRUCTOR}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", _NAMED),
+    *(text(rf"{name}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", parts(name)) for name in ("ensor", "asarray")),
     all_of(
         text(r"Tensor[\s\\)]*\(", _NAMED),
         text(r"\)[\s\\]*\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")),
     ),
     # Other names of constructors.
-    text(rf"(?:=|\belse\b)[\s\\(]*[\w.]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
-    text(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
+    text(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
+    all_of(
+        imported(
+            ["tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]
+        ),
+        any_of(
+            text(rf"=[ \t(]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
+            text(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
+        ),
+    ),
 )

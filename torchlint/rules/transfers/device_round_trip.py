@@ -85,6 +85,7 @@ class DeviceRoundTrip(Rule):
         "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
     )
 
+    @on.within("cpu", "item", "tolist", "to")
     @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.analysis.transfers import Transfers
