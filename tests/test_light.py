@@ -13,7 +13,6 @@ from torchlint.analysis.index import Block
 from torchlint.analysis.light.parse import parse
 from torchlint.analysis.module import SourceModule, Unsupported
 from torchlint.analysis.walk import descendants, fields_of
-from torchlint.patterns import Pattern
 
 SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
     **dict.fromkeys((cst.Arg, cst.Param, cst.Index), ("star",)),

@@ -1,31 +1,62 @@
-"""The vocabulary of a text: what it says does not stand there never does."""
+"""The identifiers of a text: what it says does not stand there never does."""
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from torchlint.vocabulary import Vocabulary, is_word
+from torchlint.prefilter.contents import Contents
+from torchlint.prefilter.needs import Need, all_of, any_of, identifiers, imported, of_library, parts, spelled, text
 
-TEXT = "import torch.nn as nn\nclass Größe(nn.Module):\n    x_1 = self.to(device)\n".encode()
-
-
-@pytest.mark.parametrize("text", [b"torch", b"orch", b".nn", b"nn.Module", b".to(", b"x_1 =", b"Gr\xc3\xb6", b"as nn"])
-def test_what_stands_there_may_stand_there(text: bytes) -> None:
-    assert Vocabulary(TEXT).may_hold(text)
-
-
-@pytest.mark.parametrize("text", [b"numpy", b".mod.", b"torchx", b".t(", b".devic.", b"(elf)"])
-def test_words_that_are_missing_are_told(text: bytes) -> None:
-    assert not Vocabulary(TEXT).may_hold(text)
+TEXT = (
+    "import torch.nn as nn  # zeros\nfrom torch import (\n    ones,  # all\n    eye,\n)\nfrom a import b, \\\n    full\n"
+    "class Größe(nn.Module):\n    x_1 = self. to(device)\n    y = x\\\n        .cuda()\n"
+)
 
 
-def test_nothing_is_denied_that_stands_there_and_words_are_known_for_certain() -> None:
-    chance = random.Random(0)
-    for _ in range(3000):
-        text = bytes(chance.choices(b"ab_(. \n\xc3", k=chance.randrange(60)))
-        wanted = bytes(chance.choices(b"ab_(. \n\xc3", k=chance.randrange(1, 5)))
-        answer = Vocabulary(text).may_hold(wanted)
-        assert answer or wanted not in text
-        assert not is_word(wanted) or answer == (wanted in text)
+@pytest.mark.parametrize(
+    "need",
+    [
+        identifiers("torch numpy"),
+        identifiers("Größe"),
+        identifiers("zeros"),
+        of_library(["numpy.Module"]),
+        of_library(["torch.ones"]),
+        of_library(["torch.full"]),
+        of_library(["to"]),
+        of_library(["cuda"]),
+        imported(["eye"]),
+        parts("DEVICE", "rank"),
+        parts(" torch "),
+        spelled(r" \w_\d "),
+        text(r"from\s+torch", identifiers("from")),
+        any_of(identifiers("numpy"), identifiers("torch")),
+        all_of(identifiers("nn"), identifiers("torch")),
+    ],
+)
+def test_what_stands_there_is_found(need: Need) -> None:
+    assert Contents.of_text(TEXT).has(need)
+
+
+@pytest.mark.parametrize(
+    "need",
+    [
+        identifiers("tor orch"),
+        of_library(["torch.zeros"]),  # only a comment names it
+        imported(["device"]),
+        parts("seno"),
+        parts(" evice"),
+        spelled(r" \d "),
+        text(r"from\s+torch", identifiers("numpy")),
+        any_of(identifiers("numpy"), identifiers("pandas")),
+        all_of(identifiers("nn"), identifiers("numpy")),
+    ],
+)
+def test_what_is_missing_is_told(need: Need) -> None:
+    assert not Contents.of_text(TEXT).has(need)
+
+
+def test_needs_of_different_kinds_with_the_same_names_are_kept_apart() -> None:
+    contents = Contents.of_text(TEXT)
+    assert contents.has(identifiers("zeros"))
+    assert not contents.has(of_library(["zeros"]))
+    assert not contents.has(imported(["zeros"]))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 _WORD = rb"[0-9A-Za-z_\x80-\xff]+"
 _SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in range(256))
-_LIST = rb"import\b((?:[^\r\n(\\;]|\\\r?\n)*(?:\([^)]*\))?)"
+_LIST = rb"import\b((?:[^\r\n(\\;#]|\\\r?\n)*(?:\([^)]*\))?)"
 
 
 class Vocabulary:

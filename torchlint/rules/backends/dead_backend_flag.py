@@ -49,6 +49,7 @@ _STATEMENTS = (
         for name in _MANAGERS
     ),
     text(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
+    text(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
     text(r"deterministic\w{0,80}[ \t)]*=", parts("deterministic")),
 )
 

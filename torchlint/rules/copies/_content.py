@@ -11,15 +11,16 @@ from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_
 
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w*Tensor|Tensor)"
 _NAMED = parts("tensor", "asarray")
-_GAP = r"(?:[\s\\(]|#[^\n]{0,160}\n){0,80}"
-_NUMBER = r"[+-]?[\s(]{0,9}(?:\.?\d[\w.+-]*|True|False)"
+_COMMENT = r"#[^\n]{0,160}\n"
+_GAP = rf"(?:[\s\\(]|{_COMMENT}){{0,80}}"
+_CLOSE = rf"(?:[\s\\,)]|{_COMMENT}){{0,80}}"
+_NUMBER = rf"[+-]?{_GAP}(?:\.?\d[\w.+-]*|True|False)"
 # `[0] * n`, `[0 for _ in range(n)]`, `[i for i in range(n)]`, in other brackets as well.
 _DISPLAY = (
-    rf"\[(?:[\s\[(]|#[^\n]{{0,160}}\n){{0,40}}(?:{_NUMBER}[\s,)]{{0,40}}(?:\][\s\\)]{{0,40}}\*|for\b)"
-    r"|(\w{1,80})[\s)]{1,40}for[\s(]{1,40}\1\b)"
+    rf"\[(?:[\s\[(]|{_COMMENT}){{0,80}}(?:{_NUMBER}{_CLOSE}(?:\]{_CLOSE}\*|for\b)|(\w{{1,80}}){_CLOSE}for{_GAP}\1\b)"
 )
-_TIMES = r"[^\[\],]{1,80}\*[\s\\(]{0,40}\["  # `n * [0]`
-_LIST = rf"(?:(?:list{_GAP})?range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
+_TIMES = rf"[^\[\],]{{1,200}}\*{_GAP}\["  # `n * [0]`
+_LIST = rf"(?:(?:[\w.]{{0,40}}list{_GAP})?[\w.]{{0,40}}range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
 REGULAR_CONTENT = any_of(
     all_of(
         identifiers("numpy"),
@@ -29,7 +30,7 @@ REGULAR_CONTENT = any_of(
     *(text(rf"{name}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", parts(name)) for name in ("ensor", "asarray")),
     all_of(
         text(r"Tensor[\s\\)]*\(", _NAMED),
-        text(r"\)[\s\\]*\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")),
+        text(rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")),
     ),
     # Other names of constructors.
     text(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),

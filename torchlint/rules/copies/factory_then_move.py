@@ -88,7 +88,6 @@ class FactoryThenMove(Rule):
     layout = False
     recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
 
-    @on.within("to", "cuda", "type_as", "type")
     @on.call(*ALL)
     def check(self, node: cst.Call) -> None:
         from torchlint.analysis.factories import Factories
