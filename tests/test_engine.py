@@ -129,7 +129,7 @@ def test_a_rule_that_fails_is_a_problem_that_names_it_and_the_others_go_on() -> 
     class Failing(first):  # type: ignore[misc, valid-type]
         id = "TL999"
         name = "failing"
-        triggers = ((b"torch",),)
+        needs = ()
 
         def visit_Module(self, _: object) -> None:  # noqa: N802 - LibCST's name
             raise RuntimeError("two\nlines")

@@ -12,9 +12,9 @@ from torchlint import session
 from torchlint.api import lint_paths
 from torchlint.cache import Cache
 from torchlint.config import Config
-from torchlint.contents import Contents
 from torchlint.facts import needs_parsing
 from torchlint.model import Finding, RunResult
+from torchlint.prefilter.contents import Contents
 from torchlint.project import Project
 
 SEED = """
@@ -328,12 +328,8 @@ def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
     [
         "class A:\n    def get_device(self): ...\n",
         "def to_cpu_and_back(x): ...\n",
-        "def create_loader(d): ...\nclass Loader(Base): ...\n",
-        "x = 1\nif f:\n    return load_data(x)\n",
-        "def load_data(path):\n    return open(path)\n",
         "for x in loader:\n    f(x.to(dtype=torch.float32), x.to(y.dtype))\n",
         "from utils import cuda_time\n",
-        "from .loaders import LoraLoaderMixin\ndef f(x):\n    return x.cuda()\n",
         "def f(x, net):\n    return x.to(next(net.parameters()).device)\n",
         "for name in data.columns:\n    f(x.cuda())\n",
         "import torchvision\n# detection, Resize\n",

@@ -17,10 +17,8 @@ from typing import Any
 import pytest
 
 import torchlint
-from torchlint import comments, limits, words
-from torchlint.knowledge.screening import Guarded
-from torchlint.patterns import Led, Pattern
-from torchlint.words import Calls
+from torchlint import comments, limits
+from torchlint.prefilter.needs import Spelled, Text, compiled
 
 Compiled = re.Pattern[Any]
 APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")
@@ -70,11 +68,8 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     """The compiled patterns in a value, also inside classes, records and collections."""
     if isinstance(value, re.Pattern):
         yield value
-    elif isinstance(value, Calls):
-        named = "|".join(value.names)
-        yield re.compile(rf"\.(?:{named}){words._called(value.without, value.having, value.idle).pattern}")
-    elif isinstance(value, (Guarded, Led, Pattern)):
-        yield value.pattern
+    elif isinstance(value, (Spelled, Text)):
+        yield compiled(value.source)
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)
     elif depth < 4 and isinstance(value, (tuple, list, set, frozenset)):
@@ -112,7 +107,7 @@ def every_pattern() -> list[Compiled]:
         for module in modules()
         for name, value in vars(module).items()
         for pattern in patterns_in(value)
-        if not isinstance(value, (re.Pattern, Pattern)) or is_searched(name, module)
+        if not isinstance(value, re.Pattern) or is_searched(name, module)
     }
     found |= {pattern for module in modules() for pattern in literals(module)}
     found |= set(patterns_in(comments._patterns()))
@@ -168,5 +163,5 @@ def test_no_text_makes_a_search_slow(pattern: Compiled) -> None:
 def test_every_pattern_is_collected() -> None:
     found = {str(pattern.pattern) for pattern in every_pattern()}
     assert any("noqa" in text for text in found)  # of a module
-    assert any("requires_grad" in text for text in found)  # of a rule's triggers
+    assert any("zero_grad" in text for text in found)  # of what a rule needs
     assert any(r"\\N\{" in text for text in found)  # compiled when first needed

@@ -23,7 +23,6 @@ class Custom(Rule):
     name = "custom"
     summary = "A custom rule"
     severity = Severity.INFO
-    triggers = ((b"torch",),)
     recipe = Recipe("none", "finding", "nothing")
 
     def {visit}(self, node):

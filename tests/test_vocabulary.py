@@ -8,7 +8,8 @@ from torchlint.prefilter.contents import Contents
 from torchlint.prefilter.needs import Need, all_of, any_of, identifiers, imported, of_library, parts, spelled, text
 
 TEXT = (
-    "import torch.nn as nn  # zeros\nfrom torch import (\n    ones,  # all\n    eye,\n)\nfrom a import b, \\\n    full\n"
+    "import torch.nn as nn  # zeros\nfrom torch import (\n    ones,  # all\n    eye,\n)\n"
+    "from a import b, \\\n    full\n"
     "class Größe(nn.Module):\n    x_1 = self. to(device)\n    y = x\\\n        .cuda()\n"
 )
 

@@ -28,7 +28,7 @@ ON_ACCELERATOR = any_of(
 COLLATE = parts("collate")
 _NO_BATCH = r"(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)"
 LOADERS = any_of(
-    parts("loader", "data_iter", "train_iter"),
+    spelled(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
     # `next` of something that may be a loader: not of parameters, and not of a generator expression.
     text(
         rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
@@ -78,7 +78,7 @@ CONVOLVES = identifiers("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d Co
 # Functions of the module level whose names say that they give a device.
 _DEFINES_DEVICE = any_of(
     text(rf"def(?<![ \t]def)[\s\\]+\w{{0,80}}?{DEVICE_NAME}", _DEVICES),
-    text(rf"async[\s\\]+def[\s\\]+\w{{0,80}}?{DEVICE_NAME}", all_of(identifiers("async"), _DEVICES)),
+    text(rf"async[\s\\]+def[\s\\]+\w{{0,80}}?{DEVICE_NAME}", all_of(parts("async"), _DEVICES)),
 )
 _NEEDS_CUDA = any_of(
     identifiers("init_process_group cpp_extension"),
@@ -94,9 +94,7 @@ _VARIES = any_of(
 )
 _OWN_MOVE = text(r"def[\s\\]+to\b", identifiers("to"))
 _MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
-_GETS_LOADER = text(
-    rf"(?:=|\belse\b|\bawait\b)[\s\\(]*[\w.]{{0,80}}?{_MAKER}[\s\\)]*\(|{_MAKER}[\s\\)]+as\b", spelled(_MAKER)
-)
+_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]*)*(?:\(|\bas\b)", spelled(_MAKER))
 OFFERS = any_of(
     all_of(
         TORCH,

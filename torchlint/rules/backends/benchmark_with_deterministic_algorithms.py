@@ -80,7 +80,10 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         any_of(
             identifiers("Trainer Fabric autotune"),
             parts("use_deterministic_algorithms", "set_deterministic"),
-            text(r"benchmark\w{0,80}(?:[ \t]*[=(\"']|[ \t]+(?:as|import)\b)|(?<!torch\.utils)\.benchmark\b", parts("benchmark")),
+            text(
+                r"benchmark\w{0,80}(?:[ \t]*[=(\"']|[ \t]+(?:as|import)\b)|(?<!torch\.utils)\.benchmark\b",
+                parts("benchmark"),
+            ),
             imported(["benchmark"]),
         ),
     )

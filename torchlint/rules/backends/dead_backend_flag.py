@@ -37,17 +37,16 @@ def _one_of(names: Iterable[str]) -> str:
 
 _BEGINS = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w+\s*\.\s*)*"
 _ENDS = r"[ \t)]*(?:[;#\r\n=]|\Z)"
+# Not under `with` or as a decorator, and no parameter.
+_STATED = (
+    r"{name}\b(?<!\w{name})(?<!@torch\.{name})(?<!with torch\.{name})(?<!amp\.{name})(?<!self\.{name})"
+    r"(?![ \t]*(?:[:,]|=[^=]))"
+)
 _STATEMENTS = (
     # A method that is named and not called; a function or a method that is assigned or compared.
     text(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
     # A function or a context manager at the beginning of a statement, and other names of these.
-    *(
-        text(
-            rf"{name}\b(?<!\w{name})(?<!@torch\.{name})(?<!with torch\.{name})(?<!amp\.{name})(?<!self\.{name})(?![ \t]*(?:[:,]|=[^=]))",
-            identifiers(name),
-        )
-        for name in _MANAGERS
-    ),
+    *(text(_STATED.format(name=name), identifiers(name)) for name in _MANAGERS),
     text(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
     text(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
     text(r"deterministic\w{0,80}[ \t)]*=", parts("deterministic")),
