@@ -31,7 +31,7 @@ LOADERS = any_of(
     spelled(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
     # `next` of something that may be a loader: not of parameters, and not of a generator expression.
     text(
-        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]*(?:\([^()\n]*\)[^()\n]*)*\bfor\b)",
+        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]{0,200}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\bfor\b)",
         identifiers("next"),
     ),
 )
@@ -39,7 +39,7 @@ LOADERS = any_of(
 FED = any_of(
     LOADERS,
     text(
-        r"\bfor\b[^:]{1,300}?\bin\b[^:]{0,300}?(?:data|iter|batches)\w{0,80}[\s\\]*(?:[:,#)\]}]|(?:if|for|async)\b)",
+        r"\bin\b[^:]{0,200}?(?:data|iter|batches)\w{0,80}[\s\\]{0,40}(?:[:,#)\]}]|(?:if|for|async)\b)",
         parts("data", "iter", "batches"),
     ),
 )
@@ -94,7 +94,7 @@ _VARIES = any_of(
 )
 _OWN_MOVE = text(r"def[\s\\]+to\b", identifiers("to"))
 _MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
-_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]*)*(?:\(|\bas\b)", spelled(_MAKER))
+_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{0,160}[\r\n]){0,80}(?:\(|\bas\b)", spelled(_MAKER))
 OFFERS = any_of(
     all_of(
         TORCH,

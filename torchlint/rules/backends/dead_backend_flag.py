@@ -35,7 +35,7 @@ def _one_of(names: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(names))})"
 
 
-_BEGINS = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w+\s*\.\s*)*"
+_BEGINS = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w{1,80}[ \t]*\.[ \t]*){0,9}"
 _ENDS = r"[ \t)]*(?:[;#\r\n=]|\Z)"
 # Not under `with` or as a decorator, and no parameter.
 _STATED = (
