@@ -16,6 +16,7 @@ from torchlint import session
 from torchlint.cache import NAME, Cache, for_settings
 from torchlint.cli import main
 from torchlint.config import Config
+from torchlint.configurations import configurations
 from torchlint.project import FileFacts, Project
 from torchlint.report import FORMATS
 from torchlint.shape import fits
@@ -201,7 +202,7 @@ def test_whatever_stands_in_an_entry_there_is_no_traceback(tree: Path) -> None:
     """Each part of a cache is replaced by each of many wrong things: what is used is right or has the right shape."""
     paths = ["data.py", "guilty.py", "train.py"]
     plan = session.plan(Config())
-    cache = for_settings(plan.rules, plan.active, plan.config, "named")
+    cache = for_settings(plan.rules, plan.scopes, "named")
     session.run(paths, plan, cache=cache)
     (file,) = (tree / "named").glob("*.json")
     whole = json.loads(file.read_bytes())
@@ -293,6 +294,7 @@ def test_facts_of_real_files_have_the_shape_that_is_asked_for(tree: Path) -> Non
     every = [entry[0] for entry in document["entries"].values()]
     assert all(fits(facts, FileFacts) for facts in every)
     assert {key for facts in every for key in facts} >= {"seeds", "tunes", "devices", "feeds"}
-    cache = Cache(tree / NAME, entries(tree)[0].stem)
+    plan = session.plan_of(configurations("."))
+    cache = for_settings(plan.rules, plan.scopes)
     for path in ("data.py", "guilty.py", "train.py"):
         assert cache.get(path, Path(path).read_bytes()) is not None

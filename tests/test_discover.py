@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from torchlint.config import Config
+from torchlint.configurations import Configurations
 from torchlint.discover import files
 from torchlint.model import Problem
 
@@ -41,7 +42,7 @@ def found(*paths: str, **settings: object) -> list[str]:
 
 def search(*paths: str, **settings: object) -> tuple[list[str], list[Problem]]:
     config = Config(root=str(Path.cwd()), **settings)  # type: ignore[arg-type]
-    return files(paths, config, str(Path.cwd()))
+    return files(paths, Configurations(".", only=config), str(Path.cwd()))
 
 
 def test_folders_are_searched_for_python_files_in_order() -> None:
@@ -92,7 +93,7 @@ def test_excludes_count_from_the_root_of_the_configuration(monkeypatch: pytest.M
     touch("src/gen/d.py", "src/a.py")
     monkeypatch.chdir("src")
     config = Config(root=str(tmp_path), exclude=("src/gen",))
-    assert files(["."], config, str(Path.cwd())) == (["a.py"], [])
+    assert files(["."], Configurations(".", only=config), str(Path.cwd())) == (["a.py"], [])
 
 
 def test_named_files_are_taken_even_if_excluded_unless_that_is_forced() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from torchlint import discover
 from torchlint.config import Config
+from torchlint.configurations import Configurations
 from torchlint.globs import path_matches
 
 LONG = "/".join(["a" * 250] * 8)
@@ -65,6 +66,8 @@ def test_hostile_lines_of_gitignore_are_passed_over(tmp_path: Path) -> None:
     for each in (name, "ignored.py"):
         (tmp_path / each).write_text("", encoding="utf-8")
     (tmp_path / ".git").mkdir()
-    found, problems = discover.files([str(tmp_path)], Config(root=str(tmp_path)), str(tmp_path))
+    found, problems = discover.files(
+        [str(tmp_path)], Configurations(".", only=Config(root=str(tmp_path))), str(tmp_path)
+    )
     assert [path.rpartition("/")[2] for path in found] == [name]
     assert not problems

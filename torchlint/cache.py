@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchlint import __version__
+from torchlint.config import Given
 from torchlint.digests import blake2b
 from torchlint.engine import Analysis
 from torchlint.files import replace
@@ -26,8 +27,8 @@ from torchlint.project import FileFacts
 from torchlint.shape import fits
 
 if TYPE_CHECKING:
-    from torchlint.config import Config
     from torchlint.rule import Rule
+    from torchlint.scopes import Scope, Scopes
 
 NAME = ".torchlint_cache"
 _FORMAT = 2
@@ -44,16 +45,44 @@ def digest(*parts: bytes) -> str:
     return state.hexdigest()
 
 
-def for_settings(
-    rules: Sequence[type[Rule]], active: frozenset[str], config: Config, directory: str | None = None
-) -> Cache:
+def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    settings = config._replace(fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0)
     versions = [__version__, platform.python_version(), *_stamps()]
-    parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
-    key = digest(*(part.encode("utf-8", "surrogatepass") for part in parts))
-    return Cache(Path(directory), key) if directory else Cache(Path(config.root, NAME), key, own=True)
+    key = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
+    counting = Counting(rules, scopes)
+    if directory:
+        return Cache(Path(directory), key, counting=counting)
+    return Cache(Path(scopes.first.config.root, NAME), key, own=True, counting=counting)
+
+
+class Counting:
+    """What counts for each file, as a part of the key of its entry."""
+
+    def __init__(self, rules: Sequence[type[Rule]], scopes: Scopes) -> None:
+        self._rules, self._scopes = rules, scopes
+        self._known: dict[int, bytes] = {}
+
+    def of(self, path: str) -> bytes:
+        """The settings for a file, and the folder from which they are seen."""
+        scope = self._scopes.of(path, self._rules)
+        found = self._known.get(id(scope))
+        if found is None:
+            found = self._known[id(scope)] = _encoded(f"{os.getcwd()}\0{_what_counts(scope)}")  # noqa: PTH109
+        return found
+
+
+def _what_counts(scope: Scope) -> str:
+    config = scope.config
+    given = Given(config.given.base, (), config.given.per_file_ignores) if config.given.per_file_ignores else Given()
+    settings = config._replace(
+        fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0, given=given
+    )
+    return f"{sorted(scope.active)!r}{settings!r}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _stamps() -> list[str]:
@@ -72,8 +101,8 @@ class Cache:
     else's business; one that the user has named is left with the rights that it has.
     """
 
-    def __init__(self, directory: Path, key: str, *, own: bool = False) -> None:
-        self._own = own
+    def __init__(self, directory: Path, key: str, *, own: bool = False, counting: Counting | None = None) -> None:
+        self._own, self._counting = own, counting
         self._file = directory / f"{key}.json"
         self._entries: dict[str, Any] = self._read()
         self._used: dict[str, Any] = {}
@@ -81,7 +110,7 @@ class Cache:
 
     def get(self, path: str, data: bytes) -> Analysis | None:
         """What these bytes at this path gave before; whether it still holds is for the project to say."""
-        key = digest(path.encode("utf-8", "surrogatepass"), data)
+        key = self._key(path, data)
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -97,9 +126,13 @@ class Cache:
         """Remember a result. What torchlint failed at is tried again."""
         result = analysis.result
         if not (result.problems or analysis.unfinished):
-            key = digest(result.path.encode("utf-8", "surrogatepass"), data)
+            key = self._key(result.path, data)
             self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
             self._changed = True
+
+    def _key(self, path: str, data: bytes) -> str:
+        counts = self._counting.of(path) if self._counting is not None else b""
+        return digest(counts, _encoded(path), data)
 
     def save(self) -> None:
         """Write what this run used; entries of files that it did not see are kept while there is room."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torchlint.cache import Cache
     from torchlint.config import Config
-    from torchlint.model import Problem, RuleInfo, RunResult
+    from torchlint.model import Finding, Problem, RuleInfo, RunResult
     from torchlint.report import ReportOptions
     from torchlint.session import Plan
 
@@ -103,8 +103,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
     if arguments.diff and arguments.output_file:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
-    config = settings.configured(arguments, paths)
-    what = session.plan(config)._replace(exhaustive=arguments.exhaustive)
+    what = session.plan_of(settings.configured(arguments, paths))._replace(exhaustive=arguments.exhaustive)
     if arguments.show_settings:
         print(settings.shown(what), end="")
         return CLEAN
@@ -114,7 +113,7 @@ def _check(arguments: argparse.Namespace) -> int:
         return _repair(arguments, paths, what)
     run = _standard_input(arguments, what) if paths == ["-"] else _lint_paths(arguments, paths, what)
     _write(arguments, run)
-    return _status(arguments, config, run)
+    return _status(arguments, what, run)
 
 
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
@@ -168,7 +167,7 @@ def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
 def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
     from torchlint import discover
 
-    return discover.files(paths, what.config, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
+    return discover.files(paths, what.scopes.configurations, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
 
 
 def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
@@ -191,7 +190,7 @@ def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
         return None
     from torchlint.cache import for_settings
 
-    return for_settings(what.rules, what.active, what.config, arguments.cache_dir)
+    return for_settings(what.rules, what.scopes, arguments.cache_dir)
 
 
 # -- repairs -------------------------------------------------------------------------------------
@@ -212,7 +211,7 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
         if not arguments.diff:
             _print_bytes(fixed)
             _write(arguments, run, sys.stderr)
-            return _status(arguments, what.config, run)
+            return _status(arguments, what, run)
     else:
         files, problems = _found(paths, what)
         with Bar(len(files), quiet=arguments.quiet) as bar:
@@ -223,7 +222,7 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
     if arguments.diff:
         return _show_diff(arguments, run, changes)
     _write(arguments, run)
-    return _status(arguments, what.config, run)
+    return _status(arguments, what, run)
 
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
@@ -289,13 +288,16 @@ def _lines(path: str) -> list[str] | None:
         return None
 
 
-def _status(arguments: argparse.Namespace, config: Config, run: RunResult) -> int:
+def _status(arguments: argparse.Namespace, what: Plan, run: RunResult) -> int:
     if run.problems:
         return FAILED
-    least = config.fail_on
-    if arguments.exit_zero or least is None:
+    if arguments.exit_zero:
         return CLEAN
-    return FOUND if any(f.severity.rank >= least.rank for f in run.findings) else CLEAN
+    return FOUND if any(_counts(finding, what.scope(finding.path).config) for finding in run.findings) else CLEAN
+
+
+def _counts(finding: Finding, config: Config) -> bool:
+    return config.fail_on is not None and finding.severity.rank >= config.fail_on.rank
 
 
 # -- the other commands --------------------------------------------------------------------------

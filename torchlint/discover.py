@@ -5,7 +5,7 @@ A file that is named is taken as it is. Nothing is opened but ``.gitignore``.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
-# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
 from __future__ import annotations
 
 import os
@@ -13,12 +13,14 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.config import Config
 from torchlint.globs import path_matches
 from torchlint.model import Problem
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+    from torchlint.config import Config
+    from torchlint.configurations import Configurations
 
 #: Folders that hold no code of the project. Only what is found below a given path is left out.
 _WILDCARDS = 3  # in one part of a line of `.gitignore`, whose patterns try every combination
@@ -41,22 +43,29 @@ class _Ignores(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder still to be searched: as it is shown, where it is, as globs see it, and what applies."""
+    """A folder still to be searched: as it is shown, where it is, and what applies."""
 
     shown: str
     path: str
-    relative: str
     ignores: tuple[_Ignores, ...]
 
     def child(self, name: str) -> _Folder:
         shown = name if self.shown in ("", ".") else f"{self.shown.rstrip('/')}/{name}"
-        relative = name if self.relative == "." else f"{self.relative}/{name}"
-        return _Folder(shown, os.path.join(self.path, name), relative, self.ignores)
+        return _Folder(shown, os.path.join(self.path, name), self.ignores)
 
 
-def files(paths: Sequence[str], config: Config, cwd: str) -> tuple[list[str], list[Problem]]:
-    """The files to lint, as the user would write them, and what could not be looked at."""
-    search = _Search(config, cwd)
+class _Excludes(NamedTuple):
+    """The excludes for what stands in one folder, and the folder as the globs of each of them see it."""
+
+    excludes: tuple[tuple[tuple[str, ...], str], ...]
+
+    def cover(self, name: str) -> bool:
+        return any(path_matches(globs, name if base == "." else f"{base}/{name}") for globs, base in self.excludes)
+
+
+def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> tuple[list[str], list[Problem]]:
+    """The files to lint, as the user would write them, and what could not be looked at. Raises ``ConfigError``."""
+    search = _Search(configurations, cwd)
     for path in paths:
         search.add(path)
     return sorted(search.found.values()), sorted(search.problems, key=lambda problem: problem.sort_key)
@@ -65,12 +74,12 @@ def files(paths: Sequence[str], config: Config, cwd: str) -> tuple[list[str], li
 class _Search:
     """One search over all given paths; remembers what it has seen."""
 
-    def __init__(self, config: Config, cwd: str) -> None:
+    def __init__(self, configurations: Configurations, cwd: str) -> None:
         self.found: dict[str, str] = {}
         self.problems: list[Problem] = []
-        self._config = config
+        self._configurations = configurations
         self._cwd = os.path.abspath(cwd)
-        self._root = os.path.join(self._cwd, config.root)
+        self._excludes_of: dict[str, _Excludes] = {}
         self._visited: set[tuple[int, int]] = set()
         self._linked_folders: list[_Folder] = []
         self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
@@ -85,10 +94,10 @@ class _Search:
             self._problem(shown, error)
             return
         if stat.S_ISDIR(mode):
-            self._walk(_Folder(shown, full, self._relative(full), ()))
+            self._walk(_Folder(shown, full, ()))
         elif not stat.S_ISREG(mode):
             self._irregular(shown)
-        elif not (self._config.force_exclude and self._excluded_by_name(self._relative(full))):
+        elif not self._excluded_by_name(full):
             self._take(shown, full)
 
     def _walk(self, start: _Folder) -> None:
@@ -96,7 +105,7 @@ class _Search:
         # Who names an ignored folder wants it searched: what ignores it does not count inside.
         if _ignored(start.path, ignores, folder=True):
             ignores = ()
-        waiting = [_Folder(start.shown, start.path, start.relative, ignores)]
+        waiting = [_Folder(start.shown, start.path, ignores)]
         # Links come last, so that a file behind one is reported at its own place if it has one.
         while waiting or self._linked_folders:
             folder = waiting.pop() if waiting else self._linked_folders.pop(0)
@@ -117,13 +126,14 @@ class _Search:
             self._problem(folder.shown, error)
             return []
         folder = self._with_own_ignores(folder, {entry.name for entry in entries})
+        excludes = self._excludes(folder.path)
         children: list[_Folder] = []
         for entry in entries:
             child = folder.child(entry.name)
             if _is_folder(entry):
-                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(child, folder=True):
+                if entry.name not in DEFAULT_EXCLUDES and not _left_out(entry.name, child, excludes, folder=True):
                     (self._linked_folders if entry.is_symlink() else children).append(child)
-            elif entry.name.endswith(".py") and not self._left_out(child, folder=False):
+            elif entry.name.endswith(".py") and not _left_out(entry.name, child, excludes, folder=False):
                 if entry.is_symlink():
                     self._linked_files.append((entry, child))
                 else:
@@ -146,18 +156,34 @@ class _Search:
     def _take(self, shown: str, full: str) -> None:
         self.found.setdefault(os.path.realpath(full), shown)
 
-    def _left_out(self, child: _Folder, *, folder: bool) -> bool:
-        if path_matches(self._config.exclude, child.relative):
-            return True
-        return _ignored(child.path, child.ignores, folder=folder)
+    def _excluded_by_name(self, full: str) -> bool:
+        """Excludes are to count for named files too, and one covers this: as if the current folder were searched."""
+        folder, below = os.path.dirname(full), os.path.join(self._cwd, "")
+        config: Config | None = self._configurations.for_folder(folder)
+        if config is None or not config.force_exclude:
+            return False
+        path = full
+        while config is not None:
+            if not DEFAULT_EXCLUDES.isdisjoint(self._relative(folder, config.root).split("/")):
+                return True
+            if self._excludes(os.path.dirname(path)).cover(os.path.basename(path)):
+                return True
+            path = folder = config.root
+            config = self._configurations.above(config) if path.startswith(below) else None
+        return False
 
-    def _excluded_by_name(self, relative: str) -> bool:
-        folders = relative.split("/")[:-1]
-        return not DEFAULT_EXCLUDES.isdisjoint(folders) or path_matches(self._config.exclude, relative)
+    def _excludes(self, folder: str) -> _Excludes:
+        found = self._excludes_of.get(folder)
+        if found is None:
+            config = self._configurations.for_folder(folder)
+            every = ((config.exclude, config.root), (config.given.exclude, config.given.base))
+            found = _Excludes(tuple((globs, self._relative(folder, base)) for globs, base in every if globs))
+            self._excludes_of[folder] = found
+        return found
 
-    def _relative(self, full: str) -> str:
+    def _relative(self, full: str, base: str) -> str:
         try:
-            return os.path.relpath(full, self._root).replace(os.sep, "/")
+            return os.path.relpath(full, os.path.join(self._cwd, base)).replace(os.sep, "/")
         except ValueError:  # another drive
             return full.replace(os.sep, "/")
 
@@ -177,7 +203,7 @@ class _Search:
     def _with_own_ignores(self, folder: _Folder, names: set[str]) -> _Folder:
         outer = () if ".git" in names else folder.ignores
         own = self._read_ignores(folder.path) if ".gitignore" in names else None
-        return _Folder(folder.shown, folder.path, folder.relative, (*outer, own) if own else outer)
+        return _Folder(folder.shown, folder.path, (*outer, own) if own else outer)
 
     def _read_ignores(self, folder: str) -> _Ignores | None:
         path = os.path.join(folder, ".gitignore")
@@ -221,6 +247,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # such as a link to itself
         return False
+
+
+def _left_out(name: str, child: _Folder, excludes: _Excludes, *, folder: bool) -> bool:
+    return excludes.cover(name) or _ignored(child.path, child.ignores, folder=folder)
 
 
 def _ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:

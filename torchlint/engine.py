@@ -32,7 +32,7 @@ from torchlint.model import (
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screened import Screened, screened
-from torchlint.select import ignored_for, names, relative_to_root
+from torchlint.select import ignored_for, names, relative_to
 from torchlint.text import Places, split_lines
 from torchlint.timings import phase
 
@@ -383,7 +383,7 @@ def _refusal(path: str, message: str, config: Config, line: int = 1, column: int
 def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
     from torchlint.digests import blake2b
 
-    path = relative_to_root(finding.path, config)
+    path = relative_to(config.top or config.root, finding.path)
     parts = "\0".join((finding.rule, path, line, str(number)))
     digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return finding._replace(fingerprint=digest)

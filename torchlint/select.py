@@ -77,19 +77,29 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
 
 def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
     """The ids that ``per-file-ignores`` silences in the file at ``path``."""
-    if not config.per_file_ignores:
+    given = [
+        *_matching(config.per_file_ignores, path, config.root),
+        *_matching(config.given.per_file_ignores, path, config.given.base),
+    ]
+    if not given:
         return frozenset()
-    relative = relative_to_root(path, config)
-    given = [s for glob, listed in config.per_file_ignores if path_matches((glob,), relative) for s in listed]
     known = names(rules).items()
     silenced = {rule_id for rule_id, name in known if _weight(given, rule_id, name) >= 0}
     return frozenset(silenced - {SYNTAX_ERROR})
 
 
-def relative_to_root(path: str, config: Config) -> str:
-    """``path`` as the globs of the configuration see it: relative to its root, with ``/``."""
+def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str) -> Iterable[str]:
+    """The selectors of a table of globs for a file."""
+    if not table:
+        return ()
+    relative = relative_to(base, path)
+    return [selector for glob, listed in table if path_matches((glob,), relative) for selector in listed]
+
+
+def relative_to(base: str, path: str) -> str:
+    """``path`` as globs see it that are relative to a folder, with ``/``."""
     try:
-        return os.path.relpath(path, config.root).replace(os.sep, "/")
+        return os.path.relpath(path, base).replace(os.sep, "/")
     except ValueError:  # another drive
         return path.replace(os.sep, "/")
 

@@ -9,30 +9,44 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
-from torchlint.config import Config
 from torchlint.model import FileResult, Problem, RuleInfo, RunResult
 from torchlint.project import Project
-from torchlint.rule_options import check_rule_tables
-from torchlint.select import chosen
+from torchlint.scopes import Scopes
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
+    from torchlint.config import Config
+    from torchlint.configurations import Configurations
     from torchlint.engine import Analysis
     from torchlint.parallel import Work
     from torchlint.rule import Rule
+    from torchlint.scopes import Scope
     from torchlint.screened import Screened
 
 Progress = Callable[[int], None]
 
 
 class Plan(NamedTuple):
-    """What to run: all rules there are, the ids that are on, and the configuration."""
+    """What to run: all rules there are, and what counts for which file."""
 
     rules: tuple[type[Rule], ...]
-    active: frozenset[str]
-    config: Config
+    scopes: Scopes
     exhaustive: bool = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration for the run as a whole."""
+        return self.scopes.first.config
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The ids of the rules that this has on."""
+        return self.scopes.first.active
+
+    def scope(self, path: str) -> Scope:
+        """What counts for one file. Raises ``ConfigError``."""
+        return self.scopes.of(path, self.rules)
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file by what it holds alone."""
@@ -44,21 +58,28 @@ class Plan(NamedTuple):
         """Lint the bytes of one file, and gather its facts or use those of the others."""
         from torchlint.engine import analyse
 
-        exhaustive = self.exhaustive
-        return analyse(data, path, self.rules, self.active, self.config, project, exhaustive=exhaustive, known=known)
+        config, active = self.scope(path)
+        return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str) -> Screened:
         """Only screen the bytes of one file."""
         from torchlint.engine import screen_alone
 
-        return screen_alone(data, path, self.rules, self.active, self.config, exhaustive=self.exhaustive)
+        config, active = self.scope(path)
+        return screen_alone(data, path, self.rules, active, config, exhaustive=self.exhaustive)
 
 
 def plan(config: Config) -> Plan:
-    """Check the configuration against the rules there are. Raises ``ConfigError`` and ``RegistryError``."""
+    """A plan with one configuration for all files. Raises ``ConfigError`` and ``RegistryError``."""
+    from torchlint.configurations import Configurations
+
+    return plan_of(Configurations(".", only=config))
+
+
+def plan_of(configurations: Configurations) -> Plan:
+    """A plan with the configuration that counts for each file. Raises ``ConfigError`` and ``RegistryError``."""
     rules = registry.load()
-    check_rule_tables(rules, config)
-    return Plan(rules, chosen(rules, config), config)
+    return Plan(rules, Scopes(configurations, rules))
 
 
 def run(
@@ -92,6 +113,8 @@ class Tree:
     ) -> None:
         self._what, self._jobs = what, jobs or usable_cpus()
         self._paths = len(paths)
+        for path in paths:
+            what.scope(path)  # what is wrong with a configuration is said before anything is done
         self.contents: dict[str, bytes] = {}
         self._unreadable: list[FileResult] = []
         for path in paths:
