@@ -13,8 +13,8 @@ from torchlint.api import lint_paths
 from torchlint.cache import Cache
 from torchlint.config import Config
 from torchlint.contents import Contents
-from torchlint.facts import needs_parsing
-from torchlint.model import Finding, RunResult
+from torchlint.facts import from_bytes, needs_parsing
+from torchlint.model import Finding, RunResult, Safety
 from torchlint.project import Project
 
 SEED = """
@@ -321,6 +321,64 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
 )
 def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
     assert needs_parsing(Contents(f"{text}import torch\n".encode()))
+
+
+DATA = """
+    import numpy as np
+    import torch
+    def ones(n):
+        return torch.from_numpy(np.ones((n, 2), dtype=np.float32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "arguments"),
+    [
+        ("import torch\nwith torch.autocast('cuda'), torch.cuda.device(0):\n    pass\n", "n, 2"),
+        ("import torch\ntorch.set_default_device('cuda')\n", 'n, 2, device="cpu"'),
+        ("import torch\ntorch.set_default_dtype(torch.float64)\n", "n, 2, dtype=torch.float32"),
+        (
+            "import torch\ntorch.set_default_tensor_type('torch.DoubleTensor')\n",
+            'n, 2, dtype=torch.float32, device="cpu"',
+        ),
+    ],
+    ids=["nothing", "the device", "the dtype", "both"],
+)
+def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: str, arguments: str) -> None:
+    (fix,) = [f.fix for f in found(tmp_path, {"data.py": DATA, "main.py": other}, "TL103")]
+    assert fix is not None
+    assert fix.safety is Safety.SAFE
+    assert fix.edits[0].text == f"torch.ones({arguments})"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "with torch.device('meta'):\n    f()\n",
+        "with torch.no_grad(), device:\n    f()\n",
+        "with (self.device as d):\n    f()\n",
+        "with torch.device(\n    'cuda'\n):\n    f()\n",
+        "context = torch.device('meta') if empty else nullcontext()\n",
+        "stack.enter_context(torch.device(d))\n",
+        "@torch.device('meta')\ndef f(): ...\n",
+        "with fabric.init_module(empty_init=True):\n    f()\n",
+    ],
+)
+def test_a_default_device_is_seen_in_whatever_form_it_is_set(text: str) -> None:
+    assert from_bytes(Contents(text.encode())).get("sets_device")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "device = torch.device('cuda')\nx = x.to(device)\n",
+        "with torch.autocast(device_type=device.type, dtype=torch.float16):\n    f(device)\n",
+        "with torch.cuda.device(rank), open(device.name):\n    f()\n",
+        "x = torch.zeros(3, device=device)  # with device\n",
+    ],
+)
+def test_using_a_device_sets_no_default(text: str) -> None:
+    assert "sets_device" not in from_bytes(Contents(text.encode()))
 
 
 @pytest.mark.parametrize(

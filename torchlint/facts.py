@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import SEEDS
+from torchlint.knowledge.defaults import SETS_DEVICE, SETS_DTYPE
 from torchlint.knowledge.heat import FED, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.screening import Trigger, defines, guarded, in_word, keyed, whole
@@ -76,6 +77,10 @@ def from_bytes(contents: Contents) -> FileFacts:
         facts["tunes"] = True
     if contents.has(_CONVOLVES):
         facts["convolves"] = True
+    if contents.any(SETS_DEVICE):
+        facts["sets_device"] = True
+    if contents.any(SETS_DTYPE):
+        facts["sets_dtype"] = True
     return facts
 
 

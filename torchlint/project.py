@@ -78,6 +78,8 @@ class FileFacts(TypedDict, total=False):
 
     seeds: bool
     tunes: bool
+    sets_device: bool
+    sets_dtype: bool
     flags: dict[str, FlagHelper]
     feeds: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]
@@ -243,6 +245,14 @@ class Project:
         """Some file of the run names cuDNN's switches or asks for determinism."""
         return any(facts.get("tunes") for facts in self.facts.values())
 
+    def sets_device(self, _: str) -> bool:
+        """Some file of the run sets or scopes the default device."""
+        return any(facts.get("sets_device") for facts in self.facts.values())
+
+    def sets_dtype(self, _: str) -> bool:
+        """Some file of the run sets the default dtype."""
+        return any(facts.get("sets_dtype") for facts in self.facts.values())
+
     def closed(self, asking: str, *modules: str) -> bool:
         """All of these imports mean files of the run, so that nothing of the program is out of sight."""
         return all(self._imported(asking, name) for name in modules)
@@ -323,6 +333,14 @@ class View:
         """See :meth:`Project.tunes`."""
         return bool(self._ask("tunes"))
 
+    def sets_device(self) -> bool:
+        """See :meth:`Project.sets_device`."""
+        return bool(self._ask("sets_device"))
+
+    def sets_dtype(self) -> bool:
+        """See :meth:`Project.sets_dtype`."""
+        return bool(self._ask("sets_dtype"))
+
     def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
         """See :meth:`Project.flag_helper`."""
         return self._ask("flag_helper", name)  # type: ignore[no-any-return]
@@ -394,6 +412,6 @@ def _digest(found: object) -> str:
 
 
 QUESTIONS = frozenset(
-    "seeds tunes closed containers convolves flag_helper fed results_fed pinned device shapes cuda_only "
-    "needs_cuda".split()
+    "seeds tunes sets_device sets_dtype closed containers convolves flag_helper fed results_fed pinned device shapes "
+    "cuda_only needs_cuda".split()
 )

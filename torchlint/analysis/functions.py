@@ -182,18 +182,28 @@ class Parameters:
 
     def given(self, binding: Binding) -> list[cst.BaseExpression]:
         """What every call of the file passes for a parameter; empty when one is out of sight."""
+        passed, handed_on = self._passed(binding)
+        known = [expression for expression in passed if expression is not None]
+        return known if len(known) == len(passed) and not handed_on else []
+
+    def seen(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What calls of the file pass for a parameter, and its default; other calls may be out of sight."""
+        default = binding.statement.default if isinstance(binding.statement, cst.Param) else None
+        return [expression for expression in (*self._passed(binding)[0], default) if expression is not None]
+
+    def _passed(self, binding: Binding) -> tuple[list[cst.BaseExpression | None], bool]:
+        """What each call of the file passes, None where that is unclear; and whether the function is handed on."""
         param = binding.statement
         function = self._function(param) if isinstance(param, cst.Param) else None
         if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
-            return []
+            return [], False
         callers = self._module.functions.callers(function)
         is_method = self._module.class_of(function) is not None
         passed = [
             argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
             for site in callers.sites
         ]
-        known = [expression for expression in passed if expression is not None]
-        return known if len(known) == len(passed) and not callers.handed_on else []
+        return passed, bool(callers.handed_on)
 
     def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
         callers = self._module.functions.callers(function)
