@@ -70,8 +70,8 @@ class FactoryThenMove(Rule):
     `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
     of its own; the moved one hands it on to the one on the CPU), `expand` on the way (the elements then share
     memory), what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32), and files that
-    make `meta` the default device, from which nothing can be moved. No fix where
-    something is computed in between, or where two conversions follow each other.
+    make `meta` the default device, from which nothing can be moved. No fix where something is computed in between,
+    or where two conversions follow each other.
 
     ## Confirmed by
     A fill on the CPU is followed by a copy to the device of the same bytes, every step.

@@ -50,7 +50,7 @@ class PythonDataFactory(Rule):
 
 
     def state(n):
-        return torch.zeros((n, n), dtype=torch.float64)
+        return torch.zeros(n, n, dtype=torch.float64)
     ```
 
     ## When to leave it
