@@ -1,8 +1,9 @@
 """The cache: what linting a file gave, by the file's content.
 
-One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. It is
-read whole, and never trusted: a file that somebody else could have written is not read, and what does not look like
-an entry is not used. It is replaced atomically, so that two runs at once can at worst lose each other's new entries.
+One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. A
+repository may bring such a file along, so each is signed with a key that only this user has, on this machine: without
+the signature it is not read. What does not look like an entry is not used even so. It is replaced atomically, so that
+two runs at once can at worst lose each other's new entries.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import os
 import platform
 import re
 import stat
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torchlint import __version__
+from torchlint import __version__, registry, user_cache
 from torchlint.config import Given
 from torchlint.digests import blake2b
 from torchlint.engine import Analysis
 from torchlint.files import replace
+from torchlint.inputs import read_own
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project import FileFacts
 from torchlint.shape import fits
@@ -31,7 +34,11 @@ if TYPE_CHECKING:
     from torchlint.scopes import Scope, Scopes
 
 NAME = ".torchlint_cache"
-_FORMAT = 2
+_FORMAT = 3
+# A file begins with this and its signature, and what follows is signed together with the file's name.
+_HEAD = b'{"format":%d,"signature":"' % _FORMAT
+_SIGNATURE = 32  # bytes
+_MOST = 256_000_000
 # Only files with such names are ever removed: a cache, or the beginning of one that a killed run has left.
 _OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
@@ -48,12 +55,12 @@ def digest(*parts: bytes) -> str:
 def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    versions = [__version__, platform.python_version(), *_stamps()]
-    key = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
+    versions = [__version__, platform.python_version(), *_stamps(), *registry.plugins(), *_plugged_in(rules)]
+    name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
     counting = Counting(rules, scopes)
     if directory:
-        return Cache(Path(directory), key, counting=counting)
-    return Cache(Path(scopes.first.config.root, NAME), key, own=True, counting=counting)
+        return Cache(Path(directory), name, counting=counting)
+    return Cache(Path(scopes.first.config.root, NAME), name, own=True, counting=counting)
 
 
 class Counting:
@@ -94,16 +101,25 @@ def _stamps() -> list[str]:
     return [version("libcst"), *stamps]
 
 
+def _plugged_in(rules: Sequence[type[Rule]]) -> list[str]:
+    """What changes when the module of a rule from elsewhere changes, also in a checkout."""
+    modules = {rule.__module__ for rule in rules if not rule.__module__.startswith("torchlint.")}
+    files = sorted(file for name in modules if (file := getattr(sys.modules.get(name), "__file__", None)))
+    return [f"{file}:{Path(file).stat().st_mtime_ns}" for file in files if Path(file).is_file()]
+
+
 class Cache:
     """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run.
 
-    A directory that is torchlint's ``own`` is no link, since nobody has asked for it to be elsewhere, and nobody
-    else's business; one that the user has named is left with the rights that it has.
+    Where the user has no key to sign with, nothing is read or written. A directory that is torchlint's ``own`` is no
+    link, since nobody has asked for it to be elsewhere, and nobody else's business; one that the user has named is
+    left with the rights that it has.
     """
 
-    def __init__(self, directory: Path, key: str, *, own: bool = False, counting: Counting | None = None) -> None:
+    def __init__(self, directory: Path, name: str, *, own: bool = False, counting: Counting | None = None) -> None:
         self._own, self._counting = own, counting
-        self._file = directory / f"{key}.json"
+        self._file = directory / f"{name}.json"
+        self._secret = user_cache.key()
         self._entries: dict[str, Any] = self._read()
         self._used: dict[str, Any] = {}
         self._changed = False
@@ -136,7 +152,7 @@ class Cache:
 
     def save(self) -> None:
         """Write what this run used; entries of files that it did not see are kept while there is room."""
-        if not self._changed:
+        if not self._changed or self._secret is None:
             return
         entries = dict(self._used)
         for key, entry in self._entries.items():
@@ -145,30 +161,26 @@ class Cache:
             entries.setdefault(key, entry)
         with contextlib.suppress(OSError, ValueError, RecursionError):
             _prepare(self._file.parent, own=self._own)
-            document = {"format": _FORMAT, "entries": entries}
-            replace(self._file, json.dumps(document, separators=(",", ":")).encode())
+            body = b'","entries":%s}' % json.dumps(entries, separators=(",", ":")).encode()
+            replace(self._file, _HEAD + self._signature(body, self._secret) + body)
 
     def _read(self) -> dict[str, Any]:
         try:
-            if self._own and self._file.parent.is_symlink():
+            if self._secret is None or (self._own and self._file.parent.is_symlink()):
                 return {}
-            document = json.loads(_bytes(self._file))
-            entries = document["entries"] if document["format"] == _FORMAT else {}
+            data = read_own(self._file, _MOST)
+            signature = data[len(_HEAD) : len(_HEAD) + 2 * _SIGNATURE]
+            body = data[len(_HEAD) + 2 * _SIGNATURE :]
+            if not data.startswith(_HEAD) or signature != self._signature(body, self._secret):
+                return {}
+            entries = json.loads(data)["entries"]
             return entries if isinstance(entries, dict) else {}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
 
-
-def _bytes(file: Path) -> bytes:
-    """What a regular file holds that nobody but the user, or the system's administrator, can have written."""
-    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as stream:  # noqa: PTH123 - not a path
-        found = os.fstat(handle)
-        foreign = hasattr(os, "geteuid") and found.st_uid not in (0, os.geteuid())
-        shared = os.name != "nt" and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if foreign or shared or not stat.S_ISREG(found.st_mode):
-            raise PermissionError
-        return stream.read()
+    def _signature(self, body: bytes, key: bytes) -> bytes:
+        """What only this user can write in front of this body, in a file of this name."""
+        return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
 def _prepare(directory: Path, *, own: bool) -> None:

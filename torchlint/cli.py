@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from torchlint import __version__
+from torchlint import __version__, disguised
 from torchlint.output import Failure, colored, print_text, write_file
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given in (["--version"], ["-V"]):
-        print(f"torchlint {__version__}")
-        return CLEAN
     try:
+        disguised.refuse(given)
+        if given in (["--version"], ["-V"]):
+            print(f"torchlint {__version__}")
+            return CLEAN
         status = _run(given)
         sys.stdout.flush()
         return status
@@ -276,13 +277,12 @@ def _report_options(arguments: argparse.Namespace) -> ReportOptions:
 
 def _lines(path: str) -> list[str] | None:
     """The lines of a file that findings are shown with."""
-    from pathlib import Path
-
     from torchlint.decode import DecodeProblem, decode
+    from torchlint.limits import content
     from torchlint.text import split_lines
 
     try:
-        data = _sources[path] if path in _sources else Path(path).read_bytes()
+        data = _sources[path] if path in _sources else content(path)
         return split_lines(decode(data))
     except (OSError, DecodeProblem):
         return None

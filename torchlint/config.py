@@ -5,7 +5,7 @@ exist it learns from its callers. Every error is one line that names the file, t
 """
 
 # os.path, because pathlib cannot drop `..` without following links, nor ask without raising.
-# ruff: noqa: PTH100, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH113, PTH118, PTH120
 from __future__ import annotations
 
 import os
@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from torchlint import limits
+from torchlint.inputs import CONFIGURATION, read
 from torchlint.model import Severity
 from torchlint.setting_values import (
     WrongValue,
@@ -33,6 +35,8 @@ from torchlint.setting_values import (
 PathLike = str | os.PathLike[str]
 TABLE = "tool.torchlint"
 NOTHING: Mapping[str, Any] = {}
+# Python's parser takes quadratic time for a key of many parts; any real file takes milliseconds.
+_SECONDS = 5.0
 
 
 class Given(NamedTuple):
@@ -166,12 +170,14 @@ def _shown(path: str) -> str:
 
 def _bytes(path: str, shown: str, option: str = "--config") -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        data = read(path, CONFIGURATION)
     except OSError as error:
         raise ConfigError(
             f"{shown}: cannot be read ({error.strerror}); mend that or name another file with {option}"
         ) from None
+    if len(data) > CONFIGURATION:
+        raise ConfigError(f"{shown}: is larger than 1 MB; shorten it or name another file with {option}")
+    return data
 
 
 def _parse(data: bytes, shown: str) -> dict[str, Any]:
@@ -180,7 +186,8 @@ def _parse(data: bytes, shown: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(data.decode("utf-8").removeprefix("\ufeff"))
+        text = data.decode("utf-8").removeprefix("\ufeff")
+        return limits.within(_SECONDS, lambda: tomllib.loads(text))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{shown}:{line}: is not UTF-8; save the file as UTF-8") from None
@@ -192,6 +199,8 @@ def _parse(data: bytes, shown: str) -> dict[str, Any]:
         raise ConfigError(f"{place}: is not valid TOML: {what}; correct the syntax") from None
     except RecursionError:
         raise ConfigError(f"{shown}: is nested too deeply; flatten it") from None
+    except limits.OverLimit:
+        raise ConfigError(f"{shown}: takes too long to be read; its keys have too many parts, shorten them") from None
 
 
 def _own_table(document: dict[str, Any], shown: str) -> dict[str, Any] | None:

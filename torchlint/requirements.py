@@ -4,16 +4,17 @@ The project's folder is the nearest one upwards with such a file, or with a repo
 """
 
 # os.path, as in torchlint.config, and because pathlib costs start-up.
-# ruff: noqa: PTH118, PTH123, PTH208
+# ruff: noqa: PTH118, PTH208
 from __future__ import annotations
 
 import os
 import re
 
+from torchlint.inputs import CONFIGURATION, read
+
 NOTHING_FURTHER = ""  # no version, and no folder further up is asked
 _FILES = ("pyproject.toml", "setup.cfg", "requirements.txt", "setup.py")
 _EXTRA = re.compile(r"requirements[\w.-]*\.txt\Z")
-_BYTES = 1_000_000
 # `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` as Poetry writes it.
 _DECLARED = re.compile(
     r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]{0,80}\])?\s{0,9}(?:=\s{0,9}(?:\{[^}\n]{0,200}?version\s{0,9}=\s{0,9})?["'])?"""
@@ -38,8 +39,7 @@ def declared_in(directory: str) -> str | None:
 def _versions(path: str) -> list[tuple[int, int]]:
     """The versions a file declares; a file that cannot be read declares none."""
     try:
-        with open(path, "rb") as stream:
-            text = stream.read(_BYTES).decode("utf-8", "replace")
+        text = read(path, CONFIGURATION).decode("utf-8", "replace")
     except OSError:
         return []
     found = []

@@ -99,7 +99,8 @@ class Tree:
     """Files that are linted together, as they are on the disk or as somebody would have them.
 
     Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
-    answer now that all facts are known, are linted once more.
+    answer now that all facts are known, are linted once more. Where they are to be repaired, nothing that is found
+    comes from the cache.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Tree:
         jobs: int | None = None,
         cache: Cache | None = None,
         progress: Progress | None = None,
+        repaired: bool = False,
     ) -> None:
         self._what, self._jobs = what, jobs or usable_cpus()
         self._paths = len(paths)
@@ -128,7 +130,8 @@ class Tree:
         self._alone: dict[str, Analysis] = {}
         self._cached: set[str] = set()
         if cache is not None:
-            self._alone = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            found = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            self._alone = {p: known for p, known in found.items() if not (repaired and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)
