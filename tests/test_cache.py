@@ -17,6 +17,7 @@ from torchlint.cache import NAME, Cache, for_settings
 from torchlint.cli import main
 from torchlint.config import Config
 from torchlint.configurations import configurations
+from torchlint.files import replace
 from torchlint.fixer import fix_files
 from torchlint.model import Safety
 from torchlint.project import FileFacts, Project
@@ -278,7 +279,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
 def from_cache(folder: str | None = None) -> int:
     """How many files a run takes from the cache."""
     plan = session.plan(Config())
-    cache = for_settings(plan.rules, plan.active, plan.config, folder)
+    cache = for_settings(plan.rules, plan.scopes, folder)
     return session.run(["data.py", "guilty.py", "train.py"], plan, cache=cache).from_cache
 
 
@@ -399,11 +400,10 @@ def test_without_a_folder_for_the_key_a_run_is_cold_and_right(
 def test_runs_that_begin_at_once_agree_on_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run makes the key between this one's look for it and its own."""
     others: list[bytes | None] = []
-    really = user_cache.replace
 
     def late(path: Path, data: bytes) -> None:
-        really(path, data)
-        monkeypatch.setattr(user_cache, "replace", really)
+        replace(path, data)
+        monkeypatch.setattr(user_cache, "replace", replace)
         path.unlink()
         others.append(user_cache.key())
 
@@ -435,10 +435,10 @@ def test_no_repair_comes_from_a_cache(tree: Path, option: str, capsys: pytest.Ca
 def test_files_without_findings_still_come_from_the_cache_when_others_are_repaired(tree: Path) -> None:
     linted()
     plan = session.plan(Config(root=str(tree)))
-    cache = for_settings(plan.rules, plan.active, plan.config)
+    cache = for_settings(plan.rules, plan.scopes)
     done = fix_files(["data.py", "guilty.py"], plan, Safety.SAFE, write_below=None, cache=cache)
     assert done.result.from_cache == 0  # of another configuration
-    again = for_settings(plan.rules, plan.active, plan.config)
+    again = for_settings(plan.rules, plan.scopes)
     assert fix_files(["data.py", "guilty.py"], plan, Safety.SAFE, write_below=None, cache=again).result.from_cache == 1
 
 

@@ -95,7 +95,7 @@ def test_a_module_of_rules_that_cannot_be_imported_stops_the_run(
 def cache_name(folder: Path) -> str:
     """What the cache of a run would be called."""
     plan = session.plan(Config())
-    return for_settings(plan.rules, plan.active, plan.config, str(folder))._file.name
+    return for_settings(plan.rules, plan.scopes, str(folder))._file.name
 
 
 def test_a_package_with_rules_that_is_upgraded_has_its_files_linted_anew(

@@ -23,6 +23,7 @@ from torchlint.setting_values import (
     budget,
     fail_on,
     flag,
+    globs,
     ignores,
     kind,
     quote,
@@ -228,7 +229,7 @@ def source_of(config: Config) -> str:
 
 _READERS: Mapping[str, Callable[[object], Any]] = {
     "selectors": strings,
-    "globs": strings,
+    "globs": globs,
     "table": ignores,
     "flag": flag,
     "version": version,

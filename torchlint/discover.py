@@ -5,7 +5,7 @@ A file that is named is taken as it is. Nothing is opened but ``.gitignore``.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
-# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120
 from __future__ import annotations
 
 import os
@@ -13,17 +13,16 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.globs import path_matches
+from torchlint.config import ConfigError, source_of
+from torchlint.globs import GlobProblem, Patterns, path_matches
+from torchlint.inputs import CONFIGURATION, read
 from torchlint.model import Problem
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
     from torchlint.config import Config
     from torchlint.configurations import Configurations
 
 #: Folders that hold no code of the project. Only what is found below a given path is left out.
-_WILDCARDS = 3  # in one part of a line of `.gitignore`, whose patterns try every combination
 DEFAULT_EXCLUDES = frozenset(
     ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
     ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
@@ -35,11 +34,10 @@ class _Ignores(NamedTuple):
     """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: Patterns
 
     def verdict(self, path: str) -> bool | None:
-        relative = path[len(self.base) :].replace(os.sep, "/")
-        return self.spec.check_file(relative).include
+        return self.patterns.verdict(path[len(self.base) :].replace(os.sep, "/"))
 
 
 class _Folder(NamedTuple):
@@ -55,12 +53,13 @@ class _Folder(NamedTuple):
 
 
 class _Excludes(NamedTuple):
-    """The excludes for what stands in one folder, and the folder as the globs of each of them see it."""
+    """The excludes for what stands in one folder: where they come from, and the folder as their globs see it."""
 
-    excludes: tuple[tuple[tuple[str, ...], str], ...]
+    excludes: tuple[tuple[str, tuple[str, ...], str], ...]
 
     def cover(self, name: str) -> bool:
-        return any(path_matches(globs, name if base == "." else f"{base}/{name}") for globs, base in self.excludes)
+        seen = ((where, globs, name if base == "." else f"{base}/{name}") for where, globs, base in self.excludes)
+        return any(_covers(*each) for each in seen)
 
 
 def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> tuple[list[str], list[Problem]]:
@@ -103,7 +102,7 @@ class _Search:
     def _walk(self, start: _Folder) -> None:
         ignores = self._ignores_above(start.path)
         # Who names an ignored folder wants it searched: what ignores it does not count inside.
-        if _ignored(start.path, ignores, folder=True):
+        if self._ignored(start.path, ignores, folder=True):
             ignores = ()
         waiting = [_Folder(start.shown, start.path, ignores)]
         # Links come last, so that a file behind one is reported at its own place if it has one.
@@ -131,9 +130,9 @@ class _Search:
         for entry in entries:
             child = folder.child(entry.name)
             if _is_folder(entry):
-                if entry.name not in DEFAULT_EXCLUDES and not _left_out(entry.name, child, excludes, folder=True):
+                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(entry.name, child, excludes, folder=True):
                     (self._linked_folders if entry.is_symlink() else children).append(child)
-            elif entry.name.endswith(".py") and not _left_out(entry.name, child, excludes, folder=False):
+            elif entry.name.endswith(".py") and not self._left_out(entry.name, child, excludes, folder=False):
                 if entry.is_symlink():
                     self._linked_files.append((entry, child))
                 else:
@@ -152,6 +151,9 @@ class _Search:
             self._take(child.shown, child.path)
         else:
             self._irregular(child.shown)
+
+    def _left_out(self, name: str, child: _Folder, excludes: _Excludes, *, folder: bool) -> bool:
+        return excludes.cover(name) or self._ignored(child.path, child.ignores, folder=folder)
 
     def _take(self, shown: str, full: str) -> None:
         self.found.setdefault(os.path.realpath(full), shown)
@@ -176,8 +178,9 @@ class _Search:
         found = self._excludes_of.get(folder)
         if found is None:
             config = self._configurations.for_folder(folder)
-            every = ((config.exclude, config.root), (config.given.exclude, config.given.base))
-            found = _Excludes(tuple((globs, self._relative(folder, base)) for globs, base in every if globs))
+            own, given = f"{source_of(config)}: exclude", config.given
+            every = ((own, config.exclude, config.root), ("--exclude", given.exclude, given.base))
+            found = _Excludes(tuple((of, globs, self._relative(folder, base)) for of, globs, base in every if globs))
             self._excludes_of[folder] = found
         return found
 
@@ -210,12 +213,31 @@ class _Search:
         if not os.path.isfile(path):
             return None
         try:
-            with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-                lines = file.read().splitlines()
+            text = read(path, CONFIGURATION).decode("utf-8-sig", "surrogateescape")
+            return _Ignores(os.path.join(folder, ""), Patterns(text.splitlines()))
         except OSError as error:
             self._problem(_shown(os.path.relpath(path, self._cwd)), error)
-            return None
-        return _Ignores(os.path.join(folder, ""), _spec(lines))
+        except GlobProblem as problem:
+            self._unusable(path, problem)
+        return None
+
+    def _ignored(self, path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
+        """What the innermost ``.gitignore`` that speaks of the path says."""
+        for each in reversed(ignores):
+            try:
+                verdict = each.verdict(path + os.sep if folder else path)
+            except GlobProblem as problem:
+                self._unusable(f"{each.base}.gitignore", problem)
+                continue
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _unusable(self, path: str, why: GlobProblem) -> None:
+        """Say once what is wrong with a ``.gitignore``."""
+        problem = Problem(_shown(os.path.relpath(path, self._cwd)), str(why))
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def _problem(self, shown: str, error: Exception) -> None:
         what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
@@ -249,44 +271,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _left_out(name: str, child: _Folder, excludes: _Excludes, *, folder: bool) -> bool:
-    return excludes.cover(name) or _ignored(child.path, child.ignores, folder=folder)
-
-
-def _ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
-    """What the innermost ``.gitignore`` that speaks of the path says."""
-    for each in reversed(ignores):
-        verdict = each.verdict(path + os.sep if folder else path)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
-    import re
-
-    from pathspec import GitIgnoreSpec
-
-    lines = [line for line in lines if not _is_hostile(line)]
+def _covers(where: str, globs: tuple[str, ...], path: str) -> bool:
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, re.error):
-        # git passes over lines that are no pattern, and so does this.
-        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
-
-
-def _is_hostile(line: str) -> bool:
-    """So many wildcards in one part of a path, or over all parts, serve nobody but who wants matching to be slow."""
-    return line.count("**") > _WILDCARDS or any(part.count("*") > _WILDCARDS for part in line.split("/"))
-
-
-def _is_pattern(line: str) -> bool:
-    import re
-
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):
-        return False
-    return True
+        return path_matches(globs, path)
+    except GlobProblem as problem:
+        raise ConfigError(f"{where} {problem}") from None

@@ -4,7 +4,6 @@ Hooks and shells hand over the names of files as they are, and who commits a fil
 ``--output-file=victim.py``. A user who means the option is asked to run torchlint where there is no such file.
 """
 
-
 from __future__ import annotations
 
 import os

@@ -32,7 +32,7 @@ from torchlint.model import (
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screened import Screened, screened
-from torchlint.select import ignored_for, names, relative_to
+from torchlint.select import left_on, names, relative_to
 from torchlint.text import Places, split_lines
 from torchlint.timings import phase
 
@@ -126,7 +126,9 @@ def analyse(
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
     contents = Contents(data)
-    here = active - ignored_for(path, config, rules)
+    here, problem = left_on(path, active, config, rules)
+    if problem is not None:
+        return unfinished(path, problem, config, {})
     if known is None:
         known = screened(data, contents, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
@@ -143,7 +145,7 @@ def screen_alone(
     data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
 ) -> Screened:
     """Only screen one file, which :func:`analyse` does first otherwise."""
-    here = active - ignored_for(path, config, rules)
+    here, _ = left_on(path, active, config, rules)
     return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
 
 
@@ -164,8 +166,11 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if file.screened.parses:
-        if (heavy := _too_heavy(data)) is not None:
-            return file.broken(heavy)
+        if len(data) > limits.LIGHT_BYTES:
+            from torchlint import size
+
+            if (heavy := size.problem(data)) is not None:
+                return file.broken(heavy)
         if contents.text == text:
             file.contents = contents
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
@@ -178,14 +183,6 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
         _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
-
-
-def _too_heavy(data: bytes) -> str | None:
-    if len(data) <= limits.LIGHT_BYTES:
-        return None
-    from torchlint import size
-
-    return size.problem(data)
 
 
 def _scanned(text: str) -> Suppressions:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from torchlint.config import Config, ConfigError
-from torchlint.globs import path_matches
+from torchlint.config import Config, ConfigError, source_of
+from torchlint.globs import GlobProblem, compiled, path_matches
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from torchlint.rule import topic_of
 from torchlint.setting_values import nearest
@@ -75,8 +75,18 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     return frozenset(on)
 
 
+def left_on(
+    path: str, active: frozenset[str], config: Config, rules: Sequence[Facts]
+) -> tuple[frozenset[str], str | None]:
+    """The ids of the rules that are on for the file at ``path``, and why that cannot be told if it cannot."""
+    try:
+        return active - ignored_for(path, config, rules), None
+    except GlobProblem as problem:
+        return active, f"{source_of(config)}: per-file-ignores: {problem}"
+
+
 def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
-    """The ids that ``per-file-ignores`` silences in the file at ``path``."""
+    """The ids that ``per-file-ignores`` silences in the file at ``path``. Raises :class:`GlobProblem`."""
     given = [
         *_matching(config.per_file_ignores, path, config.root),
         *_matching(config.given.per_file_ignores, path, config.given.base),
@@ -105,12 +115,22 @@ def relative_to(base: str, path: str) -> str:
 
 
 def _check_all(rules: Sequence[Facts], config: Config) -> None:
-    source = config.source or "configuration"
+    source = source_of(config)
     check(config.select or (), rules, f"{source}: select")
     check(config.extend_select, rules, f"{source}: extend-select")
     check(config.ignore, rules, f"{source}: ignore")
     for glob, given in config.per_file_ignores:
         check(given, rules, f"{source}: per-file-ignores at {glob!r}")
+    _check_globs(config.per_file_ignores, f"{source}: per-file-ignores")
+    _check_globs(config.given.per_file_ignores, "--per-file-ignores")
+
+
+def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> None:
+    try:
+        for glob, _ in table:
+            compiled((glob,))
+    except GlobProblem as problem:
+        raise ConfigError(f"{where} {problem}") from None
 
 
 def _weight(given: Iterable[str], rule_id: str, name: str) -> int:

@@ -55,6 +55,7 @@ def changes(arguments: argparse.Namespace) -> Changes:
         replaced["force_exclude"] = True
     exclude, ignores = options.get("exclude") or [], options.get("per_file_ignores") or []
     if exclude or ignores:
+        read_value("exclude", exclude, "--exclude")
         replaced["given"] = Given(os.getcwd(), tuple(exclude), tuple(_per_file(ignores)))  # noqa: PTH109
     ignore = _selectors("--ignore", options.get("ignore") or [])
     return Changes(replaced, ignore, _selectors("--extend-select", options.get("extend_select") or []))
