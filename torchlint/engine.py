@@ -33,7 +33,7 @@ from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screened import Screened, screened
 from torchlint.select import left_on, names, relative_to
-from torchlint.text import Places, split_lines
+from torchlint.text import Places, split_lines, with_line_feeds
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
@@ -120,11 +120,13 @@ def analyse(
     """Lint one file and gather its facts.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
-    rule can fire, or that other files may want to know of, are parsed; in others, syntax errors go unseen.
+    rule can fire, or that other files may want to know of, are analysed; that a file is no Python is said of all that
+    name torch.
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
+    data = with_line_feeds(data)
     contents = Contents(data)
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
@@ -145,6 +147,7 @@ def screen_alone(
     data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
 ) -> Screened:
     """Only screen one file, which :func:`analyse` does first otherwise."""
+    data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
     return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
 
@@ -256,7 +259,13 @@ def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
     target = file.config.target_torch
     with phase("parse"):
         module = SourceModule.parse(
-            text, file.path, target_torch=target, project=file.view, layout=layout, contents=file.contents
+            text,
+            file.path,
+            target_torch=target,
+            project=file.view,
+            layout=layout,
+            searched=not file.screened.odd,
+            contents=file.contents,
         )
     found = _Found(file.facts)
     try:

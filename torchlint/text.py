@@ -14,6 +14,13 @@ def split_lines(text: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", text)
 
 
+def with_line_feeds(data: bytes) -> bytes:
+    """The bytes with LF for every CR that ends a line alone, as Python reads it; everything else stays where it is."""
+    if b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"):
+        return data
+    return re.sub(rb"\r(?!\n)", b"\n", data)
+
+
 def line_starts(text: str) -> list[int]:
     """Offsets at which lines begin."""
     if "\r" not in text:
