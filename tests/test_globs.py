@@ -104,7 +104,9 @@ def test_what_names_nothing_is_said(glob: str) -> None:
 
 def search(folder: Path) -> tuple[list[str], list[Problem]]:
     (folder / ".git").mkdir(exist_ok=True)
-    found, problems = discover.files([str(folder)], Configurations(folder, only=Config(root=str(folder))), str(folder))
+    found, problems, _ = discover.files(
+        [str(folder)], Configurations(folder, only=Config(root=str(folder))), str(folder)
+    )
     return [path.rpartition("/")[2] for path in found], problems
 
 

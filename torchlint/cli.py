@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from torchlint.cache import Cache
     from torchlint.config import Config
-    from torchlint.model import Finding, Problem, RuleInfo, RunResult
+    from torchlint.discover import Found
+    from torchlint.model import Finding, RuleInfo, RunResult
     from torchlint.report import ReportOptions
     from torchlint.session import Plan
 
@@ -142,10 +143,10 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
     from torchlint import session
     from torchlint.progress import Bar
 
-    files, problems = _found(paths, what)
-    with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
-        run = session.run(files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
-    return _with_problems(run, problems)
+    found = _found(paths, what)
+    with _profiled(arguments), Bar(len(found.files), quiet=arguments.quiet) as bar:
+        run = session.run(found.files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
+    return _with_what_was_found(run, found)
 
 
 @contextmanager
@@ -165,20 +166,21 @@ def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
     write_file("--profile", arguments.profile, json.dumps({"seconds": timings.taken()}, indent=2) + "\n")
 
 
-def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
+def _found(paths: list[str], what: Plan) -> Found:
     from torchlint import discover
 
     return discover.files(paths, what.scopes.configurations, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
 
 
-def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
-    return run._replace(problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
+def _with_what_was_found(run: RunResult, found: Found) -> RunResult:
+    problems = tuple(sorted((*found.problems, *run.problems), key=lambda p: p.sort_key))
+    return run._replace(problems=problems, unfollowed=tuple(found.unfollowed))
 
 
 def _show_files(paths: list[str], what: Plan) -> int:
     from torchlint.report.shared import visible
 
-    files, problems = _found(paths, what)
+    files, problems, _ = _found(paths, what)
     print_text("".join(f"{visible(file)}\n" for file in files))
     if problems:
         raise Failure(f"{problems[0].path}: {problems[0].message}")
@@ -214,12 +216,12 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
             _write(arguments, run, sys.stderr)
             return _status(arguments, what, run)
     else:
-        files, problems = _found(paths, what)
-        with Bar(len(files), quiet=arguments.quiet) as bar:
+        found = _found(paths, what)
+        with Bar(len(found.files), quiet=arguments.quiet) as bar:
             options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
             trees = None if arguments.diff else fixer.trees(paths, what.config)
-            done = fixer.fix_files(files, what, allowed, write_below=trees, **options)
-        run, changes = _with_problems(done.result, problems), done.changes
+            done = fixer.fix_files(found.files, what, allowed, write_below=trees, **options)
+        run, changes = _with_what_was_found(done.result, found), done.changes
     if arguments.diff:
         return _show_diff(arguments, run, changes)
     _write(arguments, run)

@@ -62,12 +62,21 @@ class _Excludes(NamedTuple):
         return any(_covers(*each) for each in seen)
 
 
-def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> tuple[list[str], list[Problem]]:
-    """The files to lint, as the user would write them, and what could not be looked at. Raises ``ConfigError``."""
+class Found(NamedTuple):
+    """The files to lint, as the user would write them, what could not be looked at, and links that were passed over."""
+
+    files: list[str]
+    problems: list[Problem]
+    unfollowed: list[str]
+
+
+def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Found:
+    """What the given paths stand for. Raises ``ConfigError``."""
     search = _Search(configurations, cwd)
     for path in paths:
         search.add(path)
-    return sorted(search.found.values()), sorted(search.problems, key=lambda problem: problem.sort_key)
+    problems = sorted(search.problems, key=lambda problem: problem.sort_key)
+    return Found(sorted(search.found.values()), problems, sorted(search.unfollowed))
 
 
 class _Search:
@@ -80,6 +89,8 @@ class _Search:
         self._cwd = os.path.abspath(cwd)
         self._excludes_of: dict[str, _Excludes] = {}
         self._visited: set[tuple[int, int]] = set()
+        self.unfollowed: list[str] = []
+        self._trees: list[str] = []  # that the search may not leave by a link
         self._linked_folders: list[_Folder] = []
         self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
 
@@ -104,6 +115,9 @@ class _Search:
         # Who names an ignored folder wants it searched: what ignores it does not count inside.
         if self._ignored(start.path, ignores, folder=True):
             ignores = ()
+        config = self._configurations.for_folder(start.path)
+        own = [os.path.join(self._cwd, config.top or config.root)] if config.source else []
+        self._trees = [os.path.join(os.path.realpath(tree), "") for tree in (start.path, *own)]
         waiting = [_Folder(start.shown, start.path, ignores)]
         # Links come last, so that a file behind one is reported at its own place if it has one.
         while waiting or self._linked_folders:
@@ -131,13 +145,22 @@ class _Search:
             child = folder.child(entry.name)
             if _is_folder(entry):
                 if entry.name not in DEFAULT_EXCLUDES and not self._left_out(entry.name, child, excludes, folder=True):
-                    (self._linked_folders if entry.is_symlink() else children).append(child)
+                    self._put(child, children, linked=entry.is_symlink())
             elif entry.name.endswith(".py") and not self._left_out(entry.name, child, excludes, folder=False):
                 if entry.is_symlink():
                     self._linked_files.append((entry, child))
                 else:
                     self._take_entry(entry, child)
         return children
+
+    def _put(self, child: _Folder, children: list[_Folder], *, linked: bool) -> None:
+        """Have a folder searched: at its turn, last, or not at all if a link leads out of the tree."""
+        if not linked:
+            children.append(child)
+        elif os.path.join(os.path.realpath(child.path), "").startswith(tuple(self._trees)):
+            self._linked_folders.append(child)
+        else:
+            self.unfollowed.append(child.shown)
 
     def _take_entry(self, entry: os.DirEntry[str], child: _Folder) -> None:
         try:

@@ -49,7 +49,7 @@ def _ordered(config: pytest.Config) -> str:
     try:
         plan = session.plan_of(configurations(root))
         wanted = [argument.partition("::")[0] for argument in config.args]
-        tests, _ = discover.files(
+        tests, *_ = discover.files(
             [name for name in wanted if os.path.exists(name)], plan.scopes.configurations, os.getcwd()
         )
         bases = [root, os.path.join(root, "src"), *(entry for entry in sys.path if _below(entry, root))]
