@@ -90,12 +90,13 @@ class FileFacts(TypedDict, total=False):
     cuda_packages: list[str]
     needs_cuda: dict[str, str]
     devices: dict[str, str]
+    cuda_checks: dict[str, str]
     containers: bool
     convolves: bool
 
 
 Question = tuple[str, ...]
-_KINDS = ("flags", "feeds", "devices", "needs_cuda")
+_KINDS = ("flags", "feeds", "devices", "needs_cuda", "cuda_checks")
 
 
 class Project:
@@ -307,6 +308,11 @@ class Project:
         found = self.definition(asking, name, "needs_cuda")
         return (found[0], self.facts[found[0]]["needs_cuda"][found[1]]) if found else None
 
+    def cuda_check(self, asking: str, name: str) -> str | None:
+        """What a function of another file does about a missing CUDA: ``ends`` or ``falls back``."""
+        found = self.definition(asking, name, "cuda_checks")
+        return self.facts[found[0]]["cuda_checks"][found[1]] if found else None
+
 
 class View:
     """The project as one file sees it. ``asked`` holds every question with its answer."""
@@ -385,6 +391,10 @@ class View:
         """See :meth:`Project.needs_cuda`."""
         return self._ask("needs_cuda", name)  # type: ignore[no-any-return]
 
+    def cuda_check(self, name: str) -> str | None:
+        """See :meth:`Project.cuda_check`."""
+        return self._ask("cuda_check", name)  # type: ignore[no-any-return]
+
 
 def answer(project: Project, path: str, question: Question) -> Any:
     """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
@@ -413,5 +423,5 @@ def _digest(found: object) -> str:
 
 QUESTIONS = frozenset(
     "seeds tunes sets_device sets_dtype closed containers convolves flag_helper fed results_fed pinned device shapes "
-    "cuda_only needs_cuda".split()
+    "cuda_only needs_cuda cuda_check".split()
 )

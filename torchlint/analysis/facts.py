@@ -56,7 +56,12 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
-    cuda = CudaNeeds(module, CudaGuards(module))
+    guards = CudaGuards(module)
+    named = (f for f in _offered(module) if _DEVICE_NAME.search(f.name.value))
+    checks = {f.name.value: check for f in named if (check := guards.checks.of_function(f)) is not None}
+    if checks:
+        facts["cuda_checks"] = checks
+    cuda = CudaNeeds(module, guards)
     packages = cuda.packages()
     if packages:
         facts["cuda_packages"] = packages

@@ -108,8 +108,13 @@ class Functions:
         around = self._module.class_of(read)
         return around is owner or (around is not None and self._module.classes.inherits(around, owner))
 
-    def parameter_for(self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg) -> cst.Param | None:
-        """The parameter that an argument of a call becomes; None for starred arguments."""
+    def parameter_for(
+        self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg, *, skip: int = 0
+    ) -> cst.Param | None:
+        """The parameter that an argument of a call becomes; None for starred arguments.
+
+        ``skip`` is 1 for the ``__init__`` that the call of a class runs.
+        """
         params = function.params
         ordered = (*params.posonly_params, *params.params)
         if arg.star:
@@ -121,7 +126,7 @@ class Functions:
             return None
         static = any(self._module.qualified(d.decorator) == "builtins.staticmethod" for d in function.decorators)
         bound = self._module.class_of(function) is not None and isinstance(call.func, cst.Attribute) and not static
-        position = call.args.index(arg) + bound
+        position = call.args.index(arg) + max(bound, skip)
         return ordered[position] if position < len(ordered) else None
 
     def called(self, call: cst.Call) -> cst.FunctionDef | None:

@@ -366,6 +366,10 @@ class SourceModule:
         """The conditions under which a node runs, from the inside out."""
         return self._guards.of(node, stop=stop)
 
+    def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+        """The conditions that hold at the end of a block, by what stands directly in it."""
+        return self._guards.after(block)
+
     @cached_property
     def sets_default_device(self) -> bool:
         """The file changes where factories put tensors."""

@@ -13,6 +13,7 @@ from torchlint.analysis.calls import argument, keyword, literal, method, positio
 from torchlint.analysis.cuda_guards import CudaGuards
 from torchlint.analysis.cuda_needs import CudaNeeds
 from torchlint.analysis.dominance import dominates, visible
+from torchlint.analysis.fallbacks import Fallbacks
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
@@ -43,6 +44,7 @@ class Portability:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self.guards = CudaGuards(module)
+        self.fallbacks = Fallbacks(module, self.guards)
         self._needs = CudaNeeds(module, self.guards)
 
     @cached_property
@@ -97,9 +99,12 @@ class Portability:
         if name in known.AUTOCAST:
             switched = keyword(call, "enabled")  # a condition there, or False, decides instead
             always = arg.keyword is None and (switched is None or literal(switched) is True)
-            return CudaUse(call, "device", overridable=True) if always else None
+            generic = always and self.device_in_scope(call) is not None
+            return CudaUse(call, "autocast", overridable=True) if generic else None
         if name == "torch.set_default_device":
             return CudaUse(call, "device", indexed=indexed)
+        if self.fallbacks.of_expression(node):
+            return None
         if self._is_default(call, arg, name):
             return CudaUse(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
@@ -114,9 +119,7 @@ class Portability:
         if number is not None and not isinstance(number, cst.Integer):
             return None
         parent = self._module.parent(call)
-        if isinstance(parent, (cst.Attribute, cst.Comparison, cst.ComparisonTarget)):
-            return None  # `torch.device("cuda").type`, `device == torch.device("cuda")`: only compared
-        if isinstance(parent, cst.Assign) and self._corrected(parent):
+        if self.fallbacks.is_compared(call) or self.fallbacks.of_expression(call):
             return None
         instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
         default = (
@@ -130,29 +133,31 @@ class Portability:
         spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
         about_device = any(word in spelled for word in known.DEVICE_WORDS)
         if arg.keyword is not None and arg.keyword.value == "default":
-            if verb == "add_argument":
-                return about_device and not self._attribute_corrected(call)
-            return name in ("click.option", "dataclasses.field", "click.argument", "typer.Option")
+            if verb == "add_argument" or name == "click.option":
+                return (about_device or verb is None) and self._option_places(call)
+            return name in ("dataclasses.field", "click.argument") and not self.fallbacks.of_expression(call)
         if name in ("typer.Option", "typer.Argument"):
-            return True
+            return not self.fallbacks.of_expression(call)
         place = call.args.index(arg)
         if name in ("os.environ.get", "os.getenv") or (verb in ("get", "pop", "setdefault") and name is None):
-            return place == 1 and about_device
-        return name == "builtins.getattr" and place == 2 and about_device
+            return place == 1 and about_device and not self.fallbacks.of_expression(call)
+        getter = name == "builtins.getattr" and place == 2
+        return getter and about_device and not self.fallbacks.of_expression(call)
 
-    def _attribute_corrected(self, call: cst.Call) -> bool:
-        """``args.device = "cpu"`` where there is no CUDA."""
-        for assign in self._module.nodes_of(cst.Assign, ("device",)):
-            target = assign.targets[0].target
-            if self._module.function_of(assign) is not self._module.function_of(call):
-                continue
-            if isinstance(target, cst.Attribute) and "device" in target.attr.value:
-                tests = [g for g in self._module.guards(assign) if g.kind == "test" and g.condition is not None]
-                if any(self.guards.implies(g.condition, not g.holds) for g in tests if g.condition):
-                    return True
-                if self.guards.asks(assign.value):
-                    return True
-        return False
+    def _option_places(self, option: cst.Call) -> bool:
+        """What the option says may be used as a device, and nothing in sight replaces it where CUDA is missing."""
+        into = self.fallbacks.destination(option)
+        if into is None:
+            return True
+        filled = self.fallbacks.parameter(option, into)
+        if filled is not None:
+            uses: list[cst.CSTNode] = list(self._module.uses(filled))
+            replaced = self.fallbacks.of_binding(filled)
+        else:
+            uses, replaced = self.fallbacks.reads(into, option), self.fallbacks.of_attribute(into, option)
+        if replaced or self.fallbacks.only_kind(uses):
+            return False
+        return not _is_kind_word(into) or any(map(self._is_device_place, uses))
 
     def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
         if name in known.NO_PLACEMENT:
@@ -172,13 +177,11 @@ class Portability:
 
     def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaUse | None:
         if isinstance(parent, cst.Param):
-            used = _is_device_word(parent.name.value) or self._name_used(parent.name)
+            used = self._parameter_places(parent)
             return CudaUse(node, "constant", overridable=True, indexed=indexed) if used else None
-        if not isinstance(parent, (cst.Assign, cst.AnnAssign)):
+        if not isinstance(parent, (cst.Assign, cst.AnnAssign)) or self.fallbacks.of_expression(node):
             return None
         target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
-        if isinstance(parent, cst.Assign) and self._corrected(parent):
-            return None
         owner = self._module.class_of(node)
         if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
             used = self._attribute_used(owner, target.value)
@@ -189,6 +192,14 @@ class Portability:
         replaced = self._module.function_of(node) is None and self._executes_settings()
         replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
         return CudaUse(node, "constant", overridable=replaced, indexed=indexed)
+
+    def _parameter_places(self, param: cst.Param) -> bool:
+        """The parameter may be used as a device, whatever the machine has."""
+        binding = self._module.binding_of(param.name)
+        uses: list[cst.CSTNode] = list(self._module.uses(binding)) if binding is not None else []
+        if self.fallbacks.only_kind(uses) or self.fallbacks.of_target(param.name):
+            return False
+        return _is_device_word(param.name.value) or any(map(self._is_device_place, uses))
 
     def _fills_in(self, assign: cst.Assign) -> bool:
         """``if device is None: device = "cuda"``: a default that the caller can override."""
@@ -206,28 +217,6 @@ class Portability:
             self._module.qualified(call.func) == "builtins.exec" for call in self._module.each(cst.Call, ("exec(",))
         )
 
-    def _corrected(self, assign: cst.Assign) -> bool:
-        """The same name gets another value where CUDA is missing."""
-        target = assign.targets[0].target
-        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
-        if binding is None:
-            return False
-        scope = self._module.names.scope_at(binding.node)
-        others = [b for b in scope.bindings.get(binding.name, []) if b is not binding]
-        return any(self._absent(other) for other in others)
-
-    def _absent(self, binding: Binding) -> bool:
-        for guard in self._module.guards(binding.node):
-            if guard.kind == "handler":
-                return True
-            if (
-                guard.kind == "test"
-                and guard.condition is not None
-                and self.guards.implies(guard.condition, not guard.holds)
-            ):
-                return True
-        return False
-
     def _name_used(self, target: cst.Name) -> bool:
         binding = self._module.binding_of(target)
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
@@ -241,13 +230,14 @@ class Portability:
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg):
             return False
+        name = self._module.qualified(call.func)
         if arg.keyword is not None:
-            return arg.keyword.value == "device"
+            return arg.keyword.value == "device" and name not in known.NO_PLACEMENT
         first = call.args[0] is arg
         if first and method(call) in ("to", "cuda"):
             return True
-        if first and self._module.qualified(call.func) in ("torch.device", "torch.set_default_device"):
-            return True
+        if first and name in ("torch.device", "torch.set_default_device"):
+            return not self.fallbacks.is_compared(call)
         function = self._module.functions.called(call)
         param = self._module.functions.parameter_for(function, call, arg) if function else None
         return param is not None and _is_device_word(param.name.value)
@@ -328,4 +318,9 @@ class Portability:
 
 
 def _is_device_word(name: str) -> bool:
-    return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_"))
+    return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_")) and not _is_kind_word(name)
+
+
+def _is_kind_word(name: str) -> bool:
+    """``device_type`` is what autocast takes."""
+    return name.lower().split("_")[-1] in ("type", "kind")

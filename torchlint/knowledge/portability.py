@@ -11,6 +11,12 @@ AVAILABLE = frozenset(
     "torch.accelerator.is_available "
     "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
 )
+# One of these words stands in every file that asks so.
+ASKS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
+# What a function does about a missing CUDA: it ends the program, or asks and may choose another device.
+ENDS, FALLS_BACK = "ends", "falls back"
+PARSERS = frozenset({"argparse.ArgumentParser"})
+PARSING = frozenset({"parse_args", "parse_known_args"})
 # A condition on something with one of these words in its name asks for CUDA, or for its absence.
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})

@@ -146,6 +146,11 @@ class HardcodedCuda(Rule):
         self.report(use.node, message, evidence=evidence, severity=severity, fix=fix)
 
     def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
+        if use.kind == "autocast":
+            return (
+                "`torch.autocast` is for CUDA here, in code that chooses its device: give it the device's `type`, so "
+                "that it also takes effect elsewhere"
+            ), []
         if use.overridable:
             return (
                 "this default is CUDA on every machine: choose it by `torch.cuda.is_available()`, so that the "
