@@ -279,6 +279,57 @@ def test_a_start_in_another_file_that_needs_nccl_makes_a_script_cuda_only(tmp_pa
     assert len(found(tmp_path, {"utils.py": start.format('"gloo"')}, "TL701")) == 1
 
 
+CHECKED = """import torch
+{importing}
+def main(x):
+    {call}
+    return x.cuda()
+"""
+LEAVES = """import sys
+import torch
+def {name}():
+    if not torch.cuda.is_available():
+        {action}
+def setup():
+    {name}()
+"""
+
+
+@pytest.mark.parametrize(
+    ("importing", "call", "count"),
+    [
+        ("from checks import require_cuda", "require_cuda()", 0),
+        ("import checks", "checks.require_cuda()", 0),
+        ("from checks import setup", "setup()", 0),
+        ("from checks import require_cuda", "print(require_cuda)", 1),
+        ("from checks import require_cuda", "if x.ndim: require_cuda()", 1),
+        ("from elsewhere import require_cuda", "require_cuda()", 1),
+    ],
+)
+def test_what_runs_after_a_function_of_another_file_that_ends_the_program_without_cuda_is_silent(
+    tmp_path: Path, importing: str, call: str, count: int
+) -> None:
+    checks = LEAVES.format(name="require_cuda", action="sys.exit('no CUDA')")
+    files = {"main.py": CHECKED.format(importing=importing, call=call), "checks.py": checks}
+    assert len(found(tmp_path, files, "TL701")) == count
+
+
+def test_a_function_of_another_file_that_only_warns_is_no_check(tmp_path: Path) -> None:
+    main = CHECKED.format(importing="from checks import look", call="look()")
+    assert len(found(tmp_path, {"main.py": main, "checks.py": LEAVES.format(name="look", action="print()")}, "TL701"))
+    assert not found(tmp_path, {"checks.py": LEAVES.format(name="look", action="raise OSError")}, "TL701")
+
+
+def test_a_default_that_a_helper_of_another_file_replaces_without_cuda_is_silent(tmp_path: Path) -> None:
+    main = "import torch\nfrom helpers import pick_device\ndef f(x, device='cuda'):\n    return x.to(pick_device(device))\n"
+    chooses = "import torch\ndef pick_device(d):\n    return torch.device(d if torch.cuda.is_available() else 'cpu')\n"
+    assert not found(tmp_path, {"main.py": main, "helpers.py": chooses}, "TL701")
+    obeys = "import torch\ndef pick_device(d):\n    return torch.device(d)\n"
+    assert len(found(tmp_path, {"helpers.py": obeys}, "TL701")) == 1
+    (tmp_path / "helpers.py").unlink()
+    assert not found(tmp_path, {}, "TL701"), "what an unseen helper does is unknown"
+
+
 def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_path: Path) -> None:
     train = "import torch\nfrom where import get_device\ndef f(x):\n    return torch.zeros(3).to(get_device())\n"
     cpu = 'import torch\ndef get_device():\n    return torch.device("cpu")\n'

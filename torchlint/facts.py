@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.backends import SEEDS
 from torchlint.knowledge.defaults import SETS_DEVICE, SETS_DTYPE
 from torchlint.knowledge.heat import FED, MAKER_VERBS
-from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_CHECK, CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.screening import Trigger, defines, guarded, in_word, keyed, whole
 from torchlint.knowledge.transfers import MOVE
 from torchlint.patterns import FIRST, ends_with, is_imported, is_named, last_word_begins
@@ -39,6 +39,7 @@ _OFFERS: tuple[Trigger, ...] = (
         defines(DEVICE_NAME.encode()),
         before=ends_with(rf"{FIRST}(?:async[\s\\]+)?"),
     ),
+    guarded(CUDA_CHECK.encode(), b"is_available"),
     b"init_process_group",
     defines(rb"\bto\b", whole(["to"])),
     guarded(rb"cuda[ \t]*\.[ \t]*(?:Stream|CUDAGraph|graph|make_graphed|nvtx)", b"cuda"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.guards import Guard
     from torchlint.analysis.module import SourceModule
 
-# Only of functions that are called so, other files tell what they do about a missing CUDA.
-_DEVICE_NAME = re.compile(known.DEVICE_NAME)
 _BLOCKS = (cst.IndentedBlock, cst.Module)
 _STATICALLY = frozenset({"builtins.staticmethod", "builtins.classmethod"})
 
@@ -99,8 +96,7 @@ class CudaChecks:
         if function is not None:
             return self.of_function(function)
         name = self._module.foreign(call.func)
-        named = name is not None and _DEVICE_NAME.search(name.rpartition(".")[2])
-        return self._module.project.cuda_check(name) if name is not None and named else None
+        return self._module.project.cuda_check(name) if name is not None else None
 
     def of_function(self, function: cst.FunctionDef) -> str | None:
         """The function ends the program without CUDA, or asks whether it is there; None when it does neither."""

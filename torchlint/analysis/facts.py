@@ -18,7 +18,7 @@ from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.heat import FED, LOADER_WORDS, MAKER_VERBS
-from torchlint.knowledge.portability import DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_CHECK, DEVICE_NAME
 from torchlint.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
+_CHECK = re.compile(CUDA_CHECK)
 _TO = Pattern(r"def[\s\\]+to\b")
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
@@ -57,8 +58,9 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     if devices:
         facts["devices"] = devices
     guards = CudaGuards(module)
-    named = (f for f in _offered(module) if _DEVICE_NAME.search(f.name.value))
-    checks = {f.name.value: check for f in named if (check := guards.checks.of_function(f)) is not None}
+    checking = _CHECK.search(text) is not None
+    asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
+    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
     if checks:
         facts["cuda_checks"] = checks
     cuda = CudaNeeds(module, guards)

@@ -25,6 +25,7 @@ from torchlint.analysis.positions import Layout, Positions
 from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
+from torchlint.analysis.testing import Testing
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.contents import Contents
 from torchlint.knowledge.libraries import LIBRARIES
@@ -374,6 +375,10 @@ class SourceModule:
     def sets_default_device(self) -> bool:
         """The file changes where factories put tensors."""
         return "set_default_device" in self.text or "set_default_tensor_type" in self.text
+
+    def in_test(self, node: cst.CSTNode) -> bool:
+        """The node belongs to a test."""
+        return self.shared(Testing).covers(node)
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """The node stands under ``if TYPE_CHECKING``."""

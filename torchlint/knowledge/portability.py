@@ -15,6 +15,8 @@ AVAILABLE = frozenset(
 ASKS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
 # What a function does about a missing CUDA: it ends the program, or asks and may choose another device.
 ENDS, FALLS_BACK = "ends", "falls back"
+# Functions that end the program without CUDA stand in files with such a line, or are called after devices.
+CUDA_CHECK = r"is_available(?<=(?:not|ert)\storch\.cuda\.is_available)"
 PARSERS = frozenset({"argparse.ArgumentParser"})
 PARSING = frozenset({"parse_args", "parse_known_args"})
 # A condition on something with one of these words in its name asks for CUDA, or for its absence.
