@@ -54,7 +54,9 @@ class CudaChecks:
             places = (place for place, statement in enumerate(block.body) if self._checks(statement))
             self._first[block] = next(places, None)
         first = self._first[block]
-        return first is not None and below is not block.body[first] and self._module.comes_before(block.body[first], below)
+        return (
+            first is not None and below is not block.body[first] and self._module.comes_before(block.body[first], below)
+        )
 
     def made_after(self, function: cst.FunctionDef) -> bool:
         """The function is a method of a class whose instances cannot be made without CUDA."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.calls import keyword, literal, may_be, method, positional, receiver
+from torchlint.analysis.idle_moves import IdleMoves
 from torchlint.analysis.moves import Move, Moves
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
@@ -70,6 +71,8 @@ class Factories:
             return None
         move = self._module.shared(Moves).of(call)
         if move is None or not self._on_cpu(call, str(name)):
+            return None
+        if self._module.shared(IdleMoves).gains_nothing(call, str(name), move.call):
             return None
         computed = tuple(link for link in move.links if link not in known.FORM)
         leaf = literal(keyword(call, "requires_grad")) is True

@@ -46,6 +46,7 @@ class Portability:
         self.guards = CudaGuards(module)
         self.fallbacks = Fallbacks(module, self.guards)
         self._needs = CudaNeeds(module, self.guards)
+        self._reported: dict[cst.CSTNode, bool] = {}
 
     @cached_property
     def cuda_only(self) -> str | None:
@@ -53,6 +54,27 @@ class Portability:
         return self._needs.of_file()
 
     # -- the file --------------------------------------------------------------------------------
+
+    @cached_property
+    def reported_uses(self) -> list[CudaUse]:
+        """Every place of the file that names CUDA with nothing on the way there that asks for it."""
+        words = known.asked_words(self._module.text)
+        found = [self.of_call(call) for call in self._module.nodes_of(cst.Call, words)]
+        found += [self.of_string(string) for string in self._module.nodes_of(cst.SimpleString, words)]
+        return [use for use in found if use is not None and self.is_reported(use)]
+
+    def is_reported(self, use: CudaUse) -> bool:
+        """The place would fail without CUDA, and nothing says that it is meant to."""
+        if use.node not in self._reported:
+            self._reported[use.node] = self._fails(use.node)
+        return self._reported[use.node]
+
+    def _fails(self, node: cst.CSTNode) -> bool:
+        if not self.imports_torch() or self.in_forward(node) == "lightning elsewhere":
+            return False  # the framework places everything there
+        if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
+            return False  # a method of that name does what it says
+        return self.cuda_only is None and not self.guards.guarded(node)
 
     def imports_torch(self) -> bool:
         """Without torch in the file, a ``.cuda()`` is somebody else's."""
@@ -70,7 +92,7 @@ class Portability:
             text = literal(kind)
             cuda = str(text).startswith("torch.cuda.") or LEGACY.get(self._qualified(kind)) == "cuda"
             return CudaUse(call, "type") if cuda else None
-        if method(call) != "cuda" or name is not None or self._is_foreign(receiver(call)):
+        if method(call) != "cuda" or name is not None or self.is_foreign(receiver(call)):
             return None
         where = argument(call, "device", 0)
         if where is not None and not isinstance(where, cst.Integer):
@@ -108,7 +130,7 @@ class Portability:
         if self._is_default(call, arg, name):
             return CudaUse(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
-            return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
+            return None if self.is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
         if self._is_device_argument(call, arg, name) and not self.guards.is_fake(call):
             return CudaUse(node, "device", indexed=indexed)
         return None
@@ -244,7 +266,7 @@ class Portability:
 
     # -- receivers and surroundings --------------------------------------------------------------
 
-    def _is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
+    def is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
         """The receiver is proved to be no tensor or module of torch."""
         if node is None or depth == 0:
             return False
@@ -255,10 +277,10 @@ class Portability:
             return True
         if isinstance(node, cst.Name):
             defined = [b.value for b in self._module.definitions(node) if b.value is not None]
-            return bool(defined) and all(self._is_foreign(v, depth - 1) for v in defined)
+            return bool(defined) and all(self.is_foreign(v, depth - 1) for v in defined)
         if isinstance(node, cst.Call):
             root = (self._module.qualified(node.func) or "").partition(".")[0]
-            return root in known.FOREIGN or self._is_foreign(node.func, depth - 1)
+            return root in known.FOREIGN or self.is_foreign(node.func, depth - 1)
         if isinstance(node, cst.Attribute):
             root = (self._module.qualified(node) or "").partition(".")[0]
             return root in known.FOREIGN
@@ -291,30 +313,55 @@ class Portability:
             values = [self._module.evaluator.bound(b) for b in bindings]
             if not all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values):
                 continue
+            if not all(self.asks_only_for_cuda(b) or self._is_for_all(b) for b in bindings):
+                continue
             for binding in bindings:
                 if binding.kind == "parameter" or dominates(self._module, binding.statement, node):
                     return binding
         return None
 
+    def _is_for_all(self, binding: Binding) -> bool:
+        """No option chooses the device for something else: ``eval_device``, ``torch.device(args.teacher_device)``."""
+        parts = list(descendants(binding.value)) if binding.value is not None else []
+        options = [p.attr.value for p in parts if isinstance(p, cst.Attribute) and self._module.qualified(p) is None]
+        options += [str(literal(p)) for p in parts if isinstance(p, cst.SimpleString)]
+        chosen = [name for name in options if _is_device_word(name)]
+        plain = all(known.PLAIN_WORDS.issuperset(_words(name)) for name in (binding.name, *chosen))
+        told = binding.kind == "parameter" or any(isinstance(p, (cst.Attribute, cst.Subscript)) for p in parts)
+        return plain and (not told or any(map(self._is_device_place, self._module.uses(binding))))
+
     def asks_only_for_cuda(self, binding: Binding) -> bool:
         """``"cuda" if torch.cuda.is_available() else "cpu"``, perhaps in ``torch.device``, and nothing else."""
         scope = self._module.names.scope_at(binding.node)
-        value = binding.value
-        if (
-            isinstance(value, cst.Call)
-            and self._module.qualified(value.func) == "torch.device"
-            and len(value.args) == 1
-        ):
-            value = value.args[0].value
+        value = self._inside_device(binding.value)
         if binding.path or not isinstance(value, cst.IfExp) or len(scope.bindings.get(binding.name, ())) != 1:
             return False
-        test = value.test
-        asked = isinstance(test, cst.Call) and self._module.qualified(test.func) == "torch.cuda.is_available"
-        return asked and literal(value.body) == "cuda" and literal(value.orelse) == "cpu"
+        sides = [literal(self._inside_device(side)) for side in (value.body, value.orelse)]
+        return sides == ["cuda", "cpu"] and self._is_availability(value.test)
+
+    def _inside_device(self, node: cst.BaseExpression | None) -> cst.BaseExpression | None:
+        """``x`` of ``torch.device(x)``, and of ``x``."""
+        inside = isinstance(node, cst.Call) and self._qualified(node.func) == "torch.device" and len(node.args) == 1
+        return node.args[0].value if inside else node  # type: ignore[union-attr]
+
+    def _is_availability(self, test: cst.BaseExpression) -> bool:
+        """``torch.cuda.is_available()``, or a name that stands for what it said."""
+        if isinstance(test, cst.Name):
+            made = self._module.definitions(test)
+            value = made[0].value if len(made) == 1 and made[0].kind == "assign" and not made[0].path else None
+            return self._qualified_call(value) == "torch.cuda.is_available"
+        return self._qualified_call(test) == "torch.cuda.is_available"
+
+    def _qualified_call(self, node: cst.CSTNode | None) -> str:
+        return self._qualified(node.func) if isinstance(node, cst.Call) else ""
 
     def uses_ranks(self) -> bool:
         """Several processes run the file, one for each device."""
         return any(word in self._module.text for word in known.RANKS)
+
+
+def _words(name: str) -> list[str]:
+    return name.lower().strip("_").split("_")
 
 
 def _is_device_word(name: str) -> bool:

@@ -72,5 +72,20 @@ AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
 DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
 DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
+# A name of these words alone, or an option of these, chooses the device of the whole program.
+PLAIN_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())
+# What raises without CUDA, and so keeps a function from running there whatever device it is given.
+RAISING = frozenset(
+    f"torch.cuda.{name}"
+    for name in "synchronize Event current_device current_stream default_stream get_device_name "
+    "get_device_properties get_device_capability reset_peak_memory_stats mem_get_info memory_summary set_device "
+    "device init ipc_collect get_rng_state".split()
+)
+MOVING = frozenset({"cuda", "to", "cpu"})
+# Attributes that tensors have, and arrays and sizes have not.
+TENSOR_ONLY = frozenset(
+    "new_zeros new_ones new_tensor new_empty new_full unsqueeze detach requires_grad requires_grad_ is_cuda numel "
+    "grad masked_fill index_select contiguous permute expand backward softmax".split()
+)
 # Under these, nothing is made in memory.
 FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})

@@ -9,13 +9,9 @@ from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import libcst as cst
 
-    from torchlint.analysis.module import SourceModule
     from torchlint.analysis.portability import CudaUse, Portability
-    from torchlint.model import Finding
     from torchlint.words import Words
 
 
@@ -107,18 +103,12 @@ class HardcodedCuda(Rule):
         """Where parts of CUDA have no other names, what asks for it in so many words."""
         return (asked_words(text),)
 
-    def __init__(self, module: SourceModule, options: object, sink: Callable[[Finding], None]) -> None:
-        super().__init__(module, options, sink)
-        self._portability: Portability | None = None
-
     @property
     def portability(self) -> Portability:
         """The questions about devices, asked of one object, which remembers its answers."""
-        if self._portability is None:
-            from torchlint.analysis.portability import Portability
+        from torchlint.analysis.portability import Portability
 
-            self._portability = Portability(self.module)
-        return self._portability
+        return self.module.shared(Portability)
 
     def visit_Call(self, node: cst.Call) -> None:
         self._judge(self.portability.of_call(node))
@@ -127,22 +117,14 @@ class HardcodedCuda(Rule):
         self._judge(self.portability.of_string(node))
 
     def _judge(self, use: CudaUse | None) -> None:
-        ask = self.portability
-        if use is None or not ask.imports_torch():
-            return
-        place = ask.in_forward(use.node)
-        if place == "lightning elsewhere":
-            return  # the framework places everything there
-        if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self.module.ancestors(use.node)):
-            return  # a method of that name does what it says
-        if ask.cuda_only is not None or ask.guards.guarded(use.node):
+        if use is None or not self.portability.is_reported(use):
             return
 
         from torchlint.repairs.portability import portable
 
-        message, evidence = self._message(use, place)
+        message, evidence = self._message(use, self.portability.in_forward(use.node))
         severity = Severity.INFO if use.overridable else Severity.WARNING
-        fix = portable(self.module, ask, use, place, safe=self.options.portable)
+        fix = portable(self.module, use, safe=self.options.portable)
         self.report(use.node, message, evidence=evidence, severity=severity, fix=fix)
 
     def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
