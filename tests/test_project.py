@@ -321,7 +321,7 @@ def test_a_function_of_another_file_that_only_warns_is_no_check(tmp_path: Path) 
 
 
 def test_a_default_that_a_helper_of_another_file_replaces_without_cuda_is_silent(tmp_path: Path) -> None:
-    main = "import torch\nfrom helpers import pick_device\ndef f(x, device='cuda'):\n    return x.to(pick_device(device))\n"
+    main = "import torch\nfrom helpers import pick_device\ndef f(x, device='cuda'):\n    x.to(pick_device(device))\n"
     chooses = "import torch\ndef pick_device(d):\n    return torch.device(d if torch.cuda.is_available() else 'cpu')\n"
     assert not found(tmp_path, {"main.py": main, "helpers.py": chooses}, "TL701")
     obeys = "import torch\ndef pick_device(d):\n    return torch.device(d)\n"

@@ -57,19 +57,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
-    guards = CudaGuards(module)
-    checking = _CHECK.search(text) is not None
-    asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
-    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
-    if checks:
-        facts["cuda_checks"] = checks
-    cuda = CudaNeeds(module, guards)
-    packages = cuda.packages()
-    if packages:
-        facts["cuda_packages"] = packages
-    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
-    if needs:
-        facts["needs_cuda"] = needs
+    _add_cuda(module, facts)
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, (_TO,))):
         facts["containers"] = True
     return facts
@@ -211,6 +199,23 @@ def _given(module: SourceModule) -> list[Given]:
 
 
 # -- devices -------------------------------------------------------------------------------------
+
+
+def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
+    """What the file needs CUDA for, and which of its functions ask for it."""
+    guards = CudaGuards(module)
+    checking = _CHECK.search(module.text) is not None
+    asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
+    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
+    if checks:
+        facts["cuda_checks"] = checks
+    cuda = CudaNeeds(module, guards)
+    packages = cuda.packages()
+    if packages:
+        facts["cuda_packages"] = packages
+    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
+    if needs:
+        facts["needs_cuda"] = needs
 
 
 def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:

@@ -107,9 +107,9 @@ class Fallbacks:
         for guard in self._module.guards(node):
             if guard.kind == "handler":
                 return True
-            if guard.kind == "test" and guard.condition is not None:
-                if self._guards.implies(guard.condition, not guard.holds):
-                    return True
+            tested = guard.kind == "test" and guard.condition is not None
+            if tested and self._guards.implies(guard.condition, not guard.holds):  # type: ignore[arg-type]
+                return True
         return False
 
     def _weighed(self, use: cst.CSTNode) -> bool:

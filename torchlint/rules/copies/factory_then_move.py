@@ -58,7 +58,8 @@ class FactoryThenMove(Rule):
     Where a generator of the CPU must draw the numbers, for instance to get the same ones on every machine. Calls
     with `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(..)`.
     Data (`torch.tensor(list)`) is another matter: `device=` would make its copy wait. Outside of code that runs
-    every step the rule speaks at `info`.
+    every step the rule speaks at `info`. It is silent where nothing would be gained: tensors without elements, tensors
+    that the host reads at once, and `.type_as(x)` outside of a step where nothing says that `x` is on a device.
 
     ## Fix safety
     Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole

@@ -65,19 +65,27 @@ class HardcodedCuda(Rule):
     file: imports of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and
     graphs, extensions built from CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the
     top says so, too. It knows guards by `if`, ternary, early return, assert, `try`, decorators and skip
-    marks, through variables and options that carry them, and in all callers of a function in the file.
+    marks, through variables and options that carry them, and in all callers of a function in the file. What runs
+    after a call of a function that raises or exits without CUDA is guarded as well, wherever in the project that
+    function stands. Defaults are not reported where the program replaces or refuses them without CUDA: further
+    down, in another function, or in a helper that gets the value.
     Indices from ranks and options, `device_type=`, comparisons and messages are not devices, and fake tensors
     (`FakeTensorMode`) need none.
 
     ## Fix safety
-    Unsafe, since an error becomes a run on the CPU. `.cuda()` becomes `.to(device)` with a device in scope that falls
-    back, or `.to(x.device)` in `forward`; `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`. Where no
-    device is in scope, `--unsafe-fixes` defines one after the imports, under a name that nothing else in the file
-    has.
+    Unsafe, since an error becomes a run on the CPU. A function is repaired as a whole or not at all: there is no fix
+    where it also calls `.cuda(index)`, moves something under a guard, or calls what raises without CUDA, such as
+    `torch.cuda.synchronize()`.
+
+    Moves and `device=` get the name of a device: the input's in `forward` (`x.device`), else a variable in scope that
+    falls back, else the device of the tensor that a new one is made to go with. A variable that an option chooses for
+    something else (`args.teacher_device`) is not used. Where there is none of these, `device` is defined after the
+    imports, under a name that nothing else in the file has. Where CUDA is given to a variable or as a default,
+    `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
     With `rules.hardcoded-cuda.portable = true` the project says that it wants to run without CUDA. Then those fixes
-    count as safe that change nothing on a machine with CUDA: the same device, the same index, a tensor or module of
-    torch.
+    count as safe that change nothing on a machine with CUDA, in all of a function: the same device, the same index, a
+    tensor or module of torch.
 
     ## Confirmed by
     One step with CUDA hidden fails at the line.
@@ -156,8 +164,10 @@ class HardcodedCuda(Rule):
         found = self.portability.device_in_scope(use.node)
         if found is not None:
             line = self.module.line(found.node)
-            message = f"{what}: use `{found.name}` from line {line}, which falls back to the CPU"
-            return message, [self.module.evidence(found.node, f"`{found.name}` falls back to the CPU")]
+            falls_back = self.portability.asks_only_for_cuda(found)
+            does = "falls back to the CPU" if falls_back else "need not be CUDA"
+            message = f"{what}: use `{found.name}` from line {line}, which {does}"
+            return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
         return (
             f"{what}: move to a device that falls back, such as "
             '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
