@@ -83,9 +83,10 @@ def read(path: Path = SITES) -> list[Site]:
 def spoken(checkout: Path) -> dict[tuple[str, str, int], Severity]:
     """What torchlint says of each line of a checkout, linted as one project: the highest severity by rule."""
     config = Config(select=tuple(rule.id for rule in registry.load()), root=str(checkout))
-    files, _ = discover.files([str(checkout)], config, str(checkout))
+    plan = session.plan(config)
+    files, *_ = discover.files([str(checkout)], plan.scopes.configurations, str(checkout))
     found: dict[tuple[str, str, int], Severity] = {}
-    for finding in session.run(files, session.plan(config)).findings:
+    for finding in session.run(files, plan).findings:
         path = Path(finding.path).relative_to(checkout).as_posix()
         for line in _lines(finding):
             key = (path, finding.rule, line)

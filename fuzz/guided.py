@@ -36,7 +36,8 @@ def suppressions_fault(data: bytes) -> str | None:
 def configuration_fault(data: bytes, file: Path) -> str | None:
     """What is wrong with the way a configuration file was read: only ``ConfigError`` may be raised, of one line."""
     from torchlint import session
-    from torchlint.config import ConfigError, load
+    from torchlint.config import ConfigError
+    from torchlint.configurations import load
     from torchlint.globs import path_matches
 
     file.write_bytes(data)

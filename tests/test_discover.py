@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from torchlint.cli import main
 from torchlint.config import Config
+from torchlint.configurations import Configurations
 from torchlint.discover import files
 from torchlint.model import Problem
 
@@ -41,7 +43,7 @@ def found(*paths: str, **settings: object) -> list[str]:
 
 def search(*paths: str, **settings: object) -> tuple[list[str], list[Problem]]:
     config = Config(root=str(Path.cwd()), **settings)  # type: ignore[arg-type]
-    return files(paths, config, str(Path.cwd()))
+    return files(paths, Configurations(".", only=config), str(Path.cwd()))[:2]
 
 
 def test_folders_are_searched_for_python_files_in_order() -> None:
@@ -92,7 +94,7 @@ def test_excludes_count_from_the_root_of_the_configuration(monkeypatch: pytest.M
     touch("src/gen/d.py", "src/a.py")
     monkeypatch.chdir("src")
     config = Config(root=str(tmp_path), exclude=("src/gen",))
-    assert files(["."], config, str(Path.cwd())) == (["a.py"], [])
+    assert files(["."], Configurations(".", only=config), str(Path.cwd())) == (["a.py"], [], [])
 
 
 def test_named_files_are_taken_even_if_excluded_unless_that_is_forced() -> None:
@@ -165,7 +167,47 @@ def test_what_lies_behind_links_is_found_once_at_its_own_place() -> None:
     touch("z/real/c.py")
     Path("z/alias.py").symlink_to("real.py")
     Path("z/far").symlink_to("../elsewhere")
-    assert found("z") == ["z/far/other.py", "z/real.py", "z/real/c.py"]
+    assert found("z", source="pyproject.toml") == ["z/far/other.py", "z/real.py", "z/real/c.py"]
+
+
+@needs_links
+def test_links_to_folders_outside_of_the_tree_are_not_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    touch("outside/a.py", "project/b.py", "project/sub/c.py")
+    Path("project/far").symlink_to("../outside")
+    Path("project/sub/farther").symlink_to(Path("outside").absolute())
+    Path("project/sub/within").symlink_to("..")
+    write("project/torchlint.toml", "fail-on = 'error'")
+    assert main(["--show-files", "project"]) == 0
+    assert capsys.readouterr().out.split() == ["project/b.py", "project/sub/c.py"]
+    assert main(["project"]) == 0
+    assert "project" not in capsys.readouterr().out
+    assert main(["-v", "project"]) == 0
+    said = "links to a folder outside of the tree; not followed."
+    assert [line for line in capsys.readouterr().out.splitlines() if "links to" in line] == [
+        f"project/far: {said}",
+        f"project/sub/farther: {said}",
+    ]
+
+
+@needs_links
+def test_a_link_to_a_folder_that_is_named_is_followed() -> None:
+    touch("outside/a.py")
+    Path("project").mkdir()
+    Path("project/far").symlink_to("../outside")
+    assert found("project") == []
+    assert found("project/far") == ["project/far/a.py"]
+
+
+@needs_links
+@pytest.mark.parametrize("named", ["project/sub", "project"])
+def test_the_tree_reaches_as_far_as_the_configuration(named: str) -> None:
+    touch("project/other/a.py", "project/sub/b.py", "project2/c.py")
+    Path("project/sub/link").symlink_to("../other")
+    Path("project/sub/neighbour").symlink_to("../../project2")  # whose name begins alike
+    write("project/torchlint.toml", "")
+    listed = files([named], Configurations(named), str(Path.cwd()))
+    assert {path.rpartition("/")[2] for path in listed.files} == {"a.py", "b.py"}
+    assert listed.unfollowed == ["project/sub/neighbour"]
 
 
 @needs_links

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -221,5 +222,5 @@ def test_no_more_of_a_file_is_read_than_shows_that_it_is_too_large(
 def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "x.py"
     file.write_bytes(b"0123456789")
-    monkeypatch.setattr("torchlint.limits.os.fstat", lambda _: os.stat_result((0,) * 6 + (4, 0, 0, 0)))
+    monkeypatch.setattr("torchlint.inputs.os.fstat", lambda _: os.stat_result((stat.S_IFREG, *[0] * 5, 4, 0, 0, 0)))
     assert limits.content(str(file)) == b"0123456789"

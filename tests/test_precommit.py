@@ -39,7 +39,7 @@ class Project:
     def stage(self, name: str, text: str) -> None:
         """Write a file and add it to the index."""
         (self.path / name).write_text(text, encoding="utf-8")
-        _git(self.path, "add", name)
+        _git(self.path, "add", "--", name)
 
     def commit_hook(self, hook: str = "torchlint") -> subprocess.CompletedProcess[str]:
         """What a commit would run."""
@@ -92,10 +92,15 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Hook:
 
 @pytest.fixture
 def project(hook: Hook, tmp_path: Path) -> Project:
-    _git(tmp_path, "init", "--quiet")
-    configuration = f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n  - id: torchlint\n"
-    configuration += "  - id: torchlint-fix\n"
-    project = Project(tmp_path, hook.environment)
+    return _project(hook, tmp_path)
+
+
+def _project(hook: Hook, path: Path, arguments: str = "[]") -> Project:
+    """A repository with both hooks, whose authors give them these arguments."""
+    _git(path, "init", "--quiet")
+    configuration = f"repos:\n- repo: {hook.repository.as_uri()}\n  rev: {hook.revision}\n  hooks:\n"
+    configuration += "".join(f"  - id: {name}\n    args: {arguments}\n" for name in ("torchlint", "torchlint-fix"))
+    project = Project(path, hook.environment)
     project.stage(".pre-commit-config.yaml", configuration)
     return project
 
@@ -156,3 +161,43 @@ def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "TL701 hardcoded-cuda" in done.stdout
     assert "files were modified" not in done.stdout
+
+
+UNFIXABLE = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ("[--select, ALL, --output-format, concise]", 1, "train.py:5:12: TL701"),
+        ("[--exit-zero, --extend-select=TL4]", 0, "Passed"),
+        ("[--ignore, TL7]", 0, "Passed"),
+        ('["--"]', 1, "5 |     return model.cuda()"),
+    ],
+)
+def test_the_arguments_of_a_project_count(hook: Hook, tmp_path: Path, arguments: str, status: int, said: str) -> None:
+    project = _project(hook, tmp_path, arguments)
+    project.stage("train.py", UNFIXABLE)
+    done = project.commit_hook()
+    assert done.returncode == status, done.stdout + done.stderr
+    assert said in done.stdout
+
+
+@pytest.mark.parametrize("hook_id", ["torchlint", "torchlint-fix"])
+@pytest.mark.parametrize("arguments", ["[]", "[--output-format, concise]", '["--"]'])
+@pytest.mark.parametrize("name", ["--output-file=victim.py", "--exclude=*.py", "--config=evil.py"])
+def test_a_committed_file_that_is_named_like_an_option_is_no_option(
+    hook: Hook, tmp_path: Path, name: str, arguments: str, hook_id: str
+) -> None:
+    project = _project(hook, tmp_path, arguments)
+    project.stage("evil.py", "select = []\n")
+    project.stage("victim.py", UNFIXABLE)
+    project.stage(name, UNFIXABLE)
+    done = project.commit_hook(hook_id)
+    assert (project.path / "victim.py").read_text(encoding="utf-8") == UNFIXABLE
+    assert done.returncode == 1, done.stdout + done.stderr
+    if arguments == '["--"]':
+        assert f"{name}:5:" in done.stdout
+    else:
+        assert f"{name}: is the name of a file here" in done.stdout
+        assert "exit code: 2" in done.stdout

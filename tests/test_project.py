@@ -12,8 +12,8 @@ from torchlint import session
 from torchlint.api import lint_paths
 from torchlint.cache import Cache
 from torchlint.config import Config
-from torchlint.facts import needs_parsing
-from torchlint.model import Finding, RunResult
+from torchlint.facts import from_bytes, needs_parsing
+from torchlint.model import Finding, RunResult, Safety
 from torchlint.prefilter.contents import Contents
 from torchlint.project import Project
 
@@ -279,6 +279,57 @@ def test_a_start_in_another_file_that_needs_nccl_makes_a_script_cuda_only(tmp_pa
     assert len(found(tmp_path, {"utils.py": start.format('"gloo"')}, "TL701")) == 1
 
 
+CHECKED = """import torch
+{importing}
+def main(x):
+    {call}
+    return x.cuda()
+"""
+LEAVES = """import sys
+import torch
+def {name}():
+    if not torch.cuda.is_available():
+        {action}
+def setup():
+    {name}()
+"""
+
+
+@pytest.mark.parametrize(
+    ("importing", "call", "count"),
+    [
+        ("from checks import require_cuda", "require_cuda()", 0),
+        ("import checks", "checks.require_cuda()", 0),
+        ("from checks import setup", "setup()", 0),
+        ("from checks import require_cuda", "print(require_cuda)", 1),
+        ("from checks import require_cuda", "if x.ndim: require_cuda()", 1),
+        ("from elsewhere import require_cuda", "require_cuda()", 1),
+    ],
+)
+def test_what_runs_after_a_function_of_another_file_that_ends_the_program_without_cuda_is_silent(
+    tmp_path: Path, importing: str, call: str, count: int
+) -> None:
+    checks = LEAVES.format(name="require_cuda", action="sys.exit('no CUDA')")
+    files = {"main.py": CHECKED.format(importing=importing, call=call), "checks.py": checks}
+    assert len(found(tmp_path, files, "TL701")) == count
+
+
+def test_a_function_of_another_file_that_only_warns_is_no_check(tmp_path: Path) -> None:
+    main = CHECKED.format(importing="from checks import look", call="look()")
+    assert len(found(tmp_path, {"main.py": main, "checks.py": LEAVES.format(name="look", action="print()")}, "TL701"))
+    assert not found(tmp_path, {"checks.py": LEAVES.format(name="look", action="raise OSError")}, "TL701")
+
+
+def test_a_default_that_a_helper_of_another_file_replaces_without_cuda_is_silent(tmp_path: Path) -> None:
+    main = "import torch\nfrom helpers import pick_device\ndef f(x, device='cuda'):\n    x.to(pick_device(device))\n"
+    chooses = "import torch\ndef pick_device(d):\n    return torch.device(d if torch.cuda.is_available() else 'cpu')\n"
+    assert not found(tmp_path, {"main.py": main, "helpers.py": chooses}, "TL701")
+    obeys = "import torch\ndef pick_device(d):\n    return torch.device(d)\n"
+    assert len(found(tmp_path, {"helpers.py": obeys}, "TL701")) == 1
+    (tmp_path / "helpers.py").unlink()
+    assert not found(tmp_path, {}, "TL701"), "what an unseen helper does is unknown"
+
+
 def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_path: Path) -> None:
     train = "import torch\nfrom where import get_device\ndef f(x):\n    return torch.zeros(3).to(get_device())\n"
     cpu = 'import torch\ndef get_device():\n    return torch.device("cpu")\n'
@@ -321,6 +372,64 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
 )
 def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
     assert needs_parsing(Contents(f"{text}import torch\n".encode()))
+
+
+DATA = """
+    import numpy as np
+    import torch
+    def ones(n):
+        return torch.from_numpy(np.ones((n, 2), dtype=np.float32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "arguments"),
+    [
+        ("import torch\nwith torch.autocast('cuda'), torch.cuda.device(0):\n    pass\n", "n, 2"),
+        ("import torch\ntorch.set_default_device('cuda')\n", 'n, 2, device="cpu"'),
+        ("import torch\ntorch.set_default_dtype(torch.float64)\n", "n, 2, dtype=torch.float32"),
+        (
+            "import torch\ntorch.set_default_tensor_type('torch.DoubleTensor')\n",
+            'n, 2, dtype=torch.float32, device="cpu"',
+        ),
+    ],
+    ids=["nothing", "the device", "the dtype", "both"],
+)
+def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: str, arguments: str) -> None:
+    (fix,) = [f.fix for f in found(tmp_path, {"data.py": DATA, "main.py": other}, "TL103")]
+    assert fix is not None
+    assert fix.safety is Safety.SAFE
+    assert fix.edits[0].text == f"torch.ones({arguments})"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "with torch.device('meta'):\n    f()\n",
+        "with torch.no_grad(), device:\n    f()\n",
+        "with (self.device as d):\n    f()\n",
+        "with torch.device(\n    'cuda'\n):\n    f()\n",
+        "context = torch.device('meta') if empty else nullcontext()\n",
+        "stack.enter_context(torch.device(d))\n",
+        "@torch.device('meta')\ndef f(): ...\n",
+        "with fabric.init_module(empty_init=True):\n    f()\n",
+    ],
+)
+def test_a_default_device_is_seen_in_whatever_form_it_is_set(text: str) -> None:
+    assert from_bytes(Contents(text.encode())).get("sets_device")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "device = torch.device('cuda')\nx = x.to(device)\n",
+        "with torch.autocast(device_type=device.type, dtype=torch.float16):\n    f(device)\n",
+        "with torch.cuda.device(rank), open(device.name):\n    f()\n",
+        "x = torch.zeros(3, device=device)  # with device\n",
+    ],
+)
+def test_using_a_device_sets_no_default(text: str) -> None:
+    assert "sets_device" not in from_bytes(Contents(text.encode()))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 import torchlint.rules
-from torchlint import registry
+from torchlint import registry, session
+from torchlint.cache import for_settings
+from torchlint.config import Config
 from torchlint.registry import RegistryError
 
 PLUGIN = '''
@@ -86,3 +89,23 @@ def test_a_module_of_rules_that_cannot_be_imported_stops_the_run(
     monkeypatch.setattr(torchlint.rules, "__path__", [*torchlint.rules.__path__, str(tmp_path)])
     with pytest.raises(RegistryError, match="broken"):
         registry.load()
+
+
+def cache_name(folder: Path) -> str:
+    """What the cache of a run would be called."""
+    plan = session.plan(Config())
+    return for_settings(plan.rules, plan.scopes, str(folder))._file.name
+
+
+def test_a_package_with_rules_that_is_upgraded_has_its_files_linted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug_in(tmp_path, monkeypatch, PLUGIN.format(headings=HEADINGS, visit="visit_Call"))
+    first = cache_name(tmp_path)
+    assert cache_name(tmp_path) == first
+    metadata = tmp_path / "my_rules-1.0.dist-info" / "METADATA"
+    metadata.write_text(metadata.read_text(encoding="utf-8").replace("1.0", "1.1"), encoding="utf-8")
+    second = cache_name(tmp_path)
+    assert second != first
+    os.utime(tmp_path / "my_rules.py", (1, 1))  # as in a checkout, where versions stay
+    assert cache_name(tmp_path) not in (first, second)

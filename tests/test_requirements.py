@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.config import load
-from torchlint.requirements import oldest_torch
+from torchlint.configurations import load
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,7 @@ def test_the_lowest_declared_version_is_found(tmp_path: Path, name: str, text: s
     (tmp_path / name).write_text(text, encoding="utf-8")
     inner = tmp_path / "package"
     inner.mkdir()
-    assert oldest_torch(str(inner)) == expected
+    assert load(inner).target_torch == expected
 
 
 def test_the_lowest_of_several_files_counts_and_the_configuration_wins(tmp_path: Path) -> None:
@@ -47,5 +46,5 @@ def test_odd_files_and_folders_do_not_fail(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "requirements.txt").mkdir()
     (tmp_path / "setup.cfg").write_bytes(b"\xff\xfe\x00 torch>=9 " * 3)
-    assert oldest_torch(str(tmp_path)) == "9.0"
-    assert oldest_torch(str(tmp_path / "gone")) == "9.0"
+    assert load(tmp_path).target_torch == "9.0"
+    assert load(tmp_path / "gone").target_torch == "9.0"

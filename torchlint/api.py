@@ -37,8 +37,7 @@ def fix_source(
 
 def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = None, *, jobs: int = 1) -> RunResult:
     """Lint files and folders, without a cache. Raises as :func:`lint_source` does."""
-    config = config or Config()
-    what = session.plan(config)
-    found, problems = discover.files([os.fspath(p) for p in paths], config, str(Path.cwd()))
+    what = session.plan(config or Config())
+    found, problems, _ = discover.files([os.fspath(p) for p in paths], what.scopes.configurations, str(Path.cwd()))
     run = session.run(found, what, jobs=jobs)
     return RunResult(run.findings, (*problems, *run.problems), run.files, run.from_cache, run.suppressed, run.rules)

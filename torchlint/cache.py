@@ -1,8 +1,9 @@
 """The cache: what linting a file gave, by the file's content.
 
-One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. It is
-read whole, and never trusted: a file that somebody else could have written is not read, and what does not look like
-an entry is not used. It is replaced atomically, so that two runs at once can at worst lose each other's new entries.
+One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. A
+repository may bring such a file along, so each is signed with a key that only this user has, on this machine: without
+the signature it is not read. What does not look like an entry is not used even so. It is replaced atomically, so that
+two runs at once can at worst lose each other's new entries.
 """
 
 from __future__ import annotations
@@ -13,24 +14,31 @@ import os
 import platform
 import re
 import stat
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torchlint import __version__
+from torchlint import __version__, registry, user_cache
+from torchlint.config import Given
 from torchlint.digests import blake2b
 from torchlint.engine import Analysis
 from torchlint.files import replace
+from torchlint.inputs import read_own
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project import FileFacts
 from torchlint.shape import fits
 
 if TYPE_CHECKING:
-    from torchlint.config import Config
     from torchlint.rule import Rule
+    from torchlint.scopes import Scope, Scopes
 
 NAME = ".torchlint_cache"
-_FORMAT = 2
+_FORMAT = 3
+# A file begins with this and its signature, and what follows is signed together with the file's name.
+_HEAD = b'{"format":%d,"signature":"' % _FORMAT
+_SIGNATURE = 32  # bytes
+_MOST = 256_000_000
 # Only files with such names are ever removed: a cache, or the beginning of one that a killed run has left.
 _OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
@@ -44,16 +52,44 @@ def digest(*parts: bytes) -> str:
     return state.hexdigest()
 
 
-def for_settings(
-    rules: Sequence[type[Rule]], active: frozenset[str], config: Config, directory: str | None = None
-) -> Cache:
+def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
     """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    settings = config._replace(fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0)
-    versions = [__version__, platform.python_version(), *_stamps()]
-    parts = [*versions, *sources, repr(sorted(active)), repr(settings)]
-    key = digest(*(part.encode("utf-8", "surrogatepass") for part in parts))
-    return Cache(Path(directory), key) if directory else Cache(Path(config.root, NAME), key, own=True)
+    versions = [__version__, platform.python_version(), *_stamps(), *registry.plugins(), *_plugged_in(rules)]
+    name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
+    counting = Counting(rules, scopes)
+    if directory:
+        return Cache(Path(directory), name, counting=counting)
+    return Cache(Path(scopes.first.config.root, NAME), name, own=True, counting=counting)
+
+
+class Counting:
+    """What counts for each file, as a part of the key of its entry."""
+
+    def __init__(self, rules: Sequence[type[Rule]], scopes: Scopes) -> None:
+        self._rules, self._scopes = rules, scopes
+        self._known: dict[int, bytes] = {}
+
+    def of(self, path: str) -> bytes:
+        """The settings for a file, and the folder from which they are seen."""
+        scope = self._scopes.of(path, self._rules)
+        found = self._known.get(id(scope))
+        if found is None:
+            found = self._known[id(scope)] = _encoded(f"{os.getcwd()}\0{_what_counts(scope)}")  # noqa: PTH109
+        return found
+
+
+def _what_counts(scope: Scope) -> str:
+    config = scope.config
+    given = Given(config.given.base, (), config.given.per_file_ignores) if config.given.per_file_ignores else Given()
+    settings = config._replace(
+        fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0, given=given
+    )
+    return f"{sorted(scope.active)!r}{settings!r}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _stamps() -> list[str]:
@@ -65,23 +101,32 @@ def _stamps() -> list[str]:
     return [version("libcst"), *stamps]
 
 
+def _plugged_in(rules: Sequence[type[Rule]]) -> list[str]:
+    """What changes when the module of a rule from elsewhere changes, also in a checkout."""
+    modules = {rule.__module__ for rule in rules if not rule.__module__.startswith("torchlint.")}
+    files = sorted(file for name in modules if (file := getattr(sys.modules.get(name), "__file__", None)))
+    return [f"{file}:{Path(file).stat().st_mtime_ns}" for file in files if Path(file).is_file()]
+
+
 class Cache:
     """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run.
 
-    A directory that is torchlint's ``own`` is no link, since nobody has asked for it to be elsewhere, and nobody
-    else's business; one that the user has named is left with the rights that it has.
+    Where the user has no key to sign with, nothing is read or written. A directory that is torchlint's ``own`` is no
+    link, since nobody has asked for it to be elsewhere, and nobody else's business; one that the user has named is
+    left with the rights that it has.
     """
 
-    def __init__(self, directory: Path, key: str, *, own: bool = False) -> None:
-        self._own = own
-        self._file = directory / f"{key}.json"
+    def __init__(self, directory: Path, name: str, *, own: bool = False, counting: Counting | None = None) -> None:
+        self._own, self._counting = own, counting
+        self._file = directory / f"{name}.json"
+        self._secret = user_cache.key()
         self._entries: dict[str, Any] = self._read()
         self._used: dict[str, Any] = {}
         self._changed = False
 
     def get(self, path: str, data: bytes) -> Analysis | None:
         """What these bytes at this path gave before; whether it still holds is for the project to say."""
-        key = digest(path.encode("utf-8", "surrogatepass"), data)
+        key = self._key(path, data)
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -97,13 +142,17 @@ class Cache:
         """Remember a result. What torchlint failed at is tried again."""
         result = analysis.result
         if not (result.problems or analysis.unfinished):
-            key = digest(result.path.encode("utf-8", "surrogatepass"), data)
+            key = self._key(result.path, data)
             self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
             self._changed = True
 
+    def _key(self, path: str, data: bytes) -> str:
+        counts = self._counting.of(path) if self._counting is not None else b""
+        return digest(counts, _encoded(path), data)
+
     def save(self) -> None:
         """Write what this run used; entries of files that it did not see are kept while there is room."""
-        if not self._changed:
+        if not self._changed or self._secret is None:
             return
         entries = dict(self._used)
         for key, entry in self._entries.items():
@@ -112,30 +161,26 @@ class Cache:
             entries.setdefault(key, entry)
         with contextlib.suppress(OSError, ValueError, RecursionError):
             _prepare(self._file.parent, own=self._own)
-            document = {"format": _FORMAT, "entries": entries}
-            replace(self._file, json.dumps(document, separators=(",", ":")).encode())
+            body = b'","entries":%s}' % json.dumps(entries, separators=(",", ":")).encode()
+            replace(self._file, _HEAD + self._signature(body, self._secret) + body)
 
     def _read(self) -> dict[str, Any]:
         try:
-            if self._own and self._file.parent.is_symlink():
+            if self._secret is None or (self._own and self._file.parent.is_symlink()):
                 return {}
-            document = json.loads(_bytes(self._file))
-            entries = document["entries"] if document["format"] == _FORMAT else {}
+            data = read_own(self._file, _MOST)
+            signature = data[len(_HEAD) : len(_HEAD) + 2 * _SIGNATURE]
+            body = data[len(_HEAD) + 2 * _SIGNATURE :]
+            if not data.startswith(_HEAD) or signature != self._signature(body, self._secret):
+                return {}
+            entries = json.loads(data)["entries"]
             return entries if isinstance(entries, dict) else {}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
 
-
-def _bytes(file: Path) -> bytes:
-    """What a regular file holds that nobody but the user, or the system's administrator, can have written."""
-    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as stream:  # noqa: PTH123 - not a path
-        found = os.fstat(handle)
-        foreign = hasattr(os, "geteuid") and found.st_uid not in (0, os.geteuid())
-        shared = os.name != "nt" and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if foreign or shared or not stat.S_ISREG(found.st_mode):
-            raise PermissionError
-        return stream.read()
+    def _signature(self, body: bytes, key: bytes) -> bytes:
+        """What only this user can write in front of this body, in a file of this name."""
+        return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
 def _prepare(directory: Path, *, own: bool) -> None:

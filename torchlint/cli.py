@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from torchlint import __version__
+from torchlint import __version__, disguised
 from torchlint.output import Failure, colored, print_text, write_file
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from torchlint.cache import Cache
     from torchlint.config import Config
-    from torchlint.model import Problem, RuleInfo, RunResult
+    from torchlint.discover import Found
+    from torchlint.model import Finding, RuleInfo, RunResult
     from torchlint.report import ReportOptions
     from torchlint.session import Plan
 
@@ -27,10 +28,11 @@ CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if given in (["--version"], ["-V"]):
-        print(f"torchlint {__version__}")
-        return CLEAN
     try:
+        disguised.refuse(given)
+        if given in (["--version"], ["-V"]):
+            print(f"torchlint {__version__}")
+            return CLEAN
         status = _run(given)
         sys.stdout.flush()
         return status
@@ -103,8 +105,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
     if arguments.diff and arguments.output_file:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
-    config = settings.configured(arguments, paths)
-    what = session.plan(config)._replace(exhaustive=arguments.exhaustive)
+    what = session.plan_of(settings.configured(arguments, paths))._replace(exhaustive=arguments.exhaustive)
     if arguments.show_settings:
         print(settings.shown(what), end="")
         return CLEAN
@@ -114,7 +115,7 @@ def _check(arguments: argparse.Namespace) -> int:
         return _repair(arguments, paths, what)
     run = _standard_input(arguments, what) if paths == ["-"] else _lint_paths(arguments, paths, what)
     _write(arguments, run)
-    return _status(arguments, config, run)
+    return _status(arguments, what, run)
 
 
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
@@ -142,10 +143,10 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
     from torchlint import session
     from torchlint.progress import Bar
 
-    files, problems = _found(paths, what)
-    with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
-        run = session.run(files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
-    return _with_problems(run, problems)
+    found = _found(paths, what)
+    with _profiled(arguments), Bar(len(found.files), quiet=arguments.quiet) as bar:
+        run = session.run(found.files, what, jobs=arguments.jobs, cache=_cache(arguments, what), progress=bar.progress)
+    return _with_what_was_found(run, found)
 
 
 @contextmanager
@@ -165,20 +166,21 @@ def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
     write_file("--profile", arguments.profile, json.dumps({"seconds": timings.taken()}, indent=2) + "\n")
 
 
-def _found(paths: list[str], what: Plan) -> tuple[list[str], list[Problem]]:
+def _found(paths: list[str], what: Plan) -> Found:
     from torchlint import discover
 
-    return discover.files(paths, what.config, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
+    return discover.files(paths, what.scopes.configurations, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
 
 
-def _with_problems(run: RunResult, problems: list[Problem]) -> RunResult:
-    return run._replace(problems=tuple(sorted((*problems, *run.problems), key=lambda p: p.sort_key)))
+def _with_what_was_found(run: RunResult, found: Found) -> RunResult:
+    problems = tuple(sorted((*found.problems, *run.problems), key=lambda p: p.sort_key))
+    return run._replace(problems=problems, unfollowed=tuple(found.unfollowed))
 
 
 def _show_files(paths: list[str], what: Plan) -> int:
     from torchlint.report.shared import visible
 
-    files, problems = _found(paths, what)
+    files, problems, _ = _found(paths, what)
     print_text("".join(f"{visible(file)}\n" for file in files))
     if problems:
         raise Failure(f"{problems[0].path}: {problems[0].message}")
@@ -191,7 +193,7 @@ def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
         return None
     from torchlint.cache import for_settings
 
-    return for_settings(what.rules, what.active, what.config, arguments.cache_dir)
+    return for_settings(what.rules, what.scopes, arguments.cache_dir)
 
 
 # -- repairs -------------------------------------------------------------------------------------
@@ -212,18 +214,18 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
         if not arguments.diff:
             _print_bytes(fixed)
             _write(arguments, run, sys.stderr)
-            return _status(arguments, what.config, run)
+            return _status(arguments, what, run)
     else:
-        files, problems = _found(paths, what)
-        with Bar(len(files), quiet=arguments.quiet) as bar:
+        found = _found(paths, what)
+        with Bar(len(found.files), quiet=arguments.quiet) as bar:
             options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
             trees = None if arguments.diff else fixer.trees(paths, what.config)
-            done = fixer.fix_files(files, what, allowed, write_below=trees, **options)
-        run, changes = _with_problems(done.result, problems), done.changes
+            done = fixer.fix_files(found.files, what, allowed, write_below=trees, **options)
+        run, changes = _with_what_was_found(done.result, found), done.changes
     if arguments.diff:
         return _show_diff(arguments, run, changes)
     _write(arguments, run)
-    return _status(arguments, what.config, run)
+    return _status(arguments, what, run)
 
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
@@ -277,25 +279,27 @@ def _report_options(arguments: argparse.Namespace) -> ReportOptions:
 
 def _lines(path: str) -> list[str] | None:
     """The lines of a file that findings are shown with."""
-    from pathlib import Path
-
     from torchlint.decode import DecodeProblem, decode
+    from torchlint.limits import content
     from torchlint.text import split_lines
 
     try:
-        data = _sources[path] if path in _sources else Path(path).read_bytes()
+        data = _sources[path] if path in _sources else content(path)
         return split_lines(decode(data))
     except (OSError, DecodeProblem):
         return None
 
 
-def _status(arguments: argparse.Namespace, config: Config, run: RunResult) -> int:
+def _status(arguments: argparse.Namespace, what: Plan, run: RunResult) -> int:
     if run.problems:
         return FAILED
-    least = config.fail_on
-    if arguments.exit_zero or least is None:
+    if arguments.exit_zero:
         return CLEAN
-    return FOUND if any(f.severity.rank >= least.rank for f in run.findings) else CLEAN
+    return FOUND if any(_counts(finding, what.scope(finding.path).config) for finding in run.findings) else CLEAN
+
+
+def _counts(finding: Finding, config: Config) -> bool:
+    return config.fail_on is not None and finding.severity.rank >= config.fail_on.rank
 
 
 # -- the other commands --------------------------------------------------------------------------

@@ -7,17 +7,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from torchlint import session
-from torchlint.config import Config, ConfigError, load, read_budget, read_value
+from torchlint.config import Config, ConfigError, read_budget
 from torchlint.confirm import evidence, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
 from torchlint.output import Failure, colored, print_text, write_file
 from torchlint.report.shared import visible
+from torchlint.settings import configured
 
 _PROBLEMS = (order.OrderProblem, evidence.EvidenceProblem, prices.ProfileProblem, BudgetProblem)
 CLEAN, FOUND, FAILED = 0, 1, 2
@@ -44,12 +44,12 @@ def run(arguments: argparse.Namespace, program: Sequence[str]) -> int:
 def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     what = prepare.program(given)
     _need_torch()
-    config = _config(arguments, what.shown)
-    budget = _budget(arguments, config)
+    plan = _plan(arguments, what.shown)
+    budget = _budget(arguments, plan.config)
     price_list = prices.load(arguments.profile)
     directory = prepare.folder(arguments.evidence)
     try:
-        ordered, path = _ordered(arguments, what, config, directory)
+        ordered, path = _ordered(arguments, what, plan, directory)
         told = None if arguments.quiet or not sys.stderr.isatty() or prepare.rank() else _Progress()
         ended = launch.launch(path, ordered, told.show if told else None)
         if told is not None:
@@ -58,7 +58,7 @@ def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
             raise Failure(ended.refused)
         if prepare.rank() != 0:
             return ended.status
-        return _report(arguments, config, ordered, price_list, budget, ended.status)
+        return _report(arguments, plan.config, ordered, price_list, budget, ended.status)
     finally:
         if arguments.evidence is None and prepare.rank() == 0:
             prepare.remove(directory)
@@ -71,13 +71,14 @@ def _need_torch() -> None:
         raise Failure("PyTorch is not installed for this Python; install it: pip install 'torchlint[runtime]'")
 
 
-def _ordered(arguments: argparse.Namespace, what: prepare.Program, config: Config, directory: str) -> tuple[Order, str]:
+def _ordered(
+    arguments: argparse.Namespace, what: prepare.Program, plan: session.Plan, directory: str
+) -> tuple[Order, str]:
     """The order of this run, and the file it is in; all ranks of torchrun share that of rank 0."""
     name = prepare.run_name()
     if prepare.rank() != 0 and name is not None:
         path = prepare.await_order(directory, name)
         return order.read(directory), path
-    plan = session.plan(config)
     paths = prepare.files_of(what)
     found = (
         order.read_findings(arguments.findings, os.getcwd()) if arguments.findings else prepare.findings_of(paths, plan)
@@ -125,7 +126,7 @@ def _report(
     _write(arguments, judged, sys.stderr)
     if status:
         return status
-    return FOUND if judged.fails(_least(arguments, config)) else CLEAN
+    return FOUND if judged.fails(config.fail_on) else CLEAN
 
 
 def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
@@ -145,37 +146,13 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
         print_text(written, target)
 
 
-def _config(arguments: argparse.Namespace, start: str) -> Config:
-    explicit = Path(arguments.config) if arguments.config else None
-    config = load(Path(start), explicit=explicit, isolated=arguments.isolated)
-    changes: dict[str, Any] = {}
-    for option in ("select", "extend_select", "ignore"):
-        given = getattr(arguments, option, None)
-        if given:
-            key = option.replace("_", "-")
-            changes[option] = _selectors(f"--{key}", given)
-    if "select" in changes:
-        changes.setdefault("ignore", ())
-    return config._replace(**changes)
-
-
-def _selectors(option: str, given: Sequence[str]) -> tuple[str, ...]:
-    from torchlint.registry import load as load_rules
-    from torchlint.select import check
-
-    listed = tuple(part.strip() for text in given for part in text.split(",") if part.strip())
-    check(listed, load_rules(), option)
-    return listed
+def _plan(arguments: argparse.Namespace, start: str) -> session.Plan:
+    """What to lint the files of the program for."""
+    return session.plan_of(configured(arguments, [start]))
 
 
 def _budget(arguments: argparse.Namespace, config: Config) -> Mapping[str, float]:
     return read_budget(arguments.budget) if arguments.budget else config.budget
-
-
-def _least(arguments: argparse.Namespace, config: Config) -> Any:
-    if arguments.fail_on:
-        return read_value("fail-on", arguments.fail_on, "--fail-on")
-    return config.fail_on
 
 
 class _Progress:
@@ -202,15 +179,15 @@ def _verdict(arguments: argparse.Namespace) -> int:
     if changed is not None:
         raise Failure(f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again")
     try:
-        config = _config(arguments, ordered.script or ".")
+        plan = _plan(arguments, ordered.script or ".")
         if ordered.lint:
-            ordered = prepare.adopted(ordered, session.plan(config))
+            ordered = prepare.adopted(ordered, plan)
         seen = evidence.read(ordered.directory, ordered.run)
-        judged = result(ordered, seen, prices.load(arguments.profile), _budget(arguments, config))
+        judged = result(ordered, seen, prices.load(arguments.profile), _budget(arguments, plan.config))
     except ConfigError as error:
         raise Failure(str(error)) from None
     _write(arguments, judged, sys.stdout)
-    return FOUND if judged.fails(_least(arguments, config)) else CLEAN
+    return FOUND if judged.fails(plan.config.fail_on) else CLEAN
 
 
 # -- compare and calibrate -----------------------------------------------------------------------
@@ -223,8 +200,7 @@ def _compare(arguments: argparse.Namespace, given: Sequence[str]) -> int:
         raise Failure("--on sim: times under simulation say nothing; compare on a GPU, or with --on cpu")
     what = prepare.program(given)
     _need_torch()
-    config = _config(arguments, what.shown)
-    plan = session.plan(config)
+    plan = _plan(arguments, what.shown)
     paths = prepare.files_of(what)
     found = (
         order.read_findings(arguments.findings, os.getcwd()) if arguments.findings else prepare.findings_of(paths, plan)

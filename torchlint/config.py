@@ -5,7 +5,7 @@ exist it learns from its callers. Every error is one line that names the file, t
 """
 
 # os.path, because pathlib cannot drop `..` without following links, nor ask without raising.
-# ruff: noqa: PTH100, PTH109, PTH112, PTH113, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH113, PTH118, PTH120
 from __future__ import annotations
 
 import os
@@ -14,14 +14,16 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from torchlint import limits
+from torchlint.inputs import CONFIGURATION, read
 from torchlint.model import Severity
-from torchlint.requirements import oldest_torch
 from torchlint.setting_values import (
     WrongValue,
     advice,
     budget,
     fail_on,
     flag,
+    globs,
     ignores,
     kind,
     quote,
@@ -34,13 +36,24 @@ from torchlint.setting_values import (
 PathLike = str | os.PathLike[str]
 TABLE = "tool.torchlint"
 NOTHING: Mapping[str, Any] = {}
+# Python's parser takes quadratic time for a key of many parts; any real file takes milliseconds.
+_SECONDS = 5.0
+
+
+class Given(NamedTuple):
+    """Globs of the command line, which are relative to ``base``, the folder that torchlint runs in."""
+
+    base: str = ""
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Config(NamedTuple):
     """Everything a run may be told. Rule selectors are ids, names, topics, prefixes or ``ALL``.
 
     ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. Globs are relative
-    to ``root``, the folder of the file ``source`` that was read (``None``: there was none).
+    to ``root``, the folder of the file ``source`` that was read (``None``: there was none). ``top`` is the outermost
+    folder around ``root`` that has a configuration, where there is such a one.
     """
 
     select: tuple[str, ...] | None = None
@@ -56,6 +69,8 @@ class Config(NamedTuple):
     budget: Mapping[str, float] = NOTHING
     root: str = "."
     source: str | None = None
+    top: str | None = None
+    given: Given = Given()
 
 
 class ConfigError(Exception):
@@ -93,22 +108,6 @@ KEYS: Mapping[str, Key] = {
 }
 
 
-def load(start: PathLike, *, explicit: PathLike | None = None, isolated: bool = False) -> Config:
-    """The configuration for ``start``: the given file, none, or the nearest one walking up."""
-    if explicit is not None and isolated:
-        raise ConfigError("--config and --isolated contradict each other; give one of them")
-    if isolated:
-        return Config(root=os.getcwd())
-    if explicit is not None:
-        found = _from_file(os.path.abspath(explicit), required=True) or Config()
-        directory = found.root
-    else:
-        path = os.path.abspath(start)
-        directory = path if os.path.isdir(path) else os.path.dirname(path)
-        found = _search(directory) or Config(root=os.getcwd())
-    return found if found.target_torch else found._replace(target_torch=oldest_torch(directory))
-
-
 def read_value(key: str, value: object, where: str) -> Any:
     """Check the value of ``key`` and turn it into what the field of :class:`Config` holds.
 
@@ -133,21 +132,19 @@ def read_budget(path: str) -> Mapping[str, float]:
     return found
 
 
-def _search(directory: str) -> Config | None:
-    while True:
-        own = os.path.join(directory, "torchlint.toml")
-        project = os.path.join(directory, "pyproject.toml")
-        found = [c for path in (own, project) if os.path.isfile(path) and (c := _from_file(path))]
-        if len(found) > 1:
-            raise ConfigError(
-                f"{found[0].source}: pyproject.toml beside it has a [{TABLE}] table too; keep one of the two"
-            )
-        if found:
-            return found[0]
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
+def in_folder(directory: str) -> Config | None:
+    """The configuration that stands right in a folder."""
+    own = os.path.join(directory, "torchlint.toml")
+    project = os.path.join(directory, "pyproject.toml")
+    found = [c for path in (own, project) if os.path.isfile(path) and (c := _from_file(path))]
+    if len(found) > 1:
+        raise ConfigError(f"{found[0].source}: pyproject.toml beside it has a [{TABLE}] table too; keep one of the two")
+    return found[0] if found else None
+
+
+def explicitly(path: PathLike) -> Config:
+    """The configuration in a file that was named."""
+    return _from_file(os.path.abspath(path), required=True) or Config()
 
 
 def _from_file(path: str, *, required: bool = False) -> Config | None:
@@ -174,12 +171,14 @@ def _shown(path: str) -> str:
 
 def _bytes(path: str, shown: str, option: str = "--config") -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        data = read(path, CONFIGURATION)
     except OSError as error:
         raise ConfigError(
             f"{shown}: cannot be read ({error.strerror}); mend that or name another file with {option}"
         ) from None
+    if len(data) > CONFIGURATION:
+        raise ConfigError(f"{shown}: is larger than 1 MB; shorten it or name another file with {option}")
+    return data
 
 
 def _parse(data: bytes, shown: str) -> dict[str, Any]:
@@ -188,7 +187,8 @@ def _parse(data: bytes, shown: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(data.decode("utf-8").removeprefix("\ufeff"))
+        text = data.decode("utf-8").removeprefix("\ufeff")
+        return limits.within(_SECONDS, lambda: tomllib.loads(text))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{shown}:{line}: is not UTF-8; save the file as UTF-8") from None
@@ -200,6 +200,8 @@ def _parse(data: bytes, shown: str) -> dict[str, Any]:
         raise ConfigError(f"{place}: is not valid TOML: {what}; correct the syntax") from None
     except RecursionError:
         raise ConfigError(f"{shown}: is nested too deeply; flatten it") from None
+    except limits.OverLimit:
+        raise ConfigError(f"{shown}: takes too long to be read; its keys have too many parts, shorten them") from None
 
 
 def _own_table(document: dict[str, Any], shown: str) -> dict[str, Any] | None:
@@ -227,7 +229,7 @@ def source_of(config: Config) -> str:
 
 _READERS: Mapping[str, Callable[[object], Any]] = {
     "selectors": strings,
-    "globs": strings,
+    "globs": globs,
     "table": ignores,
     "flag": flag,
     "version": version,

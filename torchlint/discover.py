@@ -5,7 +5,7 @@ A file that is named is taken as it is. Nothing is opened but ``.gitignore``.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
-# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120
 from __future__ import annotations
 
 import os
@@ -13,15 +13,16 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.config import Config
-from torchlint.globs import path_matches
+from torchlint.config import ConfigError, source_of
+from torchlint.globs import GlobProblem, Patterns, path_matches
+from torchlint.inputs import CONFIGURATION, read
 from torchlint.model import Problem
 
 if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+    from torchlint.config import Config
+    from torchlint.configurations import Configurations
 
 #: Folders that hold no code of the project. Only what is found below a given path is left out.
-_WILDCARDS = 3  # in one part of a line of `.gitignore`, whose patterns try every combination
 DEFAULT_EXCLUDES = frozenset(
     ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
     ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
@@ -33,45 +34,63 @@ class _Ignores(NamedTuple):
     """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: Patterns
 
     def verdict(self, path: str) -> bool | None:
-        relative = path[len(self.base) :].replace(os.sep, "/")
-        return self.spec.check_file(relative).include
+        return self.patterns.verdict(path[len(self.base) :].replace(os.sep, "/"))
 
 
 class _Folder(NamedTuple):
-    """A folder still to be searched: as it is shown, where it is, as globs see it, and what applies."""
+    """A folder still to be searched: as it is shown, where it is, and what applies."""
 
     shown: str
     path: str
-    relative: str
     ignores: tuple[_Ignores, ...]
 
     def child(self, name: str) -> _Folder:
         shown = name if self.shown in ("", ".") else f"{self.shown.rstrip('/')}/{name}"
-        relative = name if self.relative == "." else f"{self.relative}/{name}"
-        return _Folder(shown, os.path.join(self.path, name), relative, self.ignores)
+        return _Folder(shown, os.path.join(self.path, name), self.ignores)
 
 
-def files(paths: Sequence[str], config: Config, cwd: str) -> tuple[list[str], list[Problem]]:
-    """The files to lint, as the user would write them, and what could not be looked at."""
-    search = _Search(config, cwd)
+class _Excludes(NamedTuple):
+    """The excludes for what stands in one folder: where they come from, and the folder as their globs see it."""
+
+    excludes: tuple[tuple[str, tuple[str, ...], str], ...]
+
+    def cover(self, name: str) -> bool:
+        seen = ((where, globs, name if base == "." else f"{base}/{name}") for where, globs, base in self.excludes)
+        return any(_covers(*each) for each in seen)
+
+
+class Found(NamedTuple):
+    """The files to lint, as the user would write them, what could not be looked at, and links that were passed over."""
+
+    files: list[str]
+    problems: list[Problem]
+    unfollowed: list[str]
+
+
+def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Found:
+    """What the given paths stand for. Raises ``ConfigError``."""
+    search = _Search(configurations, cwd)
     for path in paths:
         search.add(path)
-    return sorted(search.found.values()), sorted(search.problems, key=lambda problem: problem.sort_key)
+    problems = sorted(search.problems, key=lambda problem: problem.sort_key)
+    return Found(sorted(search.found.values()), problems, sorted(search.unfollowed))
 
 
 class _Search:
     """One search over all given paths; remembers what it has seen."""
 
-    def __init__(self, config: Config, cwd: str) -> None:
+    def __init__(self, configurations: Configurations, cwd: str) -> None:
         self.found: dict[str, str] = {}
         self.problems: list[Problem] = []
-        self._config = config
+        self._configurations = configurations
         self._cwd = os.path.abspath(cwd)
-        self._root = os.path.join(self._cwd, config.root)
+        self._excludes_of: dict[str, _Excludes] = {}
         self._visited: set[tuple[int, int]] = set()
+        self.unfollowed: list[str] = []
+        self._trees: list[str] = []  # that the search may not leave by a link
         self._linked_folders: list[_Folder] = []
         self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
 
@@ -85,18 +104,21 @@ class _Search:
             self._problem(shown, error)
             return
         if stat.S_ISDIR(mode):
-            self._walk(_Folder(shown, full, self._relative(full), ()))
+            self._walk(_Folder(shown, full, ()))
         elif not stat.S_ISREG(mode):
             self._irregular(shown)
-        elif not (self._config.force_exclude and self._excluded_by_name(self._relative(full))):
+        elif not self._excluded_by_name(full):
             self._take(shown, full)
 
     def _walk(self, start: _Folder) -> None:
         ignores = self._ignores_above(start.path)
         # Who names an ignored folder wants it searched: what ignores it does not count inside.
-        if _ignored(start.path, ignores, folder=True):
+        if self._ignored(start.path, ignores, folder=True):
             ignores = ()
-        waiting = [_Folder(start.shown, start.path, start.relative, ignores)]
+        config = self._configurations.for_folder(start.path)
+        own = [os.path.join(self._cwd, config.top or config.root)] if config.source else []
+        self._trees = [os.path.join(os.path.realpath(tree), "") for tree in (start.path, *own)]
+        waiting = [_Folder(start.shown, start.path, ignores)]
         # Links come last, so that a file behind one is reported at its own place if it has one.
         while waiting or self._linked_folders:
             folder = waiting.pop() if waiting else self._linked_folders.pop(0)
@@ -117,18 +139,28 @@ class _Search:
             self._problem(folder.shown, error)
             return []
         folder = self._with_own_ignores(folder, {entry.name for entry in entries})
+        excludes = self._excludes(folder.path)
         children: list[_Folder] = []
         for entry in entries:
             child = folder.child(entry.name)
             if _is_folder(entry):
-                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(child, folder=True):
-                    (self._linked_folders if entry.is_symlink() else children).append(child)
-            elif entry.name.endswith(".py") and not self._left_out(child, folder=False):
+                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(entry.name, child, excludes, folder=True):
+                    self._put(child, children, linked=entry.is_symlink())
+            elif entry.name.endswith(".py") and not self._left_out(entry.name, child, excludes, folder=False):
                 if entry.is_symlink():
                     self._linked_files.append((entry, child))
                 else:
                     self._take_entry(entry, child)
         return children
+
+    def _put(self, child: _Folder, children: list[_Folder], *, linked: bool) -> None:
+        """Have a folder searched: at its turn, last, or not at all if a link leads out of the tree."""
+        if not linked:
+            children.append(child)
+        elif os.path.join(os.path.realpath(child.path), "").startswith(tuple(self._trees)):
+            self._linked_folders.append(child)
+        else:
+            self.unfollowed.append(child.shown)
 
     def _take_entry(self, entry: os.DirEntry[str], child: _Folder) -> None:
         try:
@@ -143,21 +175,41 @@ class _Search:
         else:
             self._irregular(child.shown)
 
+    def _left_out(self, name: str, child: _Folder, excludes: _Excludes, *, folder: bool) -> bool:
+        return excludes.cover(name) or self._ignored(child.path, child.ignores, folder=folder)
+
     def _take(self, shown: str, full: str) -> None:
         self.found.setdefault(os.path.realpath(full), shown)
 
-    def _left_out(self, child: _Folder, *, folder: bool) -> bool:
-        if path_matches(self._config.exclude, child.relative):
-            return True
-        return _ignored(child.path, child.ignores, folder=folder)
+    def _excluded_by_name(self, full: str) -> bool:
+        """Excludes are to count for named files too, and one covers this: as if the current folder were searched."""
+        folder, below = os.path.dirname(full), os.path.join(self._cwd, "")
+        config: Config | None = self._configurations.for_folder(folder)
+        if config is None or not config.force_exclude:
+            return False
+        path = full
+        while config is not None:
+            if not DEFAULT_EXCLUDES.isdisjoint(self._relative(folder, config.root).split("/")):
+                return True
+            if self._excludes(os.path.dirname(path)).cover(os.path.basename(path)):
+                return True
+            path = folder = config.root
+            config = self._configurations.above(config) if path.startswith(below) else None
+        return False
 
-    def _excluded_by_name(self, relative: str) -> bool:
-        folders = relative.split("/")[:-1]
-        return not DEFAULT_EXCLUDES.isdisjoint(folders) or path_matches(self._config.exclude, relative)
+    def _excludes(self, folder: str) -> _Excludes:
+        found = self._excludes_of.get(folder)
+        if found is None:
+            config = self._configurations.for_folder(folder)
+            own, given = f"{source_of(config)}: exclude", config.given
+            every = ((own, config.exclude, config.root), ("--exclude", given.exclude, given.base))
+            found = _Excludes(tuple((of, globs, self._relative(folder, base)) for of, globs, base in every if globs))
+            self._excludes_of[folder] = found
+        return found
 
-    def _relative(self, full: str) -> str:
+    def _relative(self, full: str, base: str) -> str:
         try:
-            return os.path.relpath(full, self._root).replace(os.sep, "/")
+            return os.path.relpath(full, os.path.join(self._cwd, base)).replace(os.sep, "/")
         except ValueError:  # another drive
             return full.replace(os.sep, "/")
 
@@ -177,19 +229,38 @@ class _Search:
     def _with_own_ignores(self, folder: _Folder, names: set[str]) -> _Folder:
         outer = () if ".git" in names else folder.ignores
         own = self._read_ignores(folder.path) if ".gitignore" in names else None
-        return _Folder(folder.shown, folder.path, folder.relative, (*outer, own) if own else outer)
+        return _Folder(folder.shown, folder.path, (*outer, own) if own else outer)
 
     def _read_ignores(self, folder: str) -> _Ignores | None:
         path = os.path.join(folder, ".gitignore")
         if not os.path.isfile(path):
             return None
         try:
-            with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-                lines = file.read().splitlines()
+            text = read(path, CONFIGURATION).decode("utf-8-sig", "surrogateescape")
+            return _Ignores(os.path.join(folder, ""), Patterns(text.splitlines()))
         except OSError as error:
             self._problem(_shown(os.path.relpath(path, self._cwd)), error)
-            return None
-        return _Ignores(os.path.join(folder, ""), _spec(lines))
+        except GlobProblem as problem:
+            self._unusable(path, problem)
+        return None
+
+    def _ignored(self, path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
+        """What the innermost ``.gitignore`` that speaks of the path says."""
+        for each in reversed(ignores):
+            try:
+                verdict = each.verdict(path + os.sep if folder else path)
+            except GlobProblem as problem:
+                self._unusable(f"{each.base}.gitignore", problem)
+                continue
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _unusable(self, path: str, why: GlobProblem) -> None:
+        """Say once what is wrong with a ``.gitignore``."""
+        problem = Problem(_shown(os.path.relpath(path, self._cwd)), str(why))
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def _problem(self, shown: str, error: Exception) -> None:
         what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
@@ -223,40 +294,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
-    """What the innermost ``.gitignore`` that speaks of the path says."""
-    for each in reversed(ignores):
-        verdict = each.verdict(path + os.sep if folder else path)
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
-    import re
-
-    from pathspec import GitIgnoreSpec
-
-    lines = [line for line in lines if not _is_hostile(line)]
+def _covers(where: str, globs: tuple[str, ...], path: str) -> bool:
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, re.error):
-        # git passes over lines that are no pattern, and so does this.
-        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
-
-
-def _is_hostile(line: str) -> bool:
-    """So many wildcards in one part of a path, or over all parts, serve nobody but who wants matching to be slow."""
-    return line.count("**") > _WILDCARDS or any(part.count("*") > _WILDCARDS for part in line.split("/"))
-
-
-def _is_pattern(line: str) -> bool:
-    import re
-
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):
-        return False
-    return True
+        return path_matches(globs, path)
+    except GlobProblem as problem:
+        raise ConfigError(f"{where} {problem}") from None

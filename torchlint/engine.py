@@ -32,8 +32,8 @@ from torchlint.prefilter.contents import Contents
 from torchlint.project import FileFacts, Project, Question, View, digest_of
 from torchlint.rule_options import options_for
 from torchlint.screened import Screened, screened
-from torchlint.select import ignored_for, names, relative_to_root
-from torchlint.text import Places, split_lines
+from torchlint.select import left_on, names, relative_to
+from torchlint.text import Places, split_lines, with_line_feeds
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
@@ -120,13 +120,17 @@ def analyse(
     """Lint one file and gather its facts.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
-    rule can fire, or that other files may want to know of, are parsed; in others, syntax errors go unseen.
+    rule can fire, or that other files may want to know of, are analysed; that a file is no Python is said of all that
+    name torch.
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
+    data = with_line_feeds(data)
     contents = Contents(data)
-    here = active - ignored_for(path, config, rules)
+    here, problem = left_on(path, active, config, rules)
+    if problem is not None:
+        return unfinished(path, problem, config, {})
     if known is None:
         known = screened(data, contents, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
@@ -143,7 +147,8 @@ def screen_alone(
     data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
 ) -> Screened:
     """Only screen one file, which :func:`analyse` does first otherwise."""
-    here = active - ignored_for(path, config, rules)
+    data = with_line_feeds(data)
+    here, _ = left_on(path, active, config, rules)
     return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
 
 
@@ -164,8 +169,11 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if file.screened.parses:
-        if (heavy := _too_heavy(data)) is not None:
-            return file.broken(heavy)
+        if len(data) > limits.LIGHT_BYTES:
+            from torchlint import size
+
+            if (heavy := size.problem(data)) is not None:
+                return file.broken(heavy)
         if contents.text == text:
             file.contents = contents
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
@@ -178,14 +186,6 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
         _report_unused(file, suppressions, text)
     file.findings = _with_fingerprints(file.findings, text, file.config)
     return file.result()
-
-
-def _too_heavy(data: bytes) -> str | None:
-    if len(data) <= limits.LIGHT_BYTES:
-        return None
-    from torchlint import size
-
-    return size.problem(data)
 
 
 def _scanned(text: str) -> Suppressions:
@@ -259,7 +259,13 @@ def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
     target = file.config.target_torch
     with phase("parse"):
         module = SourceModule.parse(
-            text, file.path, target_torch=target, project=file.view, layout=layout, contents=file.contents
+            text,
+            file.path,
+            target_torch=target,
+            project=file.view,
+            layout=layout,
+            searched=not file.screened.odd,
+            contents=file.contents,
         )
     found = _Found(file.facts)
     try:
@@ -380,7 +386,7 @@ def _refusal(path: str, message: str, config: Config, line: int = 1, column: int
 def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
     from torchlint.digests import blake2b
 
-    path = relative_to_root(finding.path, config)
+    path = relative_to(config.top or config.root, finding.path)
     parts = "\0".join((finding.rule, path, line, str(number)))
     digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return finding._replace(fingerprint=digest)

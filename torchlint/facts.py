@@ -20,6 +20,10 @@ def from_bytes(contents: Contents) -> FileFacts:
         facts["tunes"] = True
     if contents.has(concepts.CONVOLVES):
         facts["convolves"] = True
+    if contents.has(concepts.SETS_DEVICE):
+        facts["sets_device"] = True
+    if contents.has(concepts.SETS_DTYPE):
+        facts["sets_dtype"] = True
     return facts
 
 

@@ -113,7 +113,8 @@ def applied(text: str, findings: Iterable[Finding]) -> str:
     parts: list[str] = []
     position = 0
     for start, end, new in sorted({r for finding in findings for r in _ranges(places, finding)}):
-        parts += [text[position:start], new]
+        # Whoever makes an edit sees LF for a CR that ends a line alone.
+        parts += [text[position:start], new.replace("\n", "\r") if "\r" in text and "\n" not in text else new]
         position = end
     return "".join([*parts, text[position:]])
 

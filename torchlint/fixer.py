@@ -73,7 +73,7 @@ def fix_files(
 
     With None nothing is written, and the result is as if it were.
     """
-    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
+    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress, repaired=True)
     before = dict(tree.contents)
     tally = _Tally()
     for _ in range(ROUNDS):

@@ -1,93 +1,170 @@
-"""Globs of the configuration: which paths they cover.
+"""Globs: those of the configuration, and those of ``.gitignore`` files. Which paths they cover, pathspec says.
 
-They may come from a project that nobody trusts, so that no glob makes matching slow: every ``*`` is settled once and
-for all by what stands behind it up to the next one, and every ``**`` by the parts up to the next one.
+They may come from a project that nobody trusts. How many there may be and how long is bounded, and so is what
+matching may cost: pathspec makes regular expressions, which try every way to share a name among the ``*`` of a glob.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
-_TOKENS = re.compile(r"\*+|\?|\[!?\]?[^\]/]{0,200}\]|.", re.DOTALL)
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MOST = 5_000
+MOST_CHARACTERS = 200_000
+#: Ways to match that are tried for one path, at most: a fraction of a second.
+MOST_WAYS = 10_000_000
+
+
+class GlobProblem(Exception):
+    """Globs cannot be used: the end of a sentence that begins with where they stand."""
+
+
+class _Shape(NamedTuple):
+    """What decides how many ways there are to match a glob: its ``**``, and the ``*`` in each part with several.
+
+    The last of each is found at once; what stands behind the others may stand in many places.
+    """
+
+    deep: int
+    stars: tuple[int, ...]
+
+    def ways(self, path: str) -> int:
+        """How many there are at most, counted in characters that are looked at."""
+        longest = max(map(len, path.split("/")))
+        slashes = path.count("/")
+        found = len(path) * _choices(slashes + 1, self.deep)
+        for count in self.stars[-slashes - 1 :]:
+            if found > MOST_WAYS:
+                break
+            found *= _choices(longest, count)
+        return found
+
+
+@lru_cache(maxsize=4096)
+def _choices(places: int, most: int) -> int:
+    """How many ways there are to choose up to ``most`` of so many places, if that is not too much anyway."""
+    found = term = 1
+    for number in range(1, min(places, most) + 1):
+        term = term * (places - number + 1) // number
+        found += term
+        if found > MOST_WAYS:
+            break
+    return found
+
+
+class Patterns:
+    """The patterns of one ``.gitignore``, or what is written in that language. Raises :class:`GlobProblem`."""
+
+    def __init__(self, lines: Sequence[str], *, strict: bool = False) -> None:
+        check_size(lines)
+        lines = [_STARS.sub(_fewer, line) for line in lines]
+        self._spec = _spec(lines, strict=strict)
+        self._shapes: dict[_Shape, list[str]] = {}
+        for line in lines:
+            shape = _shape(line)
+            if shape != _SIMPLE:
+                self._shapes.setdefault(shape, []).append(line)
+
+    def verdict(self, path: str) -> bool | None:
+        """Whether a path is covered, or said not to be; None if nothing speaks of it. Folders end in a slash."""
+        ways = 0
+        for shape, lines in self._shapes.items():
+            ways += len(lines) * shape.ways(path)
+            if ways > MOST_WAYS:
+                raise GlobProblem(f"{_shown(lines[0])} has too many `*` to be matched with so long a path; use fewer")
+        return self._spec.check_file(path).include
 
 
 def path_matches(globs: tuple[str, ...], path: str) -> bool:
-    """Whether a glob covers ``path`` (relative to the configuration's root, with ``/``).
+    """Whether a glob covers ``path`` (relative to the configuration's root, with ``/``). Raises :class:`GlobProblem`.
 
     A glob without a slash is for a name at any depth; a glob that covers a folder covers what is in it. ``**`` that is
     a whole part of the glob stands for any number of parts, as for git; elsewhere it is a ``*``.
     """
-    return bool(globs) and _pattern(globs).match(path) is not None
+    return bool(globs) and compiled(globs).verdict(path) is True
 
 
-@lru_cache(maxsize=64)
-def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
-    names = count()
-    return re.compile("|".join(f"(?:{_translate(glob, names)})" for glob in globs), re.DOTALL)
+@lru_cache(maxsize=2 * MOST)
+def compiled(globs: tuple[str, ...]) -> Patterns:
+    """Globs of the configuration, in which no character negates, comments or escapes. Raises :class:`GlobProblem`."""
+    return Patterns([_line(glob) for glob in globs], strict=True)
 
 
-def _translate(glob: str, names: count[int]) -> str:
-    bare = glob.replace(os.sep, "/").rstrip("/")
-    parts = re.sub(r"^\.?/", "", bare).split("/")
-    if "/" not in bare:
-        parts.insert(0, "**")
-    runs: list[list[str]] = [[]]  # the parts between one `**` and the next
-    for part in parts:
-        if part == "**":
-            runs.append([])
-        else:
-            runs[-1].append(_part(part, names))
-    if not runs[-1]:
-        runs[-1].append("[^/]+")  # `a/**` covers what is in `a`
-    first, *others = [run for i, run in enumerate(runs) if run or not i]
-    pattern = "/".join(first)
-    for number, run in enumerate(others, 1):
-        text, slash = "/".join(run), "/" if pattern else ""
-        if number == len(others):
-            return rf"{pattern}{slash}(?:.*/)?{text}(?:/.*)?\Z"
-        pattern += slash + _settled(f"(?:.*?/)??{text}", "(?=/)", names)
-    return rf"{pattern}(?:/.*)?\Z"
+def check_size(globs: Iterable[str]) -> None:
+    """Raise :class:`GlobProblem` for more than anybody needs."""
+    count = characters = 0
+    for glob in globs:
+        count += 1
+        characters += len(glob)
+    if count > MOST:
+        raise GlobProblem(f"holds {count:,} patterns, and the limit is {MOST:,}; use wildcards")
+    if characters > MOST_CHARACTERS:
+        raise GlobProblem(f"holds patterns of {characters:,} characters, and the limit is {MOST_CHARACTERS:,}")
 
 
-def _part(part: str, names: count[int]) -> str:
-    """One part of a path: each `*` goes to the first place at which what stands behind it fits."""
-    first, *others = _between(part)
-    if not others:
-        return first
-    settled = "".join(_settled(f"[^/]*?{text}", "", names) for text in others[:-1])
-    return f"{first}{settled}[^/]*{others[-1]}"
+def _line(glob: str) -> str:
+    """A glob of the configuration as a line of ``.gitignore``. A file may be called like a folder that is meant."""
+    line = glob.replace(os.sep, "/") if os.sep != "/" else glob.replace("\\", "\\\\")
+    line = line.removeprefix(".").rstrip("/") if line.startswith("./") else line.rstrip("/")
+    line = line or "/"  # which is no pattern
+    if line[:1] in ("!", "#"):
+        line = "\\" + line
+    return f"{line[:-1]}\\ " if line.endswith(" ") else line
 
 
-def _between(part: str) -> list[str]:
-    """The patterns before, between and behind the `*` of a part."""
-    found = [""]
-    for token in _TOKENS.findall(part):
-        if token[0] == "*":
-            found.append("")
-        else:
-            found[-1] += _token(token)
-    return found
+def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        spec = GitIgnoreSpec.from_lines(lines)
+        if not strict or sum(pattern.include is not None for pattern in spec.patterns) == len(lines):
+            return spec
+    except (ValueError, re.error):
+        pass
+    if strict:  # a bracket that is none is meant literally
+        lines = [line if _is_pattern(line) else line.replace("[", "\\[") for line in lines]
+    valid = [line for line in lines if _is_pattern(line)]
+    if strict and len(valid) < len(lines):
+        wrong = next(line for line in lines if not _is_pattern(line))
+        raise GlobProblem(f"holds {_shown(wrong)}, which is no pattern; correct or remove it")
+    return GitIgnoreSpec.from_lines(valid)  # git passes over lines that are no pattern, and so does this
 
 
-def _settled(pattern: str, behind: str, names: count[int]) -> str:
-    """The first match of a pattern, of which no other is tried."""
-    name = f"g{next(names)}"
-    return f"(?=(?P<{name}>{pattern}){behind})(?P={name})"
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return any(pattern.include is not None for pattern in GitIgnoreSpec.from_lines([line]).patterns)
+    except (ValueError, re.error):
+        return False
 
 
-def _token(token: str) -> str:
-    if token == "?":
-        return "[^/]"
-    if token[0] == "[" and len(token) > 2:
-        negated = token[1] == "!"
-        body = token[1 + negated : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
-        candidate = f"[{'^/' if negated else ''}{body.replace('^', chr(92) + '^')}]"
-        try:
-            re.compile(candidate)
-        except re.error:  # such as the range z-a: then it is meant literally
-            return re.escape(token)
-        return candidate
-    return re.escape(token)
+# `**` that is no whole part is a `*`, and of several `**` in a row one is enough.
+_STARS = re.compile(r"(?:(?<![^/])\*\*/){2,}|(?<!\\)\*{2,}")
+_SIMPLE = _Shape(0, ())
+
+
+def _fewer(found: re.Match[str]) -> str:
+    text, (begin, end) = found.string, found.span()
+    if found[0][-1] == "/":
+        return "**/"
+    whole = (begin == 0 or text[begin - 1] == "/") and text[end : end + 1] in ("", "/")
+    return "**" if whole and end - begin == 2 else "*"
+
+
+def _shape(line: str) -> _Shape:
+    parts = line.rstrip().rstrip("/").split("/")
+    # What is without a slash begins with a `**` that is not written; one of them costs no more than the path is long.
+    deep = parts.count("**") + (len(parts) == 1)
+    several = sorted(stars for part in parts if part != "**" and (stars := part.count("*") - 1) > 0)
+    return _Shape(max(deep - 1, 0), tuple(several))
+
+
+def _shown(line: str) -> str:
+    return repr(line if len(line) <= 80 else line[:77] + "...")

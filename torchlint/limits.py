@@ -7,12 +7,13 @@ call into C does not give back is left to the parent of a worker process (:mod:`
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
+
+from torchlint.inputs import read
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -39,15 +40,8 @@ def is_much(contents: Iterable[bytes]) -> bool:
 
 
 def content(path: str) -> bytes:
-    """The bytes of a file, as far as they show that it is too large. Raises ``OSError``."""
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - pathlib costs start-up
-        size = os.fstat(stream.fileno()).st_size
-        data = stream.read(min(size, MAX_BYTES) + 1) or b""
-        if len(data) == size:
-            return data
-        while len(data) <= MAX_BYTES and (more := stream.read(MAX_BYTES + 1 - len(data))):
-            data += more
-        return data
+    """The bytes of a source file, as far as they show that it is too large. Raises ``OSError``."""
+    return read(path, MAX_BYTES)
 
 
 def out_of_time(seconds: float) -> str:

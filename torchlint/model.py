@@ -167,7 +167,10 @@ class Repairs(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired."""
+    """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired.
+
+    ``unfollowed`` are links to folders that are outside of what was to be searched.
+    """
 
     findings: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -176,3 +179,4 @@ class RunResult(NamedTuple):
     suppressed: int = 0
     rules: tuple[RuleInfo, ...] = ()
     repairs: Repairs | None = None
+    unfollowed: tuple[str, ...] = ()

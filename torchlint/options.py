@@ -173,7 +173,9 @@ def _output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="findings only: no count, no progress")
-    group.add_argument("-v", "--verbose", action="count", default=0, help="more: links to rules, cached files")
+    group.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more: links to rules, cached files, folders passed over"
+    )
     group.add_argument(
         "--fail-on", choices=FAIL_ON, help="the least severity that makes the status 1; default: warning"
     )

@@ -143,7 +143,7 @@ def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Scr
 
     dealt = _dealt(todo, max(1, jobs - 1))  # this process is one as well
     enough = mmap(-1, 1)
-    whole = limits.patience(given.what.config.time_limit)  # for a part, however many files there are in it
+    whole = limits.patience(given.what.scopes.time_limit())  # for a part, however many files there are in it
     patience = whole / max(map(len, dealt)) if whole is not None else None
     job = workers.Job(_start, (given._replace(enough=enough),), _screen, patience)
     found: dict[str, Screened] = {}
@@ -206,7 +206,7 @@ def _in_processes(
     what, project, left = given.what, given.project, dict(todo)
     orders = [_order(work, given, known) for work in todo]
     passed = given if given.contents is not None else given._replace(what=what._replace(rules=()))  # they find them
-    job = workers.Job(_start, (passed,), _work, limits.patience(what.config.time_limit))
+    job = workers.Job(_start, (passed,), _work, limits.patience(what.scopes.time_limit()))
     try:
         for batch, results in workers.answers(job, _batches(orders, jobs), jobs):
             answers: Iterable[Analysis | None] = (
@@ -228,6 +228,7 @@ def _given_up(path: str, why: Lost, what: Plan) -> Analysis:
     from torchlint.engine import Analysis, unfinished
 
     if why is workers.Lost.STUCK:
-        return unfinished(path, limits.out_of_time(what.config.time_limit), what.config, {})
+        config = what.scope(path).config
+        return unfinished(path, limits.out_of_time(config.time_limit), config, {})
     reason = "the process that linted this file died twice; exclude the file, or give it more memory"
     return Analysis(FileResult(path, (), (Problem(path, f"{SYNTAX_ERROR} internal-error: {reason}"),)), {})

@@ -78,6 +78,8 @@ class FileFacts(TypedDict, total=False):
 
     seeds: bool
     tunes: bool
+    sets_device: bool
+    sets_dtype: bool
     flags: dict[str, FlagHelper]
     feeds: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]
@@ -88,12 +90,13 @@ class FileFacts(TypedDict, total=False):
     cuda_packages: list[str]
     needs_cuda: dict[str, str]
     devices: dict[str, str]
+    cuda_checks: dict[str, str]
     containers: bool
     convolves: bool
 
 
 Question = tuple[str, ...]
-_KINDS = ("flags", "feeds", "devices", "needs_cuda")
+_KINDS = ("flags", "feeds", "devices", "needs_cuda", "cuda_checks")
 
 
 class Project:
@@ -243,6 +246,14 @@ class Project:
         """Some file of the run names cuDNN's switches or asks for determinism."""
         return any(facts.get("tunes") for facts in self.facts.values())
 
+    def sets_device(self, _: str) -> bool:
+        """Some file of the run sets or scopes the default device."""
+        return any(facts.get("sets_device") for facts in self.facts.values())
+
+    def sets_dtype(self, _: str) -> bool:
+        """Some file of the run sets the default dtype."""
+        return any(facts.get("sets_dtype") for facts in self.facts.values())
+
     def closed(self, asking: str, *modules: str) -> bool:
         """All of these imports mean files of the run, so that nothing of the program is out of sight."""
         return all(self._imported(asking, name) for name in modules)
@@ -297,6 +308,11 @@ class Project:
         found = self.definition(asking, name, "needs_cuda")
         return (found[0], self.facts[found[0]]["needs_cuda"][found[1]]) if found else None
 
+    def cuda_check(self, asking: str, name: str) -> str | None:
+        """What a function of another file does about a missing CUDA: ``ends`` or ``falls back``."""
+        found = self.definition(asking, name, "cuda_checks")
+        return self.facts[found[0]]["cuda_checks"][found[1]] if found else None
+
 
 class View:
     """The project as one file sees it. ``asked`` holds every question with its answer."""
@@ -322,6 +338,14 @@ class View:
     def tunes(self) -> bool:
         """See :meth:`Project.tunes`."""
         return bool(self._ask("tunes"))
+
+    def sets_device(self) -> bool:
+        """See :meth:`Project.sets_device`."""
+        return bool(self._ask("sets_device"))
+
+    def sets_dtype(self) -> bool:
+        """See :meth:`Project.sets_dtype`."""
+        return bool(self._ask("sets_dtype"))
 
     def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
         """See :meth:`Project.flag_helper`."""
@@ -367,6 +391,10 @@ class View:
         """See :meth:`Project.needs_cuda`."""
         return self._ask("needs_cuda", name)  # type: ignore[no-any-return]
 
+    def cuda_check(self, name: str) -> str | None:
+        """See :meth:`Project.cuda_check`."""
+        return self._ask("cuda_check", name)  # type: ignore[no-any-return]
+
 
 def answer(project: Project, path: str, question: Question) -> Any:
     """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
@@ -394,6 +422,6 @@ def _digest(found: object) -> str:
 
 
 QUESTIONS = frozenset(
-    "seeds tunes closed containers convolves flag_helper fed results_fed pinned device shapes cuda_only "
-    "needs_cuda".split()
+    "seeds tunes sets_device sets_dtype closed containers convolves flag_helper fed results_fed pinned device shapes "
+    "cuda_only needs_cuda cuda_check".split()
 )

@@ -36,20 +36,22 @@ def pytest_configure(config: pytest.Config) -> None:
 def _ordered(config: pytest.Config) -> str:
     """Lint what the tests import, and write the order; gives its path."""
     from dataclasses import replace
-    from pathlib import Path
 
     import pytest
 
     from torchlint import discover, session
-    from torchlint.config import ConfigError, load
+    from torchlint.config import ConfigError
+    from torchlint.configurations import configurations
     from torchlint.confirm import order, prepare
     from torchlint.confirm.imports import closure
 
     root = str(config.rootpath)
     try:
-        plan = session.plan(load(Path(root)))
+        plan = session.plan_of(configurations(root))
         wanted = [argument.partition("::")[0] for argument in config.args]
-        tests, _ = discover.files([name for name in wanted if os.path.exists(name)], plan.config, os.getcwd())
+        tests, *_ = discover.files(
+            [name for name in wanted if os.path.exists(name)], plan.scopes.configurations, os.getcwd()
+        )
         bases = [root, os.path.join(root, "src"), *(entry for entry in sys.path if _below(entry, root))]
         paths = dict.fromkeys(path for test in tests for path in closure(test, [os.path.dirname(test), *bases]))
         what = prepare.Program("pytest", None, tuple(map(str, config.invocation_params.args)), root)
@@ -127,7 +129,7 @@ def _judged(directory: str) -> tuple[bool, str]:
     """Whether the run is over its budget, and the report."""
     from pathlib import Path
 
-    from torchlint.config import load
+    from torchlint.configurations import load
     from torchlint.confirm import evidence, order, prices
     from torchlint.confirm.budget import BudgetProblem
     from torchlint.confirm.result import result

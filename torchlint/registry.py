@@ -54,6 +54,16 @@ def _modules(folder: str, package: str) -> Iterator[str]:
                 yield from _modules(entry.path, f"{package}.{stem}")
 
 
+def plugins() -> list[str]:
+    """The entry points of rules, with the names and versions of the distributions that they come from."""
+    if not _may_have_plugins():
+        return []
+    from importlib.metadata import entry_points
+
+    found = entry_points(group=ENTRY_POINTS)
+    return sorted(f"{e.value} {e.dist.name} {e.dist.version}" if e.dist else e.value for e in found)
+
+
 def _may_have_plugins() -> bool:
     """Some package that is installed names the entry points of rules.
 

@@ -1,15 +1,20 @@
-"""The oldest torch a project supports, from the files in which it declares its requirements."""
+"""The oldest torch a project supports, from the files in which it declares its requirements.
+
+The project's folder is the nearest one upwards with such a file, or with a repository in it.
+"""
 
 # os.path, as in torchlint.config, and because pathlib costs start-up.
-# ruff: noqa: PTH100, PTH110, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH118, PTH208
 from __future__ import annotations
 
 import os
 import re
 
+from torchlint.inputs import CONFIGURATION, read
+
+NOTHING_FURTHER = ""  # no version, and no folder further up is asked
 _FILES = ("pyproject.toml", "setup.cfg", "requirements.txt", "setup.py")
 _EXTRA = re.compile(r"requirements[\w.-]*\.txt\Z")
-_BYTES = 1_000_000
 # `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` as Poetry writes it.
 _DECLARED = re.compile(
     r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]{0,80}\])?\s{0,9}(?:=\s{0,9}(?:\{[^}\n]{0,200}?version\s{0,9}=\s{0,9})?["'])?"""
@@ -18,35 +23,23 @@ _DECLARED = re.compile(
 )
 
 
-def oldest_torch(directory: str) -> str | None:
-    """The lowest version that the project around a folder declares, such as ``2.1``; None where none is written.
-
-    The project's folder is the nearest one upwards with such a file, or with a repository in it.
-    """
-    directory = os.path.abspath(directory)
-    while True:
-        found = [version for path in _declarations(directory) for version in _versions(path)]
-        if found:
-            return ".".join(str(part) for part in min(found))
-        parent = os.path.dirname(directory)
-        if parent == directory or os.path.exists(os.path.join(directory, ".git")):
-            return None
-        directory = parent
-
-
-def _declarations(directory: str) -> list[str]:
+def declared_in(directory: str) -> str | None:
+    """The lowest version that the files right in a folder declare; None where folders further up are to be asked."""
     try:
         names = sorted(os.listdir(directory))
     except OSError:
-        return []
-    return [os.path.join(directory, name) for name in names if name in _FILES or _EXTRA.match(name)]
+        return None
+    paths = [os.path.join(directory, name) for name in names if name in _FILES or _EXTRA.match(name)]
+    found = [version for path in paths for version in _versions(path)]
+    if found:
+        return ".".join(str(part) for part in min(found))
+    return NOTHING_FURTHER if ".git" in names else None
 
 
 def _versions(path: str) -> list[tuple[int, int]]:
     """The versions a file declares; a file that cannot be read declares none."""
     try:
-        with open(path, "rb") as stream:
-            text = stream.read(_BYTES).decode("utf-8", "replace")
+        text = read(path, CONFIGURATION).decode("utf-8", "replace")
     except OSError:
         return []
     found = []

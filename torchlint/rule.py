@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint import on
-from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Severity
+from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
 from torchlint.prefilter.needs import Need, identifiers
 
 if TYPE_CHECKING:
@@ -120,9 +120,16 @@ class Rule:
                 message=message,
                 heat=heat,
                 evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column, e.text))),
-                fix=fix,
+                fix=self._as_in_tests(node, fix),
             )
         )
+
+    def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
+        """What a test runs once may be what it tests, and to make it faster gains nothing: no fix of it is safe."""
+        safe = fix is not None and fix.safety is Safety.SAFE
+        if fix is None or not safe or not self.module.in_test(node) or self.module.every_step(node):
+            return fix
+        return fix._replace(safety=Safety.UNSAFE, caveat="this is a test, and the line may be what it tests")
 
 
 def topic_of(rule_id: str) -> str:

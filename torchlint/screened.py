@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
+from torchlint.parsable import is_parsable
 from torchlint.prefilter.needs import compiled
 from torchlint.prefilter.screen import survivors
 from torchlint.select import names
+from torchlint.spelling import is_odd
 from torchlint.timings import phase
 
 _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
@@ -24,18 +27,21 @@ class Screened(NamedTuple):
     """The facts that need no parsing, the ids of the rules that may fire, and what else matters.
 
     ``commented``: there may be suppressions that are torchlint's own, and to be judged. ``offers``: other files may
-    want to know more of this one.
+    want to know more of this one. ``odd``: searches may not find what stands there. ``broken``: the file names torch,
+    and may be no program.
     """
 
     facts: FileFacts
     survivors: frozenset[str]
     commented: bool
     offers: bool
+    odd: bool = False
+    broken: bool = False
 
     @property
     def parses(self) -> bool:
         """The file has to be parsed."""
-        return bool(self.survivors) or self.offers
+        return bool(self.survivors) or self.offers or self.broken
 
 
 def screened(
@@ -49,16 +55,32 @@ def screened(
 ) -> Screened:
     """Screen the bytes of one file for the rules whose ids are on for it, without importing LibCST.
 
-    Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive.
+    Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive, and so has
+    a file with odd spellings.
     """
     with phase("screen"):
         on = [rule for rule in rules if rule.id in active]
-        return Screened(
+        odd = exhaustive or is_odd(data, lambda: _text(data, contents))
+        found = Screened(
             from_bytes(contents),
-            frozenset(rule.id for rule in (on if exhaustive else survivors(contents, on))),
+            frozenset(rule.id for rule in (on if odd else survivors(contents, on))),
             commented=_is_commented(data, rules),
-            offers=alone and (exhaustive or needs_parsing(contents)),
+            offers=alone and (odd or needs_parsing(contents)),
+            odd=odd,
         )
+    if found.parses or not alone or b"torch" not in data:
+        return found
+    with phase("syntax"):
+        return found._replace(broken=not is_parsable(data))
+
+
+def _text(data: bytes, contents: Contents) -> str | None:
+    if contents.text is not None:
+        return contents.text
+    try:
+        return decode(data)
+    except DecodeProblem:
+        return None
 
 
 def _is_commented(data: bytes, rules: Sequence[type[Rule]]) -> bool:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from torchlint.config import Config, ConfigError
-from torchlint.globs import path_matches
+from torchlint.config import Config, ConfigError, source_of
+from torchlint.globs import GlobProblem, compiled, path_matches
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from torchlint.rule import topic_of
 from torchlint.setting_values import nearest
@@ -75,32 +75,62 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     return frozenset(on)
 
 
+def left_on(
+    path: str, active: frozenset[str], config: Config, rules: Sequence[Facts]
+) -> tuple[frozenset[str], str | None]:
+    """The ids of the rules that are on for the file at ``path``, and why that cannot be told if it cannot."""
+    try:
+        return active - ignored_for(path, config, rules), None
+    except GlobProblem as problem:
+        return active, f"{source_of(config)}: per-file-ignores: {problem}"
+
+
 def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
-    """The ids that ``per-file-ignores`` silences in the file at ``path``."""
-    if not config.per_file_ignores:
+    """The ids that ``per-file-ignores`` silences in the file at ``path``. Raises :class:`GlobProblem`."""
+    given = [
+        *_matching(config.per_file_ignores, path, config.root),
+        *_matching(config.given.per_file_ignores, path, config.given.base),
+    ]
+    if not given:
         return frozenset()
-    relative = relative_to_root(path, config)
-    given = [s for glob, listed in config.per_file_ignores if path_matches((glob,), relative) for s in listed]
     known = names(rules).items()
     silenced = {rule_id for rule_id, name in known if _weight(given, rule_id, name) >= 0}
     return frozenset(silenced - {SYNTAX_ERROR})
 
 
-def relative_to_root(path: str, config: Config) -> str:
-    """``path`` as the globs of the configuration see it: relative to its root, with ``/``."""
+def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str) -> Iterable[str]:
+    """The selectors of a table of globs for a file."""
+    if not table:
+        return ()
+    relative = relative_to(base, path)
+    return [selector for glob, listed in table if path_matches((glob,), relative) for selector in listed]
+
+
+def relative_to(base: str, path: str) -> str:
+    """``path`` as globs see it that are relative to a folder, with ``/``."""
     try:
-        return os.path.relpath(path, config.root).replace(os.sep, "/")
+        return os.path.relpath(path, base).replace(os.sep, "/")
     except ValueError:  # another drive
         return path.replace(os.sep, "/")
 
 
 def _check_all(rules: Sequence[Facts], config: Config) -> None:
-    source = config.source or "configuration"
+    source = source_of(config)
     check(config.select or (), rules, f"{source}: select")
     check(config.extend_select, rules, f"{source}: extend-select")
     check(config.ignore, rules, f"{source}: ignore")
     for glob, given in config.per_file_ignores:
         check(given, rules, f"{source}: per-file-ignores at {glob!r}")
+    _check_globs(config.per_file_ignores, f"{source}: per-file-ignores")
+    _check_globs(config.given.per_file_ignores, "--per-file-ignores")
+
+
+def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> None:
+    try:
+        for glob, _ in table:
+            compiled((glob,))
+    except GlobProblem as problem:
+        raise ConfigError(f"{where} {problem}") from None
 
 
 def _weight(given: Iterable[str], rule_id: str, name: str) -> int:

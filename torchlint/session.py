@@ -9,30 +9,44 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
-from torchlint.config import Config
 from torchlint.model import FileResult, Problem, RuleInfo, RunResult
 from torchlint.project import Project
-from torchlint.rule_options import check_rule_tables
-from torchlint.select import chosen
+from torchlint.scopes import Scopes
 from torchlint.timings import phase
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
+    from torchlint.config import Config
+    from torchlint.configurations import Configurations
     from torchlint.engine import Analysis
     from torchlint.parallel import Work
     from torchlint.rule import Rule
+    from torchlint.scopes import Scope
     from torchlint.screened import Screened
 
 Progress = Callable[[int], None]
 
 
 class Plan(NamedTuple):
-    """What to run: all rules there are, the ids that are on, and the configuration."""
+    """What to run: all rules there are, and what counts for which file."""
 
     rules: tuple[type[Rule], ...]
-    active: frozenset[str]
-    config: Config
+    scopes: Scopes
     exhaustive: bool = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration for the run as a whole."""
+        return self.scopes.first.config
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The ids of the rules that this has on."""
+        return self.scopes.first.active
+
+    def scope(self, path: str) -> Scope:
+        """What counts for one file. Raises ``ConfigError``."""
+        return self.scopes.of(path, self.rules)
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file by what it holds alone."""
@@ -44,21 +58,28 @@ class Plan(NamedTuple):
         """Lint the bytes of one file, and gather its facts or use those of the others."""
         from torchlint.engine import analyse
 
-        exhaustive = self.exhaustive
-        return analyse(data, path, self.rules, self.active, self.config, project, exhaustive=exhaustive, known=known)
+        config, active = self.scope(path)
+        return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str) -> Screened:
         """Only screen the bytes of one file."""
         from torchlint.engine import screen_alone
 
-        return screen_alone(data, path, self.rules, self.active, self.config, exhaustive=self.exhaustive)
+        config, active = self.scope(path)
+        return screen_alone(data, path, self.rules, active, config, exhaustive=self.exhaustive)
 
 
 def plan(config: Config) -> Plan:
-    """Check the configuration against the rules there are. Raises ``ConfigError`` and ``RegistryError``."""
+    """A plan with one configuration for all files. Raises ``ConfigError`` and ``RegistryError``."""
+    from torchlint.configurations import Configurations
+
+    return plan_of(Configurations(".", only=config))
+
+
+def plan_of(configurations: Configurations) -> Plan:
+    """A plan with the configuration that counts for each file. Raises ``ConfigError`` and ``RegistryError``."""
     rules = registry.load()
-    check_rule_tables(rules, config)
-    return Plan(rules, chosen(rules, config), config)
+    return Plan(rules, Scopes(configurations, rules))
 
 
 def run(
@@ -78,7 +99,8 @@ class Tree:
     """Files that are linted together, as they are on the disk or as somebody would have them.
 
     Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
-    answer now that all facts are known, are linted once more.
+    answer now that all facts are known, are linted once more. Where they are to be repaired, nothing that is found
+    comes from the cache.
     """
 
     def __init__(
@@ -89,9 +111,12 @@ class Tree:
         jobs: int | None = None,
         cache: Cache | None = None,
         progress: Progress | None = None,
+        repaired: bool = False,
     ) -> None:
         self._what, self._jobs = what, jobs or usable_cpus()
         self._paths = len(paths)
+        for path in paths:
+            what.scope(path)  # what is wrong with a configuration is said before anything is done
         self.contents: dict[str, bytes] = {}
         self._unreadable: list[FileResult] = []
         for path in paths:
@@ -105,7 +130,8 @@ class Tree:
         self._alone: dict[str, Analysis] = {}
         self._cached: set[str] = set()
         if cache is not None:
-            self._alone = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            found = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            self._alone = {p: known for p, known in found.items() if not (repaired and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from torchlint.globs import GlobProblem, check_size
 from torchlint.model import Severity
 
 FAIL_ON = ("error", "warning", "info", "never")
@@ -75,6 +76,20 @@ def strings(value: object, at: str = "") -> tuple[str, ...]:
     return tuple(value)
 
 
+def globs(value: object) -> tuple[str, ...]:
+    """An array of globs, as many as anybody needs."""
+    found = strings(value)
+    _check_size(found)
+    return found
+
+
+def _check_size(found: Iterable[str]) -> None:
+    try:
+        check_size(found)
+    except GlobProblem as problem:
+        raise WrongValue(str(problem)) from None
+
+
 def flag(value: object) -> bool:
     """A boolean."""
     if not isinstance(value, bool):
@@ -120,6 +135,7 @@ def ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Rules by glob."""
     if not isinstance(value, dict):
         raise WrongValue(f'must be a table of globs, not {kind(value)}; write "tests/*" = ["TL101"] in it')
+    _check_size(value)
     return tuple((glob, strings(given, f"at {quote(glob)} ")) for glob, given in value.items())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchlint.output import Failure
 
@@ -10,35 +12,53 @@ if TYPE_CHECKING:
     import argparse
 
     from torchlint.config import Config
+    from torchlint.configurations import Configurations
     from torchlint.session import Plan
 
 
-def configured(arguments: argparse.Namespace, paths: list[str]) -> Config:
-    """The configuration file nearest to the first path, overridden by options."""
-    from torchlint.config import load, read_value
+class Changes(NamedTuple):
+    """What options change in every configuration: what they replace, and what they add."""
 
-    first = (arguments.stdin_filename or ".") if paths == ["-"] else paths[0]
-    config = load(first, explicit=arguments.config or None, isolated=arguments.isolated)
-    changes: dict[str, object] = {}
-    if arguments.select:
-        changes["select"] = _selectors("--select", arguments.select)
-        changes["ignore"] = ()
-    if arguments.ignore:
-        changes["ignore"] = (*config.ignore, *_selectors("--ignore", arguments.ignore))
-    if arguments.extend_select:
-        added = _selectors("--extend-select", arguments.extend_select)
-        changes["extend_select"] = (*config.extend_select, *added)
-    if arguments.per_file_ignores:
-        changes["per_file_ignores"] = (*config.per_file_ignores, *_per_file(arguments.per_file_ignores))
-    if arguments.exclude:
-        changes["exclude"] = (*config.exclude, *arguments.exclude)
-    if arguments.target_torch:
-        changes["target_torch"] = read_value("target-torch", arguments.target_torch, "--target-torch")
-    if arguments.fail_on:
-        changes["fail_on"] = read_value("fail-on", arguments.fail_on, "--fail-on")
-    if arguments.force_exclude:
-        changes["force_exclude"] = True
-    return config._replace(**changes)  # type: ignore[arg-type]
+    replaced: Mapping[str, Any]
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+    def made(self, config: Config) -> Config:
+        """The configuration with these changes."""
+        config = config._replace(**self.replaced)
+        extended = (*config.extend_select, *self.extend_select)
+        return config._replace(ignore=(*config.ignore, *self.ignore), extend_select=extended)
+
+
+def configured(arguments: argparse.Namespace, paths: list[str]) -> Configurations:
+    """The configuration files nearest to the files that are linted, changed by options."""
+    from torchlint.configurations import configurations
+
+    first = paths[0] if paths != ["-"] else arguments.stdin_filename or "."
+    change = changes(arguments).made
+    return configurations(first, change, explicit=arguments.config or None, isolated=arguments.isolated)
+
+
+def changes(arguments: argparse.Namespace) -> Changes:
+    """What the options change, as far as the command has them."""
+    from torchlint.config import Given, read_value
+
+    options = vars(arguments)
+    replaced: dict[str, Any] = {}
+    if options.get("select"):
+        replaced |= {"select": _selectors("--select", arguments.select), "ignore": ()}
+    for name in ("target_torch", "fail_on"):
+        if given := options.get(name):
+            key = name.replace("_", "-")
+            replaced[name] = read_value(key, given, f"--{key}")
+    if options.get("force_exclude"):
+        replaced["force_exclude"] = True
+    exclude, ignores = options.get("exclude") or [], options.get("per_file_ignores") or []
+    if exclude or ignores:
+        read_value("exclude", exclude, "--exclude")
+        replaced["given"] = Given(os.getcwd(), tuple(exclude), tuple(_per_file(ignores)))  # noqa: PTH109
+    ignore = _selectors("--ignore", options.get("ignore") or [])
+    return Changes(replaced, ignore, _selectors("--extend-select", options.get("extend_select") or []))
 
 
 def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
@@ -46,6 +66,8 @@ def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
     from torchlint.registry import load
     from torchlint.select import check
 
+    if not given:
+        return ()
     listed = tuple(part.strip() for text in given for part in text.split(",") if part.strip())
     check(listed, load(), option)
     return listed
@@ -70,8 +92,8 @@ def shown(what: Plan) -> str:
         "source": config.source,
         "root": config.root,
         "rules": sorted(what.active),
-        "per-file-ignores": {glob: list(rules) for glob, rules in config.per_file_ignores},
-        "exclude": list(config.exclude),
+        "per-file-ignores": {glob: list(rules) for glob, rules in _both(config, "per_file_ignores")},
+        "exclude": list(_both(config, "exclude")),
         "force-exclude": config.force_exclude,
         "target-torch": config.target_torch,
         "fail-on": config.fail_on.value if config.fail_on else "never",
@@ -79,3 +101,7 @@ def shown(what: Plan) -> str:
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }
     return json.dumps(settings, indent=2) + "\n"
+
+
+def _both(config: Config, field: str) -> tuple[Any, ...]:
+    return (*getattr(config, field), *getattr(config.given, field))

@@ -8,10 +8,25 @@ from itertools import accumulate
 
 from torchlint.model import Span
 
+# A string, whatever is in the fields of one that has any; a point matches newlines as well where this is used.
+STRINGS = (
+    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
+    r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
+    r"|\"(?:[^\"\\\r\n]|\\(?:\r\n|.))*\"?"
+    r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'?"
+)
+
 
 def split_lines(text: str) -> list[str]:
     """The lines without their ends: LF, CRLF and CR end a line, form feeds and U+2028 do not."""
     return re.split(r"\r\n|\r|\n", text)
+
+
+def with_line_feeds(data: bytes) -> bytes:
+    """The bytes with LF for every CR that ends a line alone, as Python reads it; everything else stays where it is."""
+    if b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"):
+        return data
+    return re.sub(rb"\r(?!\n)", b"\n", data)
 
 
 def line_starts(text: str) -> list[int]:

@@ -105,6 +105,8 @@ def _seed() -> None:
     np.random.seed(3)
     random.seed(3)
     torch.set_warn_always(True)
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
 
 
 class _Patched:

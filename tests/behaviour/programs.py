@@ -8,6 +8,31 @@ from typing import Any
 _HEAD = "import numpy as np\nimport torch\n\n\ndef run({}):\n    {}\n"
 
 
+# Content that torch's factories would make another way: no fix at all.
+LEFT = [
+    "torch.tensor([-1e9] * 3, dtype=torch.float16)",
+    "torch.tensor(np.full(3, -1e9), dtype=torch.float16)",
+    "torch.tensor(np.full(3, -1e9, dtype=np.float16))",
+    "torch.tensor(np.full(3, 0.1, dtype=np.float16), dtype=torch.float32)",
+    "torch.tensor(np.full(3, 2.5, dtype=int), dtype=torch.float32)",
+    "torch.tensor(np.full(3, 2.5).astype(int).astype(np.float32))",
+    "torch.tensor([1e300] * 3)",
+    "torch.tensor([1e999] * 3)",
+    "torch.tensor([9223372036854775808] * 3)",
+    "torch.tensor([300] * 3, dtype=torch.uint8)",
+    "torch.tensor(list(range(300)), dtype=torch.uint8)",
+    "torch.ByteTensor(range(300))",
+    "torch.tensor(np.arange(300, dtype=np.uint8))",
+    "torch.tensor(np.arange(300).astype(np.uint8))",
+    "torch.tensor(np.arange(300).astype(np.uint8), dtype=torch.int64)",
+    "torch.tensor(np.eye(2, dtype=np.uint16))",
+    "torch.tensor(np.zeros(3, complex), dtype=torch.float32)",
+    "torch.tensor(np.arange(0, 5, 0))",
+    "torch.tensor(np.zeros(True))",
+    "torch.tensor(np.linspace(0, 1, 5, False))",
+]
+
+
 @dataclass(frozen=True)
 class Program:
     """A program, the rule that repairs it, and the values of its inputs to run it with.
@@ -51,6 +76,27 @@ for (x,) in {loader}:
     model(moved[-1].float()).sum().backward()
 return moved"""
 
+# A caller constructs it on another device and in another dtype than the file speaks of.
+_MODULE = """
+import functools
+import numpy as np
+import torch
+
+
+class Table(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.places = torch.from_numpy(np.arange(4))
+        self.scale = torch.FloatTensor(2).fill_(0.5)
+        self.mask = torch.Tensor(np.ones((2, 2)))
+
+
+def run():
+    torch.set_default_dtype(torch.float64)
+    table = getattr(torch, "set_default_" + "device")("meta") or Table()
+    return [table.places, table.scale, table.mask]
+"""
+
 SAFE = [
     # TL101: one transfer
     *(
@@ -75,9 +121,6 @@ SAFE = [
     *(
         body("TL101", statement, inputs={"data": ARRAYS})
         for statement in (
-            "return torch.tensor(np.array(data)), [data]",
-            "return torch.tensor(data=np.array(data)), [data]",
-            "a = np.array(data)\nreturn torch.tensor(a)",
             "a = np.array(data)\nb = a.astype(np.float32)\nreturn torch.tensor(b), [a]",
             "a = np.array(data)\nreturn torch.tensor(a + a), [a]",
             "a = np.array(data)\nreturn torch.tensor(np.concatenate([a.reshape(-1), a.reshape(-1)])), [a]",
@@ -90,6 +133,9 @@ SAFE = [
             "a = np.array(data)\nreturn torch.tensor(a * 2).unsqueeze(0).to('meta', non_blocking=True), [a]",
         )
     ),
+    body("TL101", "return torch.tensor(np.array([[1, 2], [3, 4]]))"),
+    body("TL101", "return torch.tensor(data=np.array((0.5, 1.5), dtype=np.float32))"),
+    body("TL101", "a = np.array([1.5, 2.5])\nb = np.array(a)\nreturn torch.tensor(b), [a]"),
     body("TL101", "return torch.tensor(np.random.rand(3, 2) * 2)"),
     body("TL101", "rng = np.random.default_rng(5)\nreturn torch.tensor(rng.normal(size=(3, 2)))"),
     body("TL101", "return torch.tensor(np.hanning(9))"),
@@ -158,8 +204,6 @@ SAFE = [
         )
     ),
     body("TL103", "return torch.tensor(np.zeros((len(rows), 3)))", inputs={"rows": ([1], [1, 2], (1, 2, 3))}),
-    body("TL103", "return torch.tensor(np.zeros(3, dtype=kind), dtype=torch.float32)", inputs={"kind": ("i4", "f8")}),
-    body("TL103", "return torch.tensor(np.eye(2).astype(kind), dtype=torch.int64)", inputs={"kind": ("i4", "f8")}),
     body("TL103", "return torch.tensor(np.zeros(3, np.int32))"),
     body("TL103", "return torch.tensor(np.ones(3).astype(np.int32).astype('float32'))"),
     body("TL103", "return torch.tensor([0] * len(rows), dtype=torch.int64)", inputs={"rows": ([], [1, 2])}),
@@ -167,6 +211,90 @@ SAFE = [
     body("TL103", "return torch.tensor(np.arange(len(rows)))", inputs={"rows": ([], [1, 2])}),
     body("TL103", "return torch.tensor(np.eye(n))", inputs={"n": (1, 3, "text", 2.5)}),
     body("TL103", "n = x.shape[0]\nreturn torch.from_numpy(np.arange(n)), [x]", inputs={"x": ("tensor",)}),
+    *(
+        body("TL103", f"return {statement}")
+        for statement in (
+            "torch.tensor(np.zeros(4), dtype=None)",
+            "torch.tensor([0] * 4, dtype=None)",
+            "torch.tensor(np.identity(2, int))",
+            "torch.from_numpy(np.identity(2, np.float32))",
+            "torch.tensor(np.eye(2, None, 0, int))",
+            "torch.tensor(np.eye(2, 3, 0, np.float32))",
+            "torch.tensor(np.full(3, 7, np.int16))",
+            "torch.tensor(np.full(3, 7, None))",
+            "torch.tensor(np.zeros(3, None))",
+            "torch.tensor([-0.0] * 2)",
+            "torch.tensor(np.full(2, -0.0))",
+            "torch.FloatTensor(2).fill_(-0.0)",
+            "torch.tensor(list(range(3)), dtype=torch.bool)",
+            "torch.tensor(list(range(3)), dtype=torch.complex64)",
+            "torch.tensor(list(range(3)), dtype=torch.uint16)",
+            "torch.tensor(list(range(300)), dtype=torch.float16)",
+            "torch.tensor(list(range(300)), dtype=torch.bfloat16)",
+            "torch.tensor(np.arange(300), dtype=torch.uint8)",
+            "torch.tensor(np.arange(70000), dtype=torch.float16)",
+            "torch.tensor(np.arange(-5, 300), dtype=torch.bool)",
+            "torch.tensor(np.arange(16777216, 16777225), dtype=torch.float32)",
+            "torch.from_numpy(np.arange(3, dtype=np.uint32))",
+            "torch.from_numpy(np.arange(3, dtype=np.float32))",
+            "torch.BoolTensor(range(3))",
+            "torch.Tensor(range(3))",
+            "torch.Tensor([7] * 3)",
+            "torch.Tensor(np.full(2, True))",
+            "torch.HalfTensor(list(range(3000)))",
+            "torch.tensor([-1e9] * 3)",
+            "torch.tensor([65504] * 3, dtype=torch.float16)",
+            "torch.tensor([255] * 3, dtype=torch.uint8)",
+            "torch.tensor([2] * 3, dtype=torch.bool)",
+            "torch.from_numpy(np.ones((2, 1, 3), dtype=np.float32))",
+            "torch.tensor(np.zeros([2, 3], dtype=np.uint16))",
+            "torch.tensor(np.full(3, 0.5, dtype=np.float16), dtype=torch.float32)",
+            "torch.FloatTensor(2, 3).fill_(1)",
+            "torch.LongTensor(2, 3).fill_(0)",
+            "torch.tensor(4 * [0])",
+        )
+    ),
+    *(
+        body("TL103", statement, inputs={"rows": ([], [1, 2])})
+        for statement in (
+            "return torch.from_numpy(np.arange(1, len(rows) + 1))",
+            "return torch.from_numpy(np.arange(len(rows) - 1, -1, -1))",
+            "return [torch.tensor(np.arange(i, i + len(rows))) for i in range(-2, 2)]",
+            "return torch.tensor(np.arange(len(rows)), dtype=torch.float32)",
+            "return torch.tensor(list(range(len(rows))), dtype=torch.bool)",
+            "return torch.tensor(list(range(len(rows) + 1)))",
+            "return torch.tensor(np.zeros((*rows, 3)))",
+            "kind = torch.int64 if rows else torch.int32\nreturn torch.tensor([0] * len(rows), dtype=kind)",
+            "x = torch.ones(2, dtype=torch.uint8)\nreturn torch.tensor(np.arange(len(rows)), dtype=x.dtype)",
+        )
+    ),
+    *(
+        body("TL103", f"{setting}\nreturn {statement}")
+        for setting in ("torch.set_default_device('meta')", "torch.set_default_dtype(torch.float64)")
+        for statement in (
+            "torch.Tensor(2, 2).zero_()",
+            "torch.Tensor(np.zeros((2, 2)))",
+            "torch.Tensor([7] * 2)",
+            "torch.FloatTensor(2, 2).fill_(0.5)",
+            "torch.FloatTensor(np.arange(3))",
+            "torch.from_numpy(np.ones(2, dtype=np.float32))",
+            "torch.from_numpy(np.arange(3)).to('cpu', torch.float32)",
+            "torch.tensor(np.zeros(2, dtype=np.float32))",
+            "torch.tensor([0.5] * 2)",
+            "torch.as_tensor(np.eye(2))",
+        )
+    ),
+    *(
+        body("TL103", f"with torch.device('meta'):\n    return {statement}")
+        for statement in (
+            "torch.from_numpy(np.arange(3)).to('cpu')",
+            "torch.Tensor(2, 2).zero_()",
+            "torch.tensor(np.zeros(2))",
+            "torch.IntTensor([1] * 3)",
+        )
+    ),
+    body("TL103", "torch.set_default_dtype(torch.float16)\nreturn torch.tensor([2.5] * 2), torch.Tensor(2).fill_(7)"),
+    Program("TL103", _MODULE),
     # TL104
     *(
         body("TL104", f"return {statement}", inputs={"device": DEVICES})
@@ -257,7 +385,26 @@ def run(data):
     return Points(data)[0], [data]
 """
 
+_FOREIGN = """
+import numpy as np
+import torch
+
+
+class Rows:
+    def __init__(self, data):
+        self.data = data
+
+    def __array__(self, dtype=None, copy=None):
+        return self.data
+
+
+def run(data):
+    return torch.tensor(np.array(Rows(data))), [data]
+"""
+
 UNSAFE = [
+    Program("TL101", _FOREIGN, {"data": ("f32",)}, caveat="share memory",
+            differs="result after the sources were written to"),
     Program("TL101", _DATASET.format(part=""), {"data": ("f32",)},
             caveat="share memory", differs="result after the sources were written to"),
     Program("TL101", _DATASET.format(part="[1:, :2]"), {"data": ("f64",)},
@@ -279,6 +426,32 @@ UNSAFE = [
          differs="result"),
     body("TL103", "return torch.tensor(list(range(n)))", inputs={"n": (3, 0, -1)}, caveat="negative count",
          differs="exception"),
+    *(
+        body("TL103", f"return torch.{maker}({content}, dtype=kind)", inputs={"kind": (None,)}, caveat="`None`",
+             differs="result")
+        for maker, content in (("tensor", "[0] * 4"), ("tensor", "np.zeros(4)"), ("as_tensor", "np.ones(4)"))
+    ),
+    body("TL103", "return torch.tensor([0] * 4, dtype=settings.get('dtype'))", inputs={"settings": ({},)},
+         caveat="`None`", differs="result"),
+    body("TL103", "kind = torch.int64 if rows else None\nreturn torch.tensor([0] * 4, dtype=kind)",
+         inputs={"rows": ([],)}, caveat="`None`", differs="result"),
+    body("TL103", "return torch.tensor(np.zeros(3, dtype=kind), dtype=torch.float32)",
+         inputs={"kind": ("i4", "f8", "O")}, caveat="lacks", differs="exception"),
+    body("TL103", "return torch.tensor(np.eye(2).astype(kind), dtype=torch.int64)", inputs={"kind": ("i4", "O")},
+         caveat="lacks", differs="exception"),
+    body("TL103", "return torch.from_numpy(np.arange(1, len(rows)))", inputs={"rows": ([], [1])},
+         caveat="ends before", differs="exception"),
+    body("TL103", "return torch.from_numpy(np.arange(rows.shape[0] - 3))", inputs={"rows": ("one", "tensor")},
+         caveat="ends before", differs="exception"),
+    body("TL103", "def count(n: int):\n    return torch.tensor(np.arange(n))\nreturn count(size)",
+         inputs={"size": (3, -1)}, caveat="ends before", differs="exception"),
+    body("TL103", "return torch.tensor(list(range(len(rows))), dtype=torch.uint8)", inputs={"rows": (b"0" * 300,)},
+         caveat="wrap", differs="exception"),
+    body("TL103", "try:\n    return torch.tensor(np.zeros(n))\nexcept ValueError:\n    return None",
+         inputs={"n": (-1,)}, caveat="handler", differs="exception"),
+    body("TL104", "def make(device):\n    with torch.device('meta'):\n        return other(device)\n"
+         "def other(device):\n    return torch.zeros(3).to(device)\nreturn make(device)", inputs={"device": ("cpu",)},
+         caveat="meta", differs="exception"),
     body("TL103", "return torch.tensor(np.zeros(shape))", inputs={"shape": ((2, 3), 3, "shape array")},
          caveat="ndarray", differs="exception"),
     body("TL103", "return torch.tensor(np.arange(n))", inputs={"n": (3, 2.5)}, caveat="float arguments",

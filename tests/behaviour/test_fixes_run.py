@@ -14,8 +14,9 @@ torch = pytest.importorskip("torch")
 np = pytest.importorskip("numpy")
 
 from tests.behaviour.observe import differences, outcome  # noqa: E402 - both need torch
-from tests.behaviour.programs import SAFE, UNSAFE, Program  # noqa: E402
+from tests.behaviour.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
 from torchlint import session  # noqa: E402
+from torchlint.api import lint_source  # noqa: E402
 from torchlint.config import Config  # noqa: E402
 from torchlint.fixer import fix_text  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
@@ -125,6 +126,13 @@ def test_a_safe_fix_changes_nothing_that_a_run_shows(program: Program) -> None:
         patches = cuda_on_the_cpu if program.cuda else None
         found = differences(outcome(program.text, inputs, patches), outcome(after, inputs, patches))
         assert not found, f"{found} of\n{after}"
+
+
+@pytest.mark.parametrize("expression", LEFT)
+def test_content_that_a_factory_would_make_otherwise_is_left_alone(expression: str) -> None:
+    program = body("TL103", f"return {expression}")
+    assert lint_source(program.text, config=Config(select=("TL103",))).findings
+    assert fixed(program, Safety.UNSAFE)[0] == program.text
 
 
 @pytest.mark.parametrize("program", UNSAFE, ids=str)

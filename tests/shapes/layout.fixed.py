@@ -122,7 +122,7 @@ class Body:
 
 
 def nested_fixes(device):
-    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros((2, 2), dtype=torch.float64, device=device)
+    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros(2, 2, dtype=torch.float64, device=device)
 
 
 def nested_in_each_other(device):

@@ -90,10 +90,10 @@ def walrus(device):
 
 
 def f_string(device):
-    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device="cuda" if torch.cuda.is_available() else "cpu")}', f"""{torch.zeros(3, device='cuda' if torch.cuda.is_available() else 'cpu')}"""
+    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device=default_device)}', f"""{torch.zeros(3, device=default_device)}"""
 
 
-def default_argument(x=torch.zeros(3, device="cuda" if torch.cuda.is_available() else "cpu")):
+def default_argument(x=torch.zeros(3, device=default_device)):
     return x
 
 
@@ -101,7 +101,7 @@ def decorated(make):
     return make
 
 
-@decorated(torch.zeros(3, device="cuda" if torch.cuda.is_available() else "cpu"))
+@decorated(torch.zeros(3, device=default_device))
 def conditional(device, flag):
     return torch.zeros(3, device=device) if flag else torch.ones(3, device=device)
 
@@ -117,14 +117,14 @@ def single_quotes(dataset, model):
 
 
 class Body:
-    table = torch.zeros(3, device="cuda" if torch.cuda.is_available() else "cpu")
+    table = torch.zeros(3, device=default_device)
 
     async def later(self, device):
         return await self.send(torch.zeros(3, device=device))
 
 
 def nested_fixes(device):
-    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros((2, 2), dtype=torch.float64, device=device)
+    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros(2, 2, dtype=torch.float64, device=device)
 
 
 def nested_in_each_other(device):

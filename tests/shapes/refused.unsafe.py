@@ -111,10 +111,6 @@ def printed_code(device):
     return f"{torch.zeros(3).to(device)=}"
 
 
-def default_dtype_of_a_legacy_constructor(rows):
-    return torch.Tensor(list(range(6))), torch.Tensor([7] * 6), torch.Tensor(np.arange(6)), torch.Tensor(np.full(2, 7))
-
-
 def dtype_that_nobody_knows(n, dtype):
     a = torch.as_tensor(np.zeros(3, dtype=dtype)), torch.from_numpy(np.ones(3, dtype))
     b = torch.as_tensor(np.zeros(3).astype(dtype)), torch.as_tensor(np.full(2, 1, dtype))

@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchlint.analysis import frames
 from torchlint.analysis.calls import argument, keyword, literal, positional
+from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.values import SCALAR, UNKNOWN, Kind, Value, row
 from torchlint.knowledge import arrays as known
 
@@ -109,7 +110,7 @@ def _typed(evaluator: Evaluator, node: cst.Call, value: Value, fact: known.Array
     dtype = keyword(node, "dtype")
     if dtype is None and fact.position is not None:
         dtype = positional(node, fact.position)
-    if dtype is None:
+    if dtype is None or literal(dtype) is None:
         return value
     named = dtype_of(evaluator, dtype)
     exotic = named is None and (isinstance(literal(dtype), str) or _is_object(evaluator, dtype))
@@ -216,17 +217,6 @@ def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name
     if rank is None or rank < 1:
         return Value(Kind.NUMPY_SCALAR) if rank == 0 else UNKNOWN
     return Value(Kind.NDARRAY, rank=rank, fresh=True, origin=node, source=name)
-
-
-def dtype_of(evaluator: Evaluator, node: cst.CSTNode) -> str | None:
-    """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``."""
-    value = evaluator.value(node)
-    if value.kind is Kind.DTYPE:
-        return value.literal
-    if value.kind is Kind.STRING and value.literal in known.DTYPES:
-        return value.literal
-    qualified = evaluator.module.qualified(node)
-    return known.DTYPE_NAMES.get(qualified) if qualified else None
 
 
 def attribute(base: Value, node: cst.Attribute) -> Value | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.calls import argument, is_opaque, keyword, literal, may_be, method, positional
+from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.factories import Factories
 from torchlint.analysis.lifetime import Lifetimes
 from torchlint.analysis.moves import Move, Moves

@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import literal, method
+from torchlint.analysis.cuda_checks import CudaChecks
 from torchlint.analysis.guards import Guard
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
@@ -28,17 +29,20 @@ class CudaGuards:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
+        self.checks = CudaChecks(module, self)
         self._functions: dict[cst.CSTNode, bool] = {}
         self._marked: bool | None = None
 
     def guarded(self, node: cst.CSTNode) -> bool:
-        """A guard dominates the node, in its function or in every caller of it in the file."""
+        """A guard or a check dominates the node, in its function or in every caller of it in the file."""
         if self._whole_file():
             return True
         if any(self._accepts(guard) for guard in self._module.guards(node)):
             return True
+        if self.checks.passed(node):
+            return True
         function = self._module.function_of(node)
-        return function is not None and self._called_guarded(function)
+        return function is not None and (self._called_guarded(function) or self.checks.made_after(function))
 
     def is_fake(self, node: cst.CSTNode) -> bool:
         """Under ``FakeTensorMode`` factories make tensors without memory, on any device, wherever they run."""

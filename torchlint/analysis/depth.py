@@ -11,18 +11,14 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from torchlint.text import STRINGS
+
 BRACKETS = 200
 CHAIN = 500
 
 # Whatever cannot nest is one token, so that the loop below sees few of them.
-_STRINGS = (
-    r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
-    r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
-    r"|\"(?:[^\"\\\r\n]|\\(?:\r\n|.))*\"?"
-    r"|'(?:[^'\\\r\n]|\\(?:\r\n|.))*'?"
-)
 _TOKEN = (
-    rf"(?s:(?P<skip>#[^\r\n]*|{_STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
+    rf"(?s:(?P<skip>#[^\r\n]*|{STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
     r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b))"
 )
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.calls import keyword, literal, may_be, method, positional, receiver
+from torchlint.analysis.idle_moves import IdleMoves
 from torchlint.analysis.moves import Move, Moves
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import factories as known
+from torchlint.knowledge.arrays import ARRAYS
+from torchlint.knowledge.dtypes import is_negative_zero
 from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
@@ -68,6 +71,8 @@ class Factories:
             return None
         move = self._module.shared(Moves).of(call)
         if move is None or not self._on_cpu(call, str(name)):
+            return None
+        if self._module.shared(IdleMoves).gains_nothing(call, str(name), move.call):
             return None
         computed = tuple(link for link in move.links if link not in known.FORM)
         leaf = literal(keyword(call, "requires_grad")) is True
@@ -167,16 +172,10 @@ class Factories:
         content = "random" if ".random." in str(name) else "rounded" if name == "numpy.linspace" else "deterministic"
         if content == "random" and self._seeded(call):
             return None  # numbers that are the same everywhere are wanted
-        if (None in dtypes or self._hides_dtype(data, str(name))) and not self._exact(call, str(name)):
+        if (None in dtypes or hides_dtype(self._module, data)) and not self._exact(call, str(name)):
             return None  # of which dtype the content is, nobody can say
         made = dtypes[0] if dtypes else self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
         return RegularData(call, str(name), known.ARRAYS[str(name)], content, made, data=data)
-
-    def _hides_dtype(self, data: cst.Call, name: str) -> bool:
-        """A dtype is asked for, and not known."""
-        place = known.ARRAY_DTYPE_POSITIONS.get(name)
-        given = keyword(data, "dtype") or (positional(data, place) if place is not None else None)
-        return given is not None and self._module.value(data).dtype is None
 
     def _exact(self, call: cst.Call, name: str) -> bool:
         """The constructor asks for a dtype, and content such as zeros is the same in every one."""
@@ -204,7 +203,7 @@ class Factories:
         constant = self._repeated(data)
         if constant is None:
             return None
-        factory = {0: "torch.zeros", 1: "torch.ones"}.get(constant, "torch.full")  # type: ignore[call-overload]
+        factory = _factory_of(constant)
         dtype = "bool" if isinstance(constant, bool) else "int64" if isinstance(constant, int) else None
         return RegularData(call, "a list", factory, "deterministic", dtype, data=data, constant=constant)
 
@@ -257,8 +256,9 @@ class Factories:
         if not all(self._is_size(arg) for arg in made.args):
             return None
         # `torch.rand` fills new memory by `uniform_` itself, with the same generator: the numbers stay.
+        factory = known.FILLS[str(verb)] if verb != "fill_" else _factory_of(literal(positional(call, 0)))
         moved = self._module.shared(Moves).of(call) is not None
-        return RegularData(call, str(verb), known.FILLS[str(verb)], "deterministic", costs=moved, data=made)
+        return RegularData(call, str(verb), factory, "deterministic", costs=moved, data=made)
 
     def _is_size(self, arg: cst.Arg) -> bool:
         """A number that is a size: tensors, arrays and lists are data."""
@@ -273,6 +273,20 @@ class Factories:
         parent = self._module.parent(self._module.parent(node) or node)
         several = isinstance(parent, cst.Call) and len(parent.args) > 1
         return several and isinstance(node, (cst.Name, cst.Attribute, cst.BinaryOperation, cst.Subscript))
+
+
+def hides_dtype(module: SourceModule, made: cst.Call) -> bool:
+    """A call of NumPy asks for a dtype, and it is not known."""
+    fact = ARRAYS.get(module.qualified(made.func) or "")
+    given = keyword(made, "dtype") or (positional(made, fact.position) if fact and fact.position else None)
+    return given is not None and literal(given) is not None and module.value(made).dtype is None
+
+
+def _factory_of(constant: object) -> str:
+    """What makes a tensor of one constant; only ``torch.full`` keeps the sign of ``-0.0``."""
+    if not isinstance(constant, (int, float)) or is_negative_zero(constant):
+        return "torch.full"
+    return "torch.zeros" if constant == 0 else "torch.ones" if constant == 1 else "torch.full"
 
 
 def _constant(node: cst.CSTNode) -> object | None:

@@ -18,7 +18,7 @@ from torchlint.analysis.uploads import Uploads
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
-from torchlint.knowledge.portability import DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_CHECK, DEVICE_NAME
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 from torchlint.project import Feeding, FileFacts, Given, Made, Relay
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
+_CHECK = re.compile(CUDA_CHECK)
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
@@ -55,13 +56,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
-    cuda = CudaNeeds(module, CudaGuards(module))
-    packages = cuda.packages()
-    if packages:
-        facts["cuda_packages"] = packages
-    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
-    if needs:
-        facts["needs_cuda"] = needs
+    _add_cuda(module, facts)
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
         facts["containers"] = True
     return facts
@@ -203,6 +198,23 @@ def _given(module: SourceModule) -> list[Given]:
 
 
 # -- devices -------------------------------------------------------------------------------------
+
+
+def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
+    """What the file needs CUDA for, and which of its functions ask for it."""
+    guards = CudaGuards(module)
+    checking = _CHECK.search(module.text) is not None
+    asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
+    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
+    if checks:
+        facts["cuda_checks"] = checks
+    cuda = CudaNeeds(module, guards)
+    packages = cuda.packages()
+    if packages:
+        facts["cuda_packages"] = packages
+    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
+    if needs:
+        facts["needs_cuda"] = needs
 
 
 def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:

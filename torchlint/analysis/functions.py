@@ -108,8 +108,13 @@ class Functions:
         around = self._module.class_of(read)
         return around is owner or (around is not None and self._module.classes.inherits(around, owner))
 
-    def parameter_for(self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg) -> cst.Param | None:
-        """The parameter that an argument of a call becomes; None for starred arguments."""
+    def parameter_for(
+        self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg, *, skip: int = 0
+    ) -> cst.Param | None:
+        """The parameter that an argument of a call becomes; None for starred arguments.
+
+        ``skip`` is 1 for the ``__init__`` that the call of a class runs.
+        """
         params = function.params
         ordered = (*params.posonly_params, *params.params)
         if arg.star:
@@ -121,7 +126,7 @@ class Functions:
             return None
         static = any(self._module.qualified(d.decorator) == "builtins.staticmethod" for d in function.decorators)
         bound = self._module.class_of(function) is not None and isinstance(call.func, cst.Attribute) and not static
-        position = call.args.index(arg) + bound
+        position = call.args.index(arg) + max(bound, skip)
         return ordered[position] if position < len(ordered) else None
 
     def called(self, call: cst.Call) -> cst.FunctionDef | None:
@@ -182,18 +187,28 @@ class Parameters:
 
     def given(self, binding: Binding) -> list[cst.BaseExpression]:
         """What every call of the file passes for a parameter; empty when one is out of sight."""
+        passed, handed_on = self._passed(binding)
+        known = [expression for expression in passed if expression is not None]
+        return known if len(known) == len(passed) and not handed_on else []
+
+    def seen(self, binding: Binding) -> list[cst.BaseExpression]:
+        """What calls of the file pass for a parameter, and its default; other calls may be out of sight."""
+        default = binding.statement.default if isinstance(binding.statement, cst.Param) else None
+        return [expression for expression in (*self._passed(binding)[0], default) if expression is not None]
+
+    def _passed(self, binding: Binding) -> tuple[list[cst.BaseExpression | None], bool]:
+        """What each call of the file passes, None where that is unclear; and whether the function is handed on."""
         param = binding.statement
         function = self._function(param) if isinstance(param, cst.Param) else None
         if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
-            return []
+            return [], False
         callers = self._module.functions.callers(function)
         is_method = self._module.class_of(function) is not None
         passed = [
             argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
             for site in callers.sites
         ]
-        known = [expression for expression in passed if expression is not None]
-        return known if len(known) == len(passed) and not callers.handed_on else []
+        return passed, bool(callers.handed_on)
 
     def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
         callers = self._module.functions.callers(function)

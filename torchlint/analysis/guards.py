@@ -48,6 +48,10 @@ class Guards:
             yield from self._step(current, below)
             below, current = current, self._parents.get(current)
 
+    def after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+        """Guards that hold where control reaches the end of a block: asserts, and ifs that left."""
+        yield from self._earlier(block, block)
+
     def _step(self, current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
         if isinstance(current, (cst.If, cst.IfExp, cst.While, cst.BooleanOperation)):
             yield from _tested(current, below)

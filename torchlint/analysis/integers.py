@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _DEPTH = 12
+_NAMES = 3  # variables that are given to one another
+_BINDINGS = 8  # that a variable may have, to be told what it holds
 _COUNTS = frozenset("numel dim ndimension nelement".split())
 _COUNT_ATTRIBUTES = frozenset("ndim size".split())
 _CLOSED = (cst.Add, cst.Multiply, cst.FloorDivide, cst.Modulo)
@@ -35,10 +37,54 @@ class Integers:
         return self._proved(node, _CLOSED, depth)
 
     def is_positive(self, node: cst.BaseExpression) -> bool:
-        """The expression is a literal of one or more, or a variable that holds just one."""
-        value = self._module.value(node)
-        text = value.literal if value.kind is Kind.SCALAR else None
-        return text is not None and text.isdecimal() and int(text) > 0
+        """The expression is an ``int`` of one or more."""
+        least = self.least(node)
+        return least is not None and least > 0
+
+    def constant(self, node: cst.BaseExpression, depth: int = _NAMES) -> int | None:
+        """The whole number that an expression always is: a literal, or a variable that is given no other."""
+        found = literal(node)
+        if isinstance(found, int):
+            return None if isinstance(found, bool) else found
+        if not isinstance(node, cst.Name) or depth == 0:
+            return None
+        bindings = self._module.definitions(node)
+        given = {self._given(binding, depth - 1) for binding in bindings} if len(bindings) <= _BINDINGS else set()
+        return given.pop() if len(given) == 1 else None
+
+    def _given(self, binding: Binding, depth: int) -> int | None:
+        plain = binding.kind in ("assign", "walrus") and not binding.path and binding.value is not None
+        return self.constant(binding.value, depth) if plain and binding.value is not None else None
+
+    def least(self, node: cst.BaseExpression, depth: int = _DEPTH) -> int | None:
+        """A number that the expression is never below, if one is proved."""
+        constant = self.constant(node)
+        if constant is not None or depth == 0:
+            return constant
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Subtract)):
+            left = self.least(node.left, depth - 1)
+            added = isinstance(node.operator, cst.Add)
+            right = self.least(node.right, depth - 1) if added else self.constant(node.right)
+            return None if left is None or right is None else left + right if added else left - right
+        return 0 if self.is_size(node) else None
+
+    def ascends(self, start: cst.BaseExpression, stop: cst.BaseExpression, *, strictly: bool = False) -> bool:
+        """``start`` is proved to be no more than ``stop``: ``0`` and a size, ``i`` and ``i + len(x)``."""
+        first, last = self.constant(start), self.least(stop)
+        if first is not None and last is not None and first + strictly <= last:
+            return True
+        if not isinstance(stop, cst.BinaryOperation) or not isinstance(stop.operator, cst.Add):
+            return False
+        for one, other in ((stop.left, stop.right), (stop.right, stop.left)):
+            more = self.least(other)
+            if self._same(start, one) and more is not None and more >= strictly:
+                return True
+        return False
+
+    def _same(self, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+        """Two reads of one variable that holds a whole number, in one expression."""
+        named = isinstance(one, cst.Name) and isinstance(other, cst.Name) and one.value == other.value
+        return named and self.is_integer(one)
 
     def _proved(self, node: cst.BaseExpression, operators: tuple[type, ...], depth: int) -> bool:
         if depth == 0:

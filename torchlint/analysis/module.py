@@ -15,6 +15,7 @@ from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
+from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
 from torchlint.analysis.index import Identifiers, Index, Unit
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.light.statements import Lines
@@ -24,6 +25,7 @@ from torchlint.analysis.positions import Layout, Positions
 from torchlint.analysis.reaching import Reaching
 from torchlint.analysis.signs import Signs
 from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
+from torchlint.analysis.testing import Testing
 from torchlint.analysis.values import UNKNOWN, Value
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
@@ -59,6 +61,7 @@ class SourceModule:
         self.target_torch = target_torch
         self.project = project or View(Project(), path)
         self._shared: dict[object, object] = {}
+        self._spellings: Spellings = []
         units: Sequence[Unit] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
         self.contents = contents or Contents.of_text(text)
@@ -73,19 +76,20 @@ class SourceModule:
         target_torch: str | None = None,
         project: View | None = None,
         layout: bool = True,
+        searched: bool = True,
         contents: Contents | None = None,
     ) -> SourceModule:
         """Parse a text, of which something may be known already.
 
         Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
         when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
-        cannot do. Raises :class:`SyntaxProblem` when the text is no valid Python, or nested deeper than the
-        parser survives.
+        cannot do. Unless the text may be ``searched``, they are all made at once. Raises :class:`SyntaxProblem`
+        when the text is no valid Python, or nested deeper than the parser survives.
         """
         if not layout:
             from torchlint.analysis.light.parse import parse
 
-            tree, units, lines = parse(text)
+            tree, units, lines = parse(text, at_once=not searched)
             return cls(tree, text, path, target_torch, project, (units, lines), contents)
         too_deep = depth.problem(text)
         if too_deep is not None:
@@ -94,7 +98,10 @@ class SourceModule:
             tree = cst.parse_module(text)
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
-        return cls(tree, text, path, target_torch, project, contents=contents)
+        spellings = normalised(tree, text)
+        module = cls(tree, text, path, target_torch, project, contents=contents)
+        module._spellings = spellings
+        return module
 
     def close(self) -> None:
         """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
@@ -204,7 +211,8 @@ class SourceModule:
         """Where every node stands."""
         if self._statement_lines is not None:
             return Pieces(self.text, self._index, self._statement_lines)
-        return Positions(self.tree)
+        with spelled_as_written(self._spellings):
+            return Positions(self.tree)
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands."""
@@ -344,10 +352,18 @@ class SourceModule:
         """The conditions under which a node runs, from the inside out."""
         return self._guards.of(node, stop=stop)
 
+    def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+        """The conditions that hold at the end of a block, by what stands directly in it."""
+        return self._guards.after(block)
+
     @cached_property
     def sets_default_device(self) -> bool:
         """The file changes where factories put tensors."""
         return "set_default_device" in self.text or "set_default_tensor_type" in self.text
+
+    def in_test(self, node: cst.CSTNode) -> bool:
+        """The node belongs to a test."""
+        return self.shared(Testing).covers(node)
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """The node stands under ``if TYPE_CHECKING``."""

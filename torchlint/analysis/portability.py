@@ -13,6 +13,7 @@ from torchlint.analysis.calls import argument, keyword, literal, method, positio
 from torchlint.analysis.cuda_guards import CudaGuards
 from torchlint.analysis.cuda_needs import CudaNeeds
 from torchlint.analysis.dominance import dominates, visible
+from torchlint.analysis.fallbacks import Fallbacks
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import portability as known
@@ -43,7 +44,9 @@ class Portability:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self.guards = CudaGuards(module)
+        self.fallbacks = Fallbacks(module, self.guards)
         self._needs = CudaNeeds(module, self.guards)
+        self._reported: dict[cst.CSTNode, bool] = {}
 
     @cached_property
     def cuda_only(self) -> str | None:
@@ -51,6 +54,27 @@ class Portability:
         return self._needs.of_file()
 
     # -- the file --------------------------------------------------------------------------------
+
+    @cached_property
+    def reported_uses(self) -> list[CudaUse]:
+        """Every place of the file that names CUDA with nothing on the way there that asks for it."""
+        names = self._module.named(known.ASKING)
+        found = [self.of_call(call) for call in self._module.nodes_of(cst.Call, names)]
+        found += [self.of_string(string) for string in self._module.nodes_of(cst.SimpleString, names)]
+        return [use for use in found if use is not None and self.is_reported(use)]
+
+    def is_reported(self, use: CudaUse) -> bool:
+        """The place would fail without CUDA, and nothing says that it is meant to."""
+        if use.node not in self._reported:
+            self._reported[use.node] = self._fails(use.node)
+        return self._reported[use.node]
+
+    def _fails(self, node: cst.CSTNode) -> bool:
+        if not self.imports_torch() or self.in_forward(node) == "lightning elsewhere":
+            return False  # the framework places everything there
+        if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
+            return False  # a method of that name does what it says
+        return self.cuda_only is None and not self.guards.guarded(node)
 
     def imports_torch(self) -> bool:
         """Without torch in the file, a ``.cuda()`` is somebody else's."""
@@ -68,7 +92,7 @@ class Portability:
             text = literal(kind)
             cuda = str(text).startswith("torch.cuda.") or LEGACY.get(self._qualified(kind)) == "cuda"
             return CudaUse(call, "type") if cuda else None
-        if method(call) != "cuda" or name is not None or self._is_foreign(receiver(call)):
+        if method(call) != "cuda" or name is not None or self.is_foreign(receiver(call)):
             return None
         where = argument(call, "device", 0)
         if where is not None and not isinstance(where, cst.Integer):
@@ -97,13 +121,16 @@ class Portability:
         if name in known.AUTOCAST:
             switched = keyword(call, "enabled")  # a condition there, or False, decides instead
             always = arg.keyword is None and (switched is None or literal(switched) is True)
-            return CudaUse(call, "device", overridable=True) if always else None
+            generic = always and self.device_in_scope(call) is not None
+            return CudaUse(call, "autocast", overridable=True) if generic else None
         if name == "torch.set_default_device":
             return CudaUse(call, "device", indexed=indexed)
+        if self.fallbacks.of_expression(node):
+            return None
         if self._is_default(call, arg, name):
             return CudaUse(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
-            return None if self._is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
+            return None if self.is_foreign(receiver(call)) else CudaUse(call, "device", indexed=indexed)
         if self._is_device_argument(call, arg, name) and not self.guards.is_fake(call):
             return CudaUse(node, "device", indexed=indexed)
         return None
@@ -114,9 +141,7 @@ class Portability:
         if number is not None and not isinstance(number, cst.Integer):
             return None
         parent = self._module.parent(call)
-        if isinstance(parent, (cst.Attribute, cst.Comparison, cst.ComparisonTarget)):
-            return None  # `torch.device("cuda").type`, `device == torch.device("cuda")`: only compared
-        if isinstance(parent, cst.Assign) and self._corrected(parent):
+        if self.fallbacks.is_compared(call) or self.fallbacks.of_expression(call):
             return None
         instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
         default = (
@@ -130,29 +155,31 @@ class Portability:
         spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
         about_device = any(word in spelled for word in known.DEVICE_WORDS)
         if arg.keyword is not None and arg.keyword.value == "default":
-            if verb == "add_argument":
-                return about_device and not self._attribute_corrected(call)
-            return name in ("click.option", "dataclasses.field", "click.argument", "typer.Option")
+            if verb == "add_argument" or name == "click.option":
+                return (about_device or verb is None) and self._option_places(call)
+            return name in ("dataclasses.field", "click.argument") and not self.fallbacks.of_expression(call)
         if name in ("typer.Option", "typer.Argument"):
-            return True
+            return not self.fallbacks.of_expression(call)
         place = call.args.index(arg)
         if name in ("os.environ.get", "os.getenv") or (verb in ("get", "pop", "setdefault") and name is None):
-            return place == 1 and about_device
-        return name == "builtins.getattr" and place == 2 and about_device
+            return place == 1 and about_device and not self.fallbacks.of_expression(call)
+        getter = name == "builtins.getattr" and place == 2
+        return getter and about_device and not self.fallbacks.of_expression(call)
 
-    def _attribute_corrected(self, call: cst.Call) -> bool:
-        """``args.device = "cpu"`` where there is no CUDA."""
-        for assign in self._module.nodes_of(cst.Assign):
-            target = assign.targets[0].target
-            if self._module.function_of(assign) is not self._module.function_of(call):
-                continue
-            if isinstance(target, cst.Attribute) and "device" in target.attr.value:
-                tests = [g for g in self._module.guards(assign) if g.kind == "test" and g.condition is not None]
-                if any(self.guards.implies(g.condition, not g.holds) for g in tests if g.condition):
-                    return True
-                if self.guards.asks(assign.value):
-                    return True
-        return False
+    def _option_places(self, option: cst.Call) -> bool:
+        """What the option says may be used as a device, and nothing in sight replaces it where CUDA is missing."""
+        into = self.fallbacks.destination(option)
+        if into is None:
+            return True
+        filled = self.fallbacks.parameter(option, into)
+        if filled is not None:
+            uses: list[cst.CSTNode] = list(self._module.uses(filled))
+            replaced = self.fallbacks.of_binding(filled)
+        else:
+            uses, replaced = self.fallbacks.reads(into, option), self.fallbacks.of_attribute(into, option)
+        if replaced or self.fallbacks.only_kind(uses):
+            return False
+        return not _is_kind_word(into) or any(map(self._is_device_place, uses))
 
     def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
         if name in known.NO_PLACEMENT:
@@ -172,13 +199,11 @@ class Portability:
 
     def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaUse | None:
         if isinstance(parent, cst.Param):
-            used = _is_device_word(parent.name.value) or self._name_used(parent.name)
+            used = self._parameter_places(parent)
             return CudaUse(node, "constant", overridable=True, indexed=indexed) if used else None
-        if not isinstance(parent, (cst.Assign, cst.AnnAssign)):
+        if not isinstance(parent, (cst.Assign, cst.AnnAssign)) or self.fallbacks.of_expression(node):
             return None
         target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
-        if isinstance(parent, cst.Assign) and self._corrected(parent):
-            return None
         owner = self._module.class_of(node)
         if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
             used = self._attribute_used(owner, target.value)
@@ -189,6 +214,14 @@ class Portability:
         replaced = self._module.function_of(node) is None and self._executes_settings()
         replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
         return CudaUse(node, "constant", overridable=replaced, indexed=indexed)
+
+    def _parameter_places(self, param: cst.Param) -> bool:
+        """The parameter may be used as a device, whatever the machine has."""
+        binding = self._module.binding_of(param.name)
+        uses: list[cst.CSTNode] = list(self._module.uses(binding)) if binding is not None else []
+        if self.fallbacks.only_kind(uses) or self.fallbacks.of_target(param.name):
+            return False
+        return _is_device_word(param.name.value) or any(map(self._is_device_place, uses))
 
     def _fills_in(self, assign: cst.Assign) -> bool:
         """``if device is None: device = "cuda"``: a default that the caller can override."""
@@ -205,28 +238,6 @@ class Portability:
         calls = self._module.each(cst.Call, self._module.named({"exec"}))
         return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
 
-    def _corrected(self, assign: cst.Assign) -> bool:
-        """The same name gets another value where CUDA is missing."""
-        target = assign.targets[0].target
-        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
-        if binding is None:
-            return False
-        scope = self._module.names.scope_at(binding.node)
-        others = [b for b in scope.bindings.get(binding.name, []) if b is not binding]
-        return any(self._absent(other) for other in others)
-
-    def _absent(self, binding: Binding) -> bool:
-        for guard in self._module.guards(binding.node):
-            if guard.kind == "handler":
-                return True
-            if (
-                guard.kind == "test"
-                and guard.condition is not None
-                and self.guards.implies(guard.condition, not guard.holds)
-            ):
-                return True
-        return False
-
     def _name_used(self, target: cst.Name) -> bool:
         binding = self._module.binding_of(target)
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
@@ -240,20 +251,21 @@ class Portability:
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
         if not isinstance(call, cst.Call) or not isinstance(arg, cst.Arg):
             return False
+        name = self._module.qualified(call.func)
         if arg.keyword is not None:
-            return arg.keyword.value == "device"
+            return arg.keyword.value == "device" and name not in known.NO_PLACEMENT
         first = call.args[0] is arg
         if first and method(call) in ("to", "cuda"):
             return True
-        if first and self._module.qualified(call.func) in ("torch.device", "torch.set_default_device"):
-            return True
+        if first and name in ("torch.device", "torch.set_default_device"):
+            return not self.fallbacks.is_compared(call)
         function = self._module.functions.called(call)
         param = self._module.functions.parameter_for(function, call, arg) if function else None
         return param is not None and _is_device_word(param.name.value)
 
     # -- receivers and surroundings --------------------------------------------------------------
 
-    def _is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
+    def is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
         """The receiver is proved to be no tensor or module of torch."""
         if node is None or depth == 0:
             return False
@@ -264,10 +276,10 @@ class Portability:
             return True
         if isinstance(node, cst.Name):
             defined = [b.value for b in self._module.definitions(node) if b.value is not None]
-            return bool(defined) and all(self._is_foreign(v, depth - 1) for v in defined)
+            return bool(defined) and all(self.is_foreign(v, depth - 1) for v in defined)
         if isinstance(node, cst.Call):
             root = (self._module.qualified(node.func) or "").partition(".")[0]
-            return root in known.FOREIGN or self._is_foreign(node.func, depth - 1)
+            return root in known.FOREIGN or self.is_foreign(node.func, depth - 1)
         if isinstance(node, cst.Attribute):
             root = (self._module.qualified(node) or "").partition(".")[0]
             return root in known.FOREIGN
@@ -300,31 +312,61 @@ class Portability:
             values = [self._module.evaluator.bound(b) for b in bindings]
             if not all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values):
                 continue
+            if not all(self.asks_only_for_cuda(b) or self._is_for_all(b) for b in bindings):
+                continue
             for binding in bindings:
                 if binding.kind == "parameter" or dominates(self._module, binding.statement, node):
                     return binding
         return None
 
+    def _is_for_all(self, binding: Binding) -> bool:
+        """No option chooses the device for something else: ``eval_device``, ``torch.device(args.teacher_device)``."""
+        parts = list(descendants(binding.value)) if binding.value is not None else []
+        options = [p.attr.value for p in parts if isinstance(p, cst.Attribute) and self._module.qualified(p) is None]
+        options += [str(literal(p)) for p in parts if isinstance(p, cst.SimpleString)]
+        chosen = [name for name in options if _is_device_word(name)]
+        plain = all(known.PLAIN_WORDS.issuperset(_words(name)) for name in (binding.name, *chosen))
+        told = binding.kind == "parameter" or any(isinstance(p, (cst.Attribute, cst.Subscript)) for p in parts)
+        return plain and (not told or any(map(self._is_device_place, self._module.uses(binding))))
+
     def asks_only_for_cuda(self, binding: Binding) -> bool:
         """``"cuda" if torch.cuda.is_available() else "cpu"``, perhaps in ``torch.device``, and nothing else."""
         scope = self._module.names.scope_at(binding.node)
-        value = binding.value
-        if (
-            isinstance(value, cst.Call)
-            and self._module.qualified(value.func) == "torch.device"
-            and len(value.args) == 1
-        ):
-            value = value.args[0].value
+        value = self._inside_device(binding.value)
         if binding.path or not isinstance(value, cst.IfExp) or len(scope.bindings.get(binding.name, ())) != 1:
             return False
-        test = value.test
-        asked = isinstance(test, cst.Call) and self._module.qualified(test.func) == "torch.cuda.is_available"
-        return asked and literal(value.body) == "cuda" and literal(value.orelse) == "cpu"
+        sides = [literal(self._inside_device(side)) for side in (value.body, value.orelse)]
+        return sides == ["cuda", "cpu"] and self._is_availability(value.test)
+
+    def _inside_device(self, node: cst.BaseExpression | None) -> cst.BaseExpression | None:
+        """``x`` of ``torch.device(x)``, and of ``x``."""
+        inside = isinstance(node, cst.Call) and self._qualified(node.func) == "torch.device" and len(node.args) == 1
+        return node.args[0].value if inside else node  # type: ignore[union-attr]
+
+    def _is_availability(self, test: cst.BaseExpression) -> bool:
+        """``torch.cuda.is_available()``, or a name that stands for what it said."""
+        if isinstance(test, cst.Name):
+            made = self._module.definitions(test)
+            value = made[0].value if len(made) == 1 and made[0].kind == "assign" and not made[0].path else None
+            return self._qualified_call(value) == "torch.cuda.is_available"
+        return self._qualified_call(test) == "torch.cuda.is_available"
+
+    def _qualified_call(self, node: cst.CSTNode | None) -> str:
+        return self._qualified(node.func) if isinstance(node, cst.Call) else ""
 
     def uses_ranks(self) -> bool:
         """Several processes run the file, one for each device."""
         return any(word in self._module.text for word in known.RANKS)
 
 
+def _words(name: str) -> list[str]:
+    return name.lower().strip("_").split("_")
+
+
 def _is_device_word(name: str) -> bool:
-    return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_"))
+    return not known.DEVICE_WORDS.isdisjoint(name.lower().split("_")) and not _is_kind_word(name)
+
+
+def _is_kind_word(name: str) -> bool:
+    """``device_type`` is what autocast takes."""
+    return name.lower().split("_")[-1] in ("type", "kind")

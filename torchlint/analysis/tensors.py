@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis import devices
-from torchlint.analysis.arrays import dtype_of
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, positional
 from torchlint.analysis.devices import device_of, moved_to, of_operands
+from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.synchronisation import CALLABLE_WORDS, PARAMETER_METHODS, SHAPES

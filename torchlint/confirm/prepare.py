@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from torchlint import session
+from torchlint import session, user_cache
 from torchlint.confirm import evidence, order
 from torchlint.confirm.imports import closure, program_file
 from torchlint.confirm.order import Order, OrderProblem
@@ -107,14 +107,8 @@ def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan:
         findings=named,
         recipes={name: recipes[finding.rule] for name, finding in named.items()},
         files=hashed([*paths, *(os.path.realpath(finding.path) for finding in named.values())]),
-        cache=user_cache(),
+        cache=user_cache.folder(),
     )
-
-
-def user_cache() -> str:
-    """Where what is known of this user's installation of torch is remembered."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "torchlint")
 
 
 def hashed(paths: Iterable[str]) -> dict[str, str]:

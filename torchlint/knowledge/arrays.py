@@ -34,26 +34,24 @@ _SHARED = ArrayFact(fresh=False)
 _UNSHAREABLE = ArrayFact(fresh=False, unshareable=True)
 
 ARRAYS: dict[str, ArrayFact] = {
-    **_named("numpy", "zeros ones empty", ArrayFact("float64", 1)),
-    **_named("numpy", "eye identity", ArrayFact("float64", rank=2)),
-    **_named(
-        "numpy",
-        "linspace logspace geomspace hanning hamming blackman bartlett kaiser",
-        ArrayFact("float64", rank=1),
-    ),
-    **_named("numpy", "full zeros_like ones_like empty_like full_like array tile repeat pad roll", ArrayFact()),
+    **_named("numpy", "zeros ones empty loadtxt genfromtxt", ArrayFact("float64", 1)),
+    "numpy.identity": ArrayFact("float64", 1, rank=2),
+    "numpy.eye": ArrayFact("float64", 3, rank=2),
+    "numpy.linspace": ArrayFact("float64", 5, rank=1),
+    "numpy.logspace": ArrayFact("float64", 5, rank=1),
+    "numpy.geomspace": ArrayFact("float64", 4, rank=1),
+    **_named("numpy", "hanning hamming blackman bartlett kaiser", ArrayFact("float64", rank=1)),
+    **_named("numpy", "array zeros_like ones_like empty_like fromfile fromstring fromiter", ArrayFact(position=1)),
+    **_named("numpy", "full full_like", ArrayFact(position=2)),
+    **_named("numpy", "tile repeat pad roll load", ArrayFact()),
     **_named("numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()),
     **_named("numpy", "unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
-    **_named("numpy", "fromfunction fromiter interp outer kron packbits unpackbits", ArrayFact()),
-    **_named("numpy", "loadtxt genfromtxt", ArrayFact("float64")),
-    "numpy.arange": ArrayFact(rank=1),
-    **_named("numpy", "load fromfile fromstring", ArrayFact()),
-    **_named("numpy", "frombuffer broadcast_to", _UNSHAREABLE),
-    **_named(
-        "numpy",
-        "asarray ascontiguousarray asfortranarray asanyarray atleast_1d atleast_2d atleast_3d",
-        _SHARED,
-    ),
+    **_named("numpy", "fromfunction interp outer kron packbits unpackbits", ArrayFact()),
+    "numpy.arange": ArrayFact(position=3, rank=1),
+    "numpy.frombuffer": ArrayFact(position=1, fresh=False, unshareable=True),
+    "numpy.broadcast_to": _UNSHAREABLE,
+    **_named("numpy", "asarray ascontiguousarray asfortranarray asanyarray", ArrayFact(position=1, fresh=False)),
+    **_named("numpy", "atleast_1d atleast_2d atleast_3d", _SHARED),
     **_named(
         "numpy",
         "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis",
@@ -186,6 +184,7 @@ DTYPE_NAMES: dict[str, str] = {
     "builtins.float": "float64",
     "builtins.int": "int64",
     "builtins.bool": "bool",
+    "builtins.complex": "complex128",
 }
 
 # pandas: what makes frames and series, and which of their attributes and methods lead to an ndarray.

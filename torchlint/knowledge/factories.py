@@ -63,16 +63,6 @@ ARRAY_DTYPES = {
     "numpy.random.randint": "int64",
     "numpy.random.permutation": "int64",
 }
-# Where those functions take a dtype by position.
-ARRAY_DTYPE_POSITIONS = {
-    "numpy.zeros": 1,
-    "numpy.ones": 1,
-    "numpy.empty": 1,
-    "numpy.full": 2,
-    "numpy.identity": 1,
-    "numpy.eye": 3,
-    "numpy.arange": 3,
-}
 # Methods of an array that only change its form or dtype.
 ARRAY_FORM = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the torch factory that makes the same.

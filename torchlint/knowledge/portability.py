@@ -7,6 +7,14 @@ AVAILABLE = frozenset(
     "torch.accelerator.is_available "
     "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
 )
+# One of these words stands in every file that asks so.
+ASKS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
+# What a function does about a missing CUDA: it ends the program, or asks and may choose another device.
+ENDS, FALLS_BACK = "ends", "falls back"
+# Functions that end the program without CUDA stand in files with such a line, or are called after devices.
+CUDA_CHECK = r"is_available(?<=(?:not|ert)\storch\.cuda\.is_available)"
+PARSERS = frozenset({"argparse.ArgumentParser"})
+PARSING = frozenset({"parse_args", "parse_known_args"})
 # A condition on something with one of these words in its name asks for CUDA, or for its absence.
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
@@ -26,6 +34,8 @@ EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_exten
 CUDA_NAMES = frozenset(
     "Stream CUDAGraph graph make_graphed_callables nvtx init_process_group cpp_extension load load_inline".split()
 )
+# One of these stands in every function that asks for CUDA in so many words.
+ASKING = frozenset({"cuda", "set_default_tensor_type"})
 # Libraries whose objects have a `cuda` or `to` of their own.
 FOREIGN = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()
@@ -39,5 +49,20 @@ AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
 DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
 DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
+# A name of these words alone, or an option of these, chooses the device of the whole program.
+PLAIN_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())
+# What raises without CUDA, and so keeps a function from running there whatever device it is given.
+RAISING = frozenset(
+    f"torch.cuda.{name}"
+    for name in "synchronize Event current_device current_stream default_stream get_device_name "
+    "get_device_properties get_device_capability reset_peak_memory_stats mem_get_info memory_summary set_device "
+    "device init ipc_collect get_rng_state".split()
+)
+MOVING = frozenset({"cuda", "to", "cpu"})
+# Attributes that tensors have, and arrays and sizes have not.
+TENSOR_ONLY = frozenset(
+    "new_zeros new_ones new_tensor new_empty new_full unsqueeze detach requires_grad requires_grad_ is_cuda numel "
+    "grad masked_fill index_select contiguous permute expand backward softmax".split()
+)
 # Under these, nothing is made in memory.
 FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})

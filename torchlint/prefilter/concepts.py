@@ -7,7 +7,7 @@ comment or a continued line in an odd place can hide code from a pattern; identi
 from __future__ import annotations
 
 from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
-from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_CHECK, CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS
 from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, spelled, text
 
@@ -31,7 +31,7 @@ LOADERS = any_of(
     spelled(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
     # `next` of something that may be a loader: not of parameters, and not of a generator expression.
     text(
-        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]{0,200}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\bfor\b)",
+        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]{0, 200}(?:\([^()\n]{0, 200}\)[^()\n]{0, 200}){0, 9}\bfor\b)",
         identifiers("next"),
     ),
 )
@@ -73,6 +73,34 @@ TUNES = any_of(
 )
 CONVOLVES = identifiers("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d")
 
+# -- default devices and dtypes ------------------------------------------------------------------
+
+# Frameworks that have modules constructed on another device, or in another dtype.
+_CONSTRUCTING = (
+    text(
+        r"(?:init_module|init_tensor|zero\.Init|OnDevice|init_on_device|init_empty_weights)\(",
+        parts("init", "ondevice"),
+    ),
+)
+SETS_TYPE = parts("set_default_tensor_type")
+# `with torch.device(..)`, `with device`, also among several; `torch.cuda.device` chooses one GPU among others.
+_SCOPED = r"with[ \t(]+(?:[^\n#]{0,200}[,( \t])?(?:\w+\.){0,5}(?<!cuda\.)(?:device|DEVICE)[ \t]*(?:[(:,)]|as\b)"
+_ENTERED = r"(?:enter_context|nullcontext)[^\n]{0,200}device\b|device\([^\n]{0,200}(?:nullcontext|__enter__)"
+SETS_DEVICE = any_of(
+    parts("set_default_device", "devicecontext"),
+    SETS_TYPE,
+    *_CONSTRUCTING,
+    text(_SCOPED, parts("device")),
+    text(_ENTERED, parts("enter_context", "nullcontext", "__enter__")),
+    text(r"@(?:torch\.)?device\(", parts("device")),
+)
+SETS_DTYPE = any_of(parts("set_default_dtype", "set_default_torch_dtype"), SETS_TYPE, *_CONSTRUCTING)
+# The meta device as the default: tensors made on it cannot be moved.
+META = any_of(
+    text(r"init_empty_weights\(", parts("init_empty_weights")),
+    text(r"(?:with|enter_context|set_default_device)\b[^\n]{0,200}[\"']meta[\"']", identifiers("meta")),
+)
+
 # -- files that have to be parsed for what they offer to others ----------------------------------
 
 # Functions of the module level whose names say that they give a device.
@@ -94,11 +122,14 @@ _VARIES = any_of(
 )
 _OWN_MOVE = text(r"def[\s\\]+to\b", identifiers("to"))
 _MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
-_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{0,160}[\r\n]){0,80}(?:\(|\bas\b)", spelled(_MAKER))
+_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{0, 160}[\r\n]){0, 80}(?:\(|\bas\b)", spelled(_MAKER))
+_CHECKS_CUDA = text(CUDA_CHECK, identifiers("is_available"))
 OFFERS = any_of(
     all_of(
         TORCH,
-        any_of(parts("cudnn", "deterministic_algorithms"), _VARIES, _DEFINES_DEVICE, _OWN_MOVE, _NEEDS_CUDA),
+        any_of(
+            parts("cudnn", "deterministic_algorithms"), _VARIES, _DEFINES_DEVICE, _OWN_MOVE, _NEEDS_CUDA, _CHECKS_CUDA
+        ),
     ),
     imported(CUDA_PACKAGES),
     text(r"[(,]\s*(?:benchmark|deterministic)\s*=", identifiers("Trainer Fabric")),

@@ -10,8 +10,9 @@ import libcst as cst
 from torchlint.analysis.array_lists import ArrayList
 from torchlint.analysis.array_shapes import ArrayShapes
 from torchlint.analysis.bindings import Binding
-from torchlint.analysis.calls import keyword, method, receiver
+from torchlint.analysis.calls import argument, keyword, method, receiver
 from torchlint.analysis.copies import ArrayCopy, is_blocking
+from torchlint.analysis.defaults import Defaults
 from torchlint.analysis.lifetime import is_neutral
 from torchlint.analysis.values import Kind
 from torchlint.knowledge.arrays import METHODS_FRESH
@@ -20,13 +21,14 @@ from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
 from torchlint.repairs.names import Speller
-from torchlint.repairs.targets import EXPANDED, Target, Targets
+from torchlint.repairs.targets import EXPANDED, ON_META, Target, Targets
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 # Packages of which it is tested which functions make new memory.
 _PROVED = frozenset({"numpy", "cv2", "scipy", "librosa"})
+_COPIED = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
 _SHARES = "tensor and array share memory afterwards: writing to one changes the other"
 _READONLY = "the array may be read-only, which torch warns of, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
@@ -57,6 +59,7 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     if cast is not None:
         links.remove(str(method(cast)))
     caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
+    caveats += [ON_META] if module.shared(Defaults).meta_set else []
     title = f"transfer it at once, with `{target.words}`"
     taken_off = targets.take_off(copy.call, copy.move)
     name = module.qualified(copy.call.func)
@@ -135,8 +138,16 @@ def _is_new(module: SourceModule, node: cst.BaseExpression) -> bool:
         return False
     if isinstance(node, cst.Call):
         name = module.qualified(node.func)
-        return name.partition(".")[0] in _PROVED if name is not None else _is_new_by_method(module, node)
+        if name is None:
+            return _is_new_by_method(module, node)
+        return name.partition(".")[0] in _PROVED and (name != "numpy.array" or _is_copied(module, node))
     return isinstance(node, (cst.BinaryOperation, cst.UnaryOperation))
+
+
+def _is_copied(module: SourceModule, call: cst.Call) -> bool:
+    """``np.array`` copies what it is given; an ``__array__`` of another class may hand out its own memory."""
+    data = argument(call, "object", 0)
+    return data is not None and module.value(data).kind in _COPIED
 
 
 def _is_new_by_method(module: SourceModule, call: cst.Call) -> bool:

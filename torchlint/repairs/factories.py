@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.calls import keyword, method
+from torchlint.analysis.defaults import Defaults
 from torchlint.analysis.factories import MovedFactory
 from torchlint.analysis.integers import Integers
 from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
 from torchlint.repairs.names import Speller
-from torchlint.repairs.targets import EXPANDED, Target, Targets
+from torchlint.repairs.targets import EXPANDED, ON_META, Target, Targets
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -89,6 +90,8 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(_LACKS)
     if targets.expands(found.move):
         caveats.append(EXPANDED)
+    if module.shared(Defaults).meta_set:
+        caveats.append(ON_META)
     if found.leaf or "requires_grad_" in found.move.links:
         caveats.append(_LEAF)
     return "; ".join(caveats) or None

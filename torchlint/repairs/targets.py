@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking", "other"})
 EXPANDED = "an expanded tensor stays one, whose elements share memory, where the move made them apart"
+ON_META = "with `meta` as the default device the move fails, and the tensor is made all the same"
 _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
 
 
@@ -80,12 +81,20 @@ class Targets:
             return self._like(where)
         if value.kind is Kind.DTYPE or device_of(self._module.evaluator, where) is Device.UNKNOWN:
             raise Unfixable
+        if isinstance(where, cst.Name) and not self._may_be_device(where):
+            raise Unfixable
         dtype = argument(call, "dtype", 1)
         waits = _waits(keyword(call, "non_blocking") or positional(call, 2))
         if dtype is not None and self._module.value(dtype).kind is not Kind.DTYPE:
             raise Unfixable
         written = self._editor.argument(dtype) if dtype is not None else None
         return Target(self._editor.argument(where), written, waits)
+
+    def _may_be_device(self, name: cst.Name) -> bool:
+        """Nothing that is given to the variable in sight is a dtype or a tensor, whatever it is called."""
+        parameters = [b for b in self._module.definitions(name) if b.kind == "parameter"]
+        passed = [expression for binding in parameters for expression in self._module.parameters.seen(binding)]
+        return all(self._module.value(one).kind not in (Kind.DTYPE, Kind.TENSOR) for one in passed)
 
     def _like(self, other: cst.BaseExpression | None) -> Target:
         if other is None or dotted(other) is None:

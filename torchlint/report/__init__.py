@@ -26,7 +26,8 @@ class ReportOptions(NamedTuple):
     """What a reader may wish for. Formats for machines heed none of it.
 
     ``source`` gives the lines of a path without their line ends (:func:`split_lines`), or ``None``
-    where they cannot be had. ``verbose`` adds links and cached files, ``quiet`` drops the closing count.
+    where they cannot be had. ``verbose`` adds links, cached files and folders passed over, ``quiet`` drops the
+    closing count.
     """
 
     color: bool = False

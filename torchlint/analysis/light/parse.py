@@ -15,19 +15,19 @@ from torchlint.analysis.light.statements import Lines, Statements, first_line
 from torchlint.text import line_starts
 
 
-def parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
-    """The tree, the units in it, and the lines of its statements; see :class:`Statements`.
+def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[Unit], Lines]:
+    """The tree, the units in it, and the lines of its statements; see :class:`Statements`. ``at_once`` makes no units.
 
     Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
     say what is wrong.
     """
     try:
-        return _parse(text)
+        return _parse(text, at_once=at_once)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise Unsupported("CPython does not read the file") from error
 
 
-def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
+def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[Unit], Lines]:
     plain = ast.parse(text)
     starts = line_starts(text)
     units: list[Unit] = []
@@ -40,7 +40,7 @@ def _parse(text: str) -> tuple[cst.Module, list[Unit], Lines]:
         units.append(unit)
         return unit.block
 
-    maker = Statements(Source(text), defer)
+    maker = Statements(Source(text), None if at_once else defer)
     tree = maker.module(plain)
     return tree, units, maker.lines
 

@@ -97,10 +97,11 @@ Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
 class Statements(Expressions):
     """Turns the statements of one text into nodes.
 
-    ``defer`` makes the block of a function of the module level or of a method, given this object and its statements.
+    ``defer`` makes the block of a function of the module level or of a method, given this object and its statements;
+    without it they are blocks like others.
     """
 
-    def __init__(self, source: Source, defer: Deferred) -> None:
+    def __init__(self, source: Source, defer: Deferred | None) -> None:
         super().__init__(source)
         self._defer = defer
         self.lines = Lines({}, {})
@@ -175,7 +176,8 @@ class Statements(Expressions):
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outermost: bool) -> Node:
         if getattr(node, "type_params", None):
             raise Unsupported(node.name)
-        whole = self._defer(self, node.body) if outermost and self.source.starts_line(node.body[0]) else None
+        deferred = self._defer if outermost and self.source.starts_line(node.body[0]) else None
+        whole = deferred(self, node.body) if deferred is not None else None
         returns = annotation_of(self.of(node.returns)) if node.returns is not None else None
         turn = ASYNCHRONOUS if node.__class__ is ast.AsyncFunctionDef else None
         return _function(

@@ -58,18 +58,21 @@ class FactoryThenMove(Rule):
     Where a generator of the CPU must draw the numbers, for instance to get the same ones on every machine. Calls
     with `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(..)`.
     Data (`torch.tensor(list)`) is another matter: `device=` would make its copy wait. Outside of code that runs
-    every step the rule speaks at `info`.
+    every step the rule speaks at `info`. It is silent where nothing would be gained: tensors without elements, tensors
+    that the host reads at once, and `.type_as(x)` outside of a step where nothing says that `x` is on a device.
 
     ## Fix safety
     Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole
     numbers, also with a dtype written out for `.to(device, dtype)` and `.type_as(x)`. Through a variable only in one
-    block, where the device is the same at both places and nobody sees the tensor in between.
+    block, where the device is the same at both places and nobody sees the tensor in between. A variable that is called
+    a device is taken for one, unless a call in the file passes a dtype or a tensor for it.
 
     Unsafe, with the reason named: random content (the device's generator draws other numbers, and the CPU's none),
     `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
     of its own; the moved one hands it on to the one on the CPU), `expand` on the way (the elements then share
-    memory), and what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32). No fix where
-    something is computed in between, or where two conversions follow each other.
+    memory), what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32), and files that
+    make `meta` the default device, from which nothing can be moved. No fix where something is computed in between,
+    or where two conversions follow each other.
 
     ## Confirmed by
     A fill on the CPU is followed by a copy to the device of the same bytes, every step.

@@ -90,7 +90,7 @@ class PythonDataFactory(Rule):
 
 
     def state(n):
-        return torch.zeros((n, n), dtype=torch.float64)
+        return torch.zeros(n, n, dtype=torch.float64)
     ```
 
     ## When to leave it
@@ -100,12 +100,15 @@ class PythonDataFactory(Rule):
     legacy constructor that is filled where it lies and not moved, which costs little but is better said directly.
 
     ## Fix safety
-    Safe where the content is constant or counts in whole numbers, the dtype is known (it is written out), and the
-    arguments are proved to be sizes; a negative size then raises an error of another class. `torch.from_numpy` and
-    legacy constructors, which heed no default device, get `device="cpu"` unless a move follows.
+    Safe where the content is constant or counts in whole numbers, the dtype is known and holds the numbers, and the
+    arguments are proved to be sizes; a negative size then raises an error of another class. A dtype or device is left
+    out where it is the default. Where the file, or another file that is linted with it, sets a default dtype or
+    device, and where a module is constructed, `torch.from_numpy` and legacy constructors get `dtype=torch.float32` and
+    `device="cpu"` in full. A default that is set anywhere else is out of sight: lint the whole project.
 
     Unsafe, with the reason named: NumPy's random numbers (another generator, other seeds), `linspace`, `np.empty`,
-    lists that may be empty, and shapes and counts of which nothing is known.
+    a dtype that may be `None`, lists that may be empty, ranges that may end before they start, and shapes and counts
+    of which nothing is known. No fix where torch's factory refuses a number or a dtype that the conversion accepts.
 
     ## Confirmed by
     The call, with a copy to the device if one follows, takes a measurable part of the step.

@@ -63,7 +63,8 @@ class TensorCopiesNdarray(Rule):
     ## Fix safety
     `torch.tensor(a, device=device)` for `torch.tensor(a).to(device)` is safe: it converts and transfers as before,
     without the copy on the host, and never shares memory with the array. `torch.as_tensor(a)` is safe where the array
-    has just been made, for this call alone. Otherwise it is unsafe, since tensor and array share memory afterwards:
+    has just been made, for this call alone; `np.array(x)` of an object of unknown class may be that object's own
+    memory. Otherwise it is unsafe, since tensor and array share memory afterwards:
     writing to one changes the other. So are arrays that may be read-only, files that resize tensors in place, and
     legacy constructors.
 

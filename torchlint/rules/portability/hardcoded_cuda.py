@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import on
+from torchlint.knowledge.portability import ASKING
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import libcst as cst
 
-    from torchlint.analysis.module import SourceModule
     from torchlint.analysis.portability import CudaUse, Portability
-    from torchlint.model import Finding
 
 
 class PortabilityOptions(NamedTuple):
@@ -68,19 +65,27 @@ class HardcodedCuda(Rule):
     file: imports of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and
     graphs, extensions built from CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the
     top says so, too. It knows guards by `if`, ternary, early return, assert, `try`, decorators and skip
-    marks, through variables and options that carry them, and in all callers of a function in the file.
+    marks, through variables and options that carry them, and in all callers of a function in the file. What runs
+    after a call of a function that raises or exits without CUDA is guarded as well, wherever in the project that
+    function stands. Defaults are not reported where the program replaces or refuses them without CUDA: further
+    down, in another function, or in a helper that gets the value.
     Indices from ranks and options, `device_type=`, comparisons and messages are not devices, and fake tensors
     (`FakeTensorMode`) need none.
 
     ## Fix safety
-    Unsafe, since an error becomes a run on the CPU. `.cuda()` becomes `.to(device)` with a device in scope that falls
-    back, or `.to(x.device)` in `forward`; `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`. Where no
-    device is in scope, `--unsafe-fixes` defines one after the imports, under a name that nothing else in the file
-    has.
+    Unsafe, since an error becomes a run on the CPU. A function is repaired as a whole or not at all: there is no fix
+    where it also calls `.cuda(index)`, moves something under a guard, or calls what raises without CUDA, such as
+    `torch.cuda.synchronize()`.
+
+    Moves and `device=` get the name of a device: the input's in `forward` (`x.device`), else a variable in scope that
+    falls back, else the device of the tensor that a new one is made to go with. A variable that an option chooses for
+    something else (`args.teacher_device`) is not used. Where there is none of these, `device` is defined after the
+    imports, under a name that nothing else in the file has. Where CUDA is given to a variable or as a default,
+    `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
     With `rules.hardcoded-cuda.portable = true` the project says that it wants to run without CUDA. Then those fixes
-    count as safe that change nothing on a machine with CUDA: the same device, the same index, a tensor or module of
-    torch.
+    count as safe that change nothing on a machine with CUDA, in all of a function: the same device, the same index, a
+    tensor or module of torch.
 
     ## Confirmed by
     One step with CUDA hidden fails at the line.
@@ -100,47 +105,38 @@ class HardcodedCuda(Rule):
 
     Options = PortabilityOptions
 
-    def __init__(self, module: SourceModule, options: object, sink: Callable[[Finding], None]) -> None:
-        super().__init__(module, options, sink)
-        self._portability: Portability | None = None
-
     @property
     def portability(self) -> Portability:
         """The questions about devices, asked of one object, which remembers its answers."""
-        if self._portability is None:
-            from torchlint.analysis.portability import Portability
+        from torchlint.analysis.portability import Portability
 
-            self._portability = Portability(self.module)
-        return self._portability
+        return self.module.shared(Portability)
 
-    @on.within("cuda", "set_default_tensor_type")
+    @on.within(*ASKING)
     def visit_Call(self, node: cst.Call) -> None:
         self._judge(self.portability.of_call(node))
 
-    @on.within("cuda")
+    @on.within(*ASKING)
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         self._judge(self.portability.of_string(node))
 
     def _judge(self, use: CudaUse | None) -> None:
-        ask = self.portability
-        if use is None or not ask.imports_torch():
-            return
-        place = ask.in_forward(use.node)
-        if place == "lightning elsewhere":
-            return  # the framework places everything there
-        if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self.module.ancestors(use.node)):
-            return  # a method of that name does what it says
-        if ask.cuda_only is not None or ask.guards.guarded(use.node):
+        if use is None or not self.portability.is_reported(use):
             return
 
         from torchlint.repairs.portability import portable
 
-        message, evidence = self._message(use, place)
+        message, evidence = self._message(use, self.portability.in_forward(use.node))
         severity = Severity.INFO if use.overridable else Severity.WARNING
-        fix = portable(self.module, ask, use, place, safe=self.options.portable)
+        fix = portable(self.module, use, safe=self.options.portable)
         self.report(use.node, message, evidence=evidence, severity=severity, fix=fix)
 
     def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
+        if use.kind == "autocast":
+            return (
+                "`torch.autocast` is for CUDA here, in code that chooses its device: give it the device's `type`, so "
+                "that it also takes effect elsewhere"
+            ), []
         if use.overridable:
             return (
                 "this default is CUDA on every machine: choose it by `torch.cuda.is_available()`, so that the "
@@ -164,8 +160,10 @@ class HardcodedCuda(Rule):
         found = self.portability.device_in_scope(use.node)
         if found is not None:
             line = self.module.line(found.node)
-            message = f"{what}: use `{found.name}` from line {line}, which falls back to the CPU"
-            return message, [self.module.evidence(found.node, f"`{found.name}` falls back to the CPU")]
+            falls_back = self.portability.asks_only_for_cuda(found)
+            does = "falls back to the CPU" if falls_back else "need not be CUDA"
+            message = f"{what}: use `{found.name}` from line {line}, which {does}"
+            return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
         return (
             f"{what}: move to a device that falls back, such as "
             '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'

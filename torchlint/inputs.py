@@ -1,0 +1,58 @@
+"""Files that come with what is linted, read without being waited for. Standard library only.
+
+A repository can hold a link to anything: to a terminal, to standard input, to a device without end. So every file
+that a program did not write itself is read here: a regular file, and no more of it than its reader can use.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+# Bytes that are read of a file of one kind.
+CONFIGURATION = 1_000_000
+REPORT = 256_000_000
+# What a shell hands over for `<(command)` and a pipe; only who types the command can name it.
+_HANDED_OVER = ("/dev/fd/", "/dev/stdin")
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a regular file, ``most`` and one more if it is larger. Raises ``OSError``; links are followed."""
+    if os.fspath(path).startswith(_HANDED_OVER):
+        with open(path, "rb") as pipe:  # noqa: PTH123 - pathlib costs start-up
+            return pipe.read(most + 1)
+    return _content(path, most, _AT_ONCE, mine=False)
+
+
+def read_own(path: str | os.PathLike[str], most: int, *, secret: bool = False) -> bytes:
+    """The same of a file that nobody but this user, or the system's administrator, can have written.
+
+    A ``secret`` is one that nobody else can read either. Links are not followed.
+    """
+    return _content(path, most, _AT_ONCE | getattr(os, "O_NOFOLLOW", 0), mine=True, secret=secret)
+
+
+def _content(path: str | os.PathLike[str], most: int, flags: int, *, mine: bool, secret: bool = False) -> bytes:
+    with open(path, "rb", buffering=0, opener=lambda name, given: os.open(name, given | flags)) as stream:
+        found = os.fstat(stream.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        if mine:
+            _check_owner(found, secret=secret)
+        data = stream.read(min(found.st_size, most) + 1) or b""
+        if len(data) == found.st_size:
+            return data
+        while len(data) <= most and (more := stream.read(most + 1 - len(data))):
+            data += more
+        return data
+
+
+def _check_owner(found: os.stat_result, *, secret: bool) -> None:
+    if os.name == "nt":
+        return
+    owners = (os.geteuid(),) if secret else (0, os.geteuid())
+    others = 0o077 if secret else stat.S_IWGRP | stat.S_IWOTH
+    if found.st_uid not in owners or found.st_mode & others:
+        raise PermissionError(errno.EACCES, "open to other users")
