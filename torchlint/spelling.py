@@ -14,7 +14,7 @@ from torchlint.text import STRINGS
 
 
 def is_odd(data: bytes, decoded: Callable[[], str | None]) -> bool:
-    """Some identifier is not written in the form that Python takes it by. ``decoded`` gives the text, if there is one."""
+    """Some identifier is written in another form than Python takes it by. ``decoded`` gives the text, if any."""
     return not data.isascii() and (text := decoded()) is not None and _has_other_forms(text)
 
 

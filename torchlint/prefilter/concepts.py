@@ -27,11 +27,12 @@ ON_ACCELERATOR = any_of(
 )
 COLLATE = parts("collate")
 _NO_BATCH = r"(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)"
+_GENERATOR = r"\s*\(?[^()\n]{0,200}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\bfor\b"
 LOADERS = any_of(
     spelled(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
     # `next` of something that may be a loader: not of parameters, and not of a generator expression.
     text(
-        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|\s*\(?[^()\n]{0, 200}(?:\([^()\n]{0, 200}\)[^()\n]{0, 200}){0, 9}\bfor\b)",
+        rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|{_GENERATOR})",
         identifiers("next"),
     ),
 )
@@ -122,7 +123,7 @@ _VARIES = any_of(
 )
 _OWN_MOVE = text(r"def[\s\\]+to\b", identifiers("to"))
 _MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
-_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{0, 160}[\r\n]){0, 80}(?:\(|\bas\b)", spelled(_MAKER))
+_GETS_LOADER = text(rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{{0,160}}[\r\n]){{0,80}}(?:\(|\bas\b)", spelled(_MAKER))
 _CHECKS_CUDA = text(CUDA_CHECK, identifiers("is_available"))
 OFFERS = any_of(
     all_of(
