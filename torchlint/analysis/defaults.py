@@ -13,6 +13,7 @@ import libcst as cst
 from torchlint.analysis.calls import method
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge.defaults import CONSTRUCTING_METHODS
+from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
