@@ -89,6 +89,8 @@ class Evaluator:
         before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
         parts = [self.value(binding.value), *before]
         tensor = next((part for part in parts if part.accelerated), None)
+        if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
+            tensor = next((part for part in parts if part.located), None)
         return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
     def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:

@@ -10,10 +10,9 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
-from torchlint.analysis.devices import device_of
+from torchlint.analysis.devices import device_of, is_device_of
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
-from torchlint.analysis.transfers import is_device_of
 from torchlint.analysis.values import Device, Kind
 from torchlint.analysis.walk import descendants, wording
 from torchlint.knowledge import synchronisation as known
@@ -184,7 +183,7 @@ class Syncs:
             if literal(keyword(call, "non_blocking")) is True:
                 return False  # it does not wait
             where = argument(call, "device", 0)
-            named = where is not None and not is_device_of(where)
+            named = where is not None and not is_device_of(self._module.evaluator, where)
             return named and device_of(self._module.evaluator, where) is Device.CPU
         kind = positional(call, 0) if method(call) == "type" else None
         return kind is not None and LEGACY.get(self._module.qualified(kind) or "") == "cpu"
