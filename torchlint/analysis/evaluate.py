@@ -13,6 +13,7 @@ from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.cycles import Answers
 from torchlint.analysis.signs import LOSS
+from torchlint.analysis.stores import Stores
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
@@ -116,6 +117,10 @@ class Evaluator:
         base = self.value(node.value)
         if base.node is not None and isinstance(base.node, cst.ClassDef):
             return self.class_attribute(base.node, node.attr.value)
+        if base.kind is Kind.UNKNOWN and not base.located and devices.is_device_name(node.attr.value):
+            assigned = self.module.shared(Stores).value(node)
+            if assigned.known:
+                return assigned
         return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
