@@ -31,7 +31,17 @@ ANCHORS = (
     cst.Match,
 )
 _LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
-_CLAUSES = (cst.Else, cst.Finally, cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase)
+# What holds statements.
+_HOLDING = (
+    cst.BaseCompoundStatement,
+    cst.BaseSuite,
+    cst.SimpleStatementLine,
+    cst.Else,
+    cst.Finally,
+    cst.ExceptHandler,
+    cst.ExceptStarHandler,
+    cst.MatchCase,
+)
 _is_small = test_of(cst.BaseSmallStatement)
 _ROUNDS = 5
 NEVER_RETURN = frozenset(
@@ -289,9 +299,8 @@ def _continues(statement: cst.CSTNode) -> bool:
             return True
         if isinstance(node, LOOPS):
             stack += [node.orelse] if node.orelse is not None else []
-        elif isinstance(node, (cst.BaseCompoundStatement, cst.BaseSuite, cst.SimpleStatementLine, *_CLAUSES)):
-            if not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-                stack += children(node)
+        elif isinstance(node, _HOLDING) and not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            stack += children(node)
     return False
 
 

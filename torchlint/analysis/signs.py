@@ -15,7 +15,7 @@ import libcst as cst
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import argument, literal, method
 from torchlint.analysis.devices import device_of, is_device_name
-from torchlint.analysis.values import Device, Kind, Value
+from torchlint.analysis.values import Device, Kind, Value, device_named
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS, TO_DEVICE
 from torchlint.patterns import Pattern
@@ -71,14 +71,13 @@ class Signs:
         return target is not None and (isinstance(literal(target), str) or self._may_be_device(target))
 
     def _may_be_device(self, target: cst.BaseExpression) -> bool:
-        """It is called a device, or is a variable that is given what is called so or a text."""
+        """It is called a device, or is a variable that is given one in sight."""
         called = target.func if isinstance(target, cst.Call) else target
         last = called.attr.value if isinstance(called, cst.Attribute) else (dotted(called) or "")
         if is_device_name(last) or not isinstance(target, cst.Name):
             return is_device_name(last)
         given = [b.value for b in self._module.definitions(target) if b.kind == "assign" and not b.path]
-        plain = [value for value in given if isinstance(value, (cst.Attribute, cst.Call, cst.SimpleString))]
-        return any(isinstance(value, cst.SimpleString) or self._may_be_device(value) for value in plain)
+        return any(value is not None and _makes_device(value) for value in given)
 
     def placed(self, node: cst.CSTNode) -> Device:
         """Where the file moves what is called so, by ``model.to(device)`` as a statement or assigned.
@@ -176,3 +175,14 @@ class Signs:
             if isinstance(start, cst.Attribute):
                 found.setdefault(start.attr.value, []).append(start)
         return found
+
+
+def _makes_device(node: cst.BaseExpression) -> bool:
+    """``x.device``, ``torch.device(..)``, ``"cuda"``, or a choice that may be one of these."""
+    if isinstance(node, cst.IfExp):
+        return _makes_device(node.body) or _makes_device(node.orelse)
+    called = node.func if isinstance(node, cst.Call) else node
+    if isinstance(called, (cst.Attribute, cst.Name)):
+        return (dotted(called) or f".{getattr(called, 'attr', called).value}").rpartition(".")[2] == "device"
+    text = literal(node)
+    return isinstance(text, str) and device_named(Value(Kind.STRING, literal=text)).accelerated

@@ -48,8 +48,8 @@ class Stores:
         """One of the assignments, to an attribute of what the name holds, has run when the name is read."""
         bindings = set(self._module.definitions(name))
         for target, _ in stores:
-            same = isinstance(target.value, cst.Name) and not bindings.isdisjoint(self._module.definitions(target.value))
-            if same and self._has_run(target, name):
+            owners = self._module.definitions(target.value) if isinstance(target.value, cst.Name) else ()
+            if not bindings.isdisjoint(owners) and self._has_run(target, name):
                 return True
         only = next(iter(bindings)) if len(bindings) == 1 else None
         if only is None or only.kind != "parameter" or depth == 0:
@@ -61,8 +61,10 @@ class Stores:
         statement = self._module.statement_of(target)
         if dominates(self._module, statement, name):
             return True
-        line = self._module.parent(statement)  # a function of the module is called when the module has run
-        return self._module.parent(line) is self._module.tree and self._module.function_of(name) is not None  # type: ignore[arg-type]
+        if self._module.function_of(name) is None:
+            return False
+        block = next((a for a in self._module.ancestors(statement) if not isinstance(a, cst.SimpleStatementLine)), None)
+        return block is self._module.tree  # functions are mostly called when the module has run
 
 
 def _assigned(node: cst.CSTNode) -> list[tuple[cst.Attribute, cst.CSTNode]]:

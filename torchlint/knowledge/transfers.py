@@ -7,7 +7,7 @@ left out on purpose: they are moved to the CPU for want of a kernel, for precisi
 from __future__ import annotations
 
 from torchlint.knowledge.screening import Trigger, guarded
-from torchlint.patterns import Pattern
+from torchlint.patterns import FIRST, Pattern, ends_with
 from torchlint.words import Calls, Words
 
 # Methods of a tensor with a kernel on every backend.
@@ -107,9 +107,21 @@ CPU = r"cpu(?<=[\"']cpu)(?!\w)"
 # Frameworks that put model and batches on the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 # How moves to a device are nearly always written.
-TO_DEVICE = r"to\([^()]{0,200}?(?:[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK)"
+_CALLED = r"[dD]ev|DEV|[cC]uda|CUDA|[gG]pu|GPU|[rR]ank|RANK"
+_QUOTED = rf"[\"'](?:cuda|{'|'.join(OTHER_ACCELERATORS)})"
+TO_DEVICE = rf"to\([^()]{{0,200}}?(?:{_CALLED}|{_QUOTED})"
+# A device is given to a variable that is not called so.
+_is_kept = ends_with(
+    rf"(?:{FIRST}|[;:])[ \t]*(?!\w*(?:{_CALLED}))\w+[ \t]*(?::[^=\r\n]*)?=(?!=)(?:[ \t]*[(\\][ \t]*\r?\n)?[^\r\n]*"
+)
+KEPT_DEVICES = (
+    guarded(rb"\.[ \t]*device\b", b".device", before=_is_kept),
+    guarded(rb"device[ \t]*\(", b"device(", before=_is_kept),
+    guarded(_QUOTED.encode(), b"cuda", *(name.encode() for name in OTHER_ACCELERATORS), before=_is_kept),
+)
 SIGNS: tuple[Trigger, ...] = (
     b".cuda",
     guarded(rb"\." + TO_DEVICE.encode(), b".to("),
+    guarded(rb"\.to[\s\\]*\(", *KEPT_DEVICES),
     *(word.encode() for word in FRAMEWORKS),
 )
