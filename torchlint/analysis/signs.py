@@ -82,22 +82,25 @@ class Signs:
     def placed(self, node: cst.CSTNode) -> Device:
         """Where the file moves what is called so, by ``model.to(device)`` as a statement or assigned.
 
-        Moves of the same function count before those of the same class, and these before others. UNKNOWN where
-        nothing moves it.
+        Moves of the same function count before others. UNKNOWN where nothing moves it.
         """
         name = dotted(node)
         calls = self._moved.get(name, ()) if name is not None else ()
-        if not calls:
-            return Device.UNKNOWN
-        function, owner = self._module.function_of(node), self._module.class_of(node)
+        calls = [call for call in calls if self._target(call) is not Device.CPU or self._has_moved(call, node)]
+        function = self._module.function_of(node) if calls else None
         here = [call for call in calls if self._module.function_of(call) is function]
-        beside = [call for call in calls if self._module.class_of(call) is owner]
-        groups = (self._reaching(here, node), beside if str(name).startswith("self.") else (), calls)
-        return next((self._agreed(group) for group in groups if group), Device.UNKNOWN)
+        return self._agreed(here or calls)
 
-    def _reaching(self, calls: list[cst.Call], node: cst.CSTNode) -> list[cst.Call]:
-        """What is moved to the CPU later, to be saved, was elsewhere before."""
-        return [c for c in calls if self._target(c) is not Device.CPU or self._module.comes_before(c, node)]
+    def _has_moved(self, call: cst.Call, node: cst.CSTNode) -> bool:
+        """A move to the CPU counts for what comes after it: it may be made to save a model that was elsewhere before.
+
+        In other functions it counts where it stands in the same class, and outside of functions.
+        """
+        function = self._module.function_of(call)
+        if function is self._module.function_of(node):
+            return self._module.comes_before(call, node)
+        own = (dotted(node) or "").startswith("self.") and self._module.class_of(call) is self._module.class_of(node)
+        return function is None or own
 
     def _agreed(self, calls: Iterable[cst.Call]) -> Device:
         devices = {self._target(call) for call in calls if not self._module.never_runs(call)}
