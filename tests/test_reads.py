@@ -89,16 +89,8 @@ AFTER = "after the step"
         ("        if c:\n            a = loss.item()\n        b = loss.item()\n", AFTER),
         ("        a = loss.item() if c else loss.item() + 1\n", AFTER),
         ("        a = loss.item()\n        loss = loss * 2\n        b = loss.item()\n", AFTER),
-        (
-            "        try:\n            f()\n        except E:\n            pass\n        else:\n"
-            "            a = loss.item()\n        b = loss.item()\n",
-            AFTER,
-        ),
-        (
-            "        match c:\n            case 1:\n                a = loss.item()\n"
-            "            case _:\n                b = loss.item()\n",
-            AFTER,
-        ),
+        ("        try: f()\n        except E: pass\n        else: a = loss.item()\n        b = loss.item()\n", AFTER),
+        ("        match c:\n            case 1: a = loss.item()\n            case _: b = loss.item()\n", AFTER),
     ],
 )
 def test_a_value_was_read_before_if_every_way_leads_through_another_read_of_it(text: str, second: str) -> None:
