@@ -14,7 +14,7 @@ from torchlint.analysis.classes import Classes
 from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.flow import constant
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.guards import Guard, Guards
+from torchlint.analysis.guards import Guard, Guards, different_branches
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
 from torchlint.analysis.index import Index, Unit
@@ -401,17 +401,6 @@ class SourceModule:
         child = other
         for around in self.ancestors(other):
             if around in below:
-                return _different_branches(around, below[around], child)
+                return different_branches(around, below[around], child)
             child = around
         return False
-
-
-def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    if isinstance(around, (cst.If, cst.IfExp)):
-        return one is not around.test and other is not around.test and one is not other
-    if isinstance(around, cst.Match):
-        return isinstance(one, cst.MatchCase) and isinstance(other, cst.MatchCase) and one is not other
-    if isinstance(around, (cst.Try, cst.TryStar)):
-        ends = (*around.handlers, around.orelse)
-        return one in ends and other in ends and one is not other
-    return False
