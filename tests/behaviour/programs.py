@@ -450,8 +450,8 @@ UNSAFE = [
          inputs={"size": (3, -1)}, caveat="ends before", differs="exception"),
     body("TL103", "return torch.tensor(list(range(len(rows))), dtype=torch.uint8)", inputs={"rows": (b"0" * 300,)},
          caveat="wrap", differs="exception"),
-    body("TL103", "return torch.Tensor(np.ones(size, dtype=np.int64))", inputs={"size": (3, ())}, caveat="without dimensions",
-         differs="result"),
+    body("TL103", "return torch.Tensor(np.ones(size, dtype=np.int64))", inputs={"size": (3, ())},
+         caveat="without dimensions", differs="result"),
     body("TL103", "try:\n    return torch.tensor(np.zeros(n))\nexcept ValueError:\n    return None",
          inputs={"n": (-1,)}, caveat="handler", differs="exception"),
     body("TL104", "def make(device):\n    with torch.device('meta'):\n        return other(device)\n"
