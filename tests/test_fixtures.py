@@ -30,6 +30,14 @@ def test_two_runs_agree(path: Path) -> None:
     assert harness.lint(data, path) == harness.lint(data, path)
 
 
+@each_file
+def test_no_rule_finds_anything_in_code_that_cannot_run(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").removeprefix("from __future__ import annotations\n")
+    assert lines(f"raise SystemExit\n{text}", path) == []
+    indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
+    assert lines(f"if False:\n{indented}\n    pass\n", path) == []
+
+
 @pytest.mark.parametrize("comment", ["# torchlint: ignore[{}]", "# noqa: {}"], ids=["ignore", "noqa"])
 @each_file
 def test_suppressing_every_finding_silences_every_finding(path: Path, comment: str) -> None:

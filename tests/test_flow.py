@@ -38,6 +38,9 @@ def reaching(code: str) -> set[str]:
         ("x = 1\ndel x\nx = 2\nuse(x)", {"2"}),
         ("def f(x):\n    if c:\n        x = 2\n    use(x)", {"parameter", "2"}),
         ("x = 1\ndef f():\n    use(x)\nx = 2", {"1", "2"}),
+        ("x = 1\nif False:\n    x = 2\nuse(x)", {"1"}),
+        ("if not 0:\n    x = 1\nelse:\n    x = 2\nuse(x)", {"1"}),
+        ("x = 1\nwith suppress(E):\n    x = 2\n    raise E\nuse(x)", {"1", "2"}),
     ],
 )
 def test_only_bindings_on_a_way_to_the_read_reach_it(code: str, expected: set[str]) -> None:
@@ -65,3 +68,70 @@ def test_branches_of_one_if_exclude_each_other_and_sequences_do_not() -> None:
     assert module.exclusive(a, b)
     assert not module.exclusive(a, d)
     assert not module.exclusive(find(module, "c"), a)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "target()",
+        "if c:\n    raise E\ntarget()",
+        "def f():\n    return 1\ntarget()",
+        "def f(x=target()):\n    raise E",
+        "@target()\ndef f():\n    raise E",
+        "def f():\n    return lambda: [target() for x in y]",
+        "class A(target()):\n    pass",
+        "try:\n    raise E\nexcept E:\n    target()",
+        "try:\n    raise E\nexcept E:\n    pass\ntarget()",
+        "def f():\n    try:\n        return 1\n    finally:\n        target()",
+        "with suppress(E):\n    raise E\ntarget()",
+        "with pytest.raises(SystemExit):\n    sys.exit()\ntarget()",
+        "while True:\n    if c:\n        break\ntarget()",
+        "while True:\n    with lock:\n        break\ntarget()",
+        "for x in y:\n    continue\ntarget()",
+        "for x in y:\n    break\nelse:\n    target()",
+        "if 1:\n    target()",
+        "if not TYPE_CHECKING:\n    target()",
+        "if c or True:\n    target()",
+        "match c:\n    case 1:\n        raise E\ntarget()",
+        "exit = print\nexit()\ntarget()",
+    ],
+)
+def test_code_to_which_some_way_leads_may_run(code: str) -> None:
+    module = parse(f"import sys, pytest\nfrom typing import TYPE_CHECKING\n{code}")
+    assert not module.never_runs(find(module, "target()"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise E\ntarget()",
+        "sys.exit()\ntarget()",
+        "exit()\ntarget()",
+        "os._exit(1); target()",
+        "assert False\ntarget()",
+        "def f():\n    return 1\n    target()",
+        "def f():\n    return 1\n    def g():\n        return lambda: target()",
+        "raise E\nclass A:\n    def f(self):\n        target()",
+        "if c:\n    raise E\nelse:\n    sys.exit()\ntarget()",
+        "try:\n    raise E\nfinally:\n    pass\ntarget()",
+        "try:\n    raise E\nexcept F:\n    pass\nelse:\n    target()",
+        "with open(p) as f:\n    raise E\ntarget()",
+        "while True:\n    pass\ntarget()",
+        "while 1:\n    for x in y:\n        break\ntarget()",
+        "for x in y:\n    break\n    target()",
+        "for x in y:\n    if c:\n        continue\n    else:\n        break\n    target()",
+        "if False:\n    target()",
+        "if 0:\n    pass\nelif None:\n    target()",
+        "if True:\n    pass\nelse:\n    target()",
+        "if c and False:\n    target()",
+        "while False:\n    target()",
+        "x = 1 if True else target()",
+        "x = False and target()",
+        "if TYPE_CHECKING:\n    target()",
+        "if not TYPE_CHECKING:\n    pass\nelse:\n    target()",
+        "match c:\n    case 1:\n        raise E\n    case _:\n        sys.exit()\ntarget()",
+    ],
+)
+def test_code_to_which_no_way_leads_never_runs(code: str) -> None:
+    module = parse(f"import os, sys\nfrom typing import TYPE_CHECKING\n{code}")
+    assert module.never_runs(find(module, "target()"))

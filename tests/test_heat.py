@@ -40,6 +40,14 @@ def heat(code: str) -> Heat:
         ("batches = iter(loader)\nfor i in range(9):\n    x = next(batches)\n    target()", Heat.STEP),
         ("def f(loaders):\n    for x in loaders['train']:\n        target()", Heat.STEP),
         ("for x in names:\n    target()", Heat.EPOCH),
+        # loops that run once
+        ("for x in loader:\n    target()\n    break", Heat.ONCE),
+        ("def f():\n    for x in loader:\n        target()\n        return x", Heat.ONCE),
+        ("for x in loader:\n    if c:\n        raise E\n    else:\n        target()\n        break", Heat.ONCE),
+        ("for i in n:\n    for x in loader:\n        target()\n        break", Heat.STEP),
+        ("for i in n:\n    for x in loader:\n        break\n    target()", Heat.STEP),
+        ("for x in loader:\n    if c:\n        continue\n    target()\n    break", Heat.STEP),
+        ("for x in loader:\n    target()\n    for y in x:\n        break", Heat.STEP),
         # steps
         ("for i in n:\n    scaler.step(optimizer)\n    target()", Heat.STEP),
         ("for i in n:\n    accelerator.backward(loss)\n    target()", Heat.STEP),

@@ -12,6 +12,10 @@ LOG = "def log(x):\n    y = x.cuda()\n    return y.sum().item()\n\n"
 NET = "class Net(torch.nn.Module):\n"
 
 
+STEP = "def train(model, loader, optimizer):\n    model.cuda()\n    for x in loader:\n"
+LOSS = "        loss = model(x).mean()\n        loss.backward()\n        optimizer.step()\n"
+
+
 def lines(text: str, *, exhaustive: bool) -> list[int]:
     """Where reads are found."""
     what = READS._replace(exhaustive=exhaustive)
@@ -62,3 +66,32 @@ def test_elements_are_read_one_by_one_in_loops_of_any_function(exhaustive: bool)
         "    for other in names:\n        print(t.sum().item())\n"
     )
     assert lines(text, exhaustive=exhaustive) == [4, 9, 11]
+
+
+def evidence(text: str) -> list[str]:
+    """What is said of the reads of one step, in source order."""
+    (finding,) = READS.lint(f"import torch\n{STEP}{LOSS}{text}".encode(), "x.py").findings
+    return [one.text.partition(": ")[2] or one.text.partition(", ")[2] for one in finding.evidence]
+
+
+AGAIN = "the same value was read before in this step, so this costs little"
+AFTER = "after the step"
+
+
+@pytest.mark.parametrize(
+    ("text", "second"),
+    [
+        ("        a = loss.item()\n        b = loss.item()\n", AGAIN),
+        ("        a = loss.item()\n        if c:\n            b = loss.item()\n", AGAIN),
+        ("        if c:\n            a = loss.item()\n            b = loss.item()\n", AGAIN),
+        ("        if c(loss.item()):\n            b = loss.item()\n", AGAIN),
+        ("        if c:\n            a = loss.item()\n        else:\n            b = loss.item()\n", AFTER),
+        ("        if c:\n            a = loss.item()\n        b = loss.item()\n", AFTER),
+        ("        a = loss.item() if c else loss.item() + 1\n", AFTER),
+        ("        a = loss.item()\n        loss = loss * 2\n        b = loss.item()\n", AFTER),
+        ("        try: f()\n        except E: pass\n        else: a = loss.item()\n        b = loss.item()\n", AFTER),
+        ("        match c:\n            case 1: a = loss.item()\n            case _: b = loss.item()\n", AFTER),
+    ],
+)
+def test_a_value_was_read_before_if_every_way_leads_through_another_read_of_it(text: str, second: str) -> None:
+    assert evidence(text) == [AFTER, second]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tests.analysis_help import find, parse
@@ -90,6 +92,34 @@ def test_kinds_are_proved_through_names_calls_loops_and_attributes(code: str, ki
 def test_devices_follow_moves_and_factories(code: str, device: Device) -> None:
     found = value(code)
     assert (found.kind, found.device) == (Kind.TENSOR, device)
+
+
+@pytest.mark.parametrize(
+    ("code", "device"),
+    [
+        ("it = x.to(torch.device('cpu'))\nit", Device.CPU),
+        ("model.to('cpu')\nit = model(x).logits[0]\nit", Device.CPU),
+        ("model.to('cpu')\nit = model(x.cuda())\nit", Device.CUDA),
+        ("it = model(x)\nmodel.to('cpu')\nit", Device.UNKNOWN),
+        ("it = x.to('cpu') if c else x.cuda()\nit", Device.UNKNOWN),
+        ("args.device = 'cpu'\nit = x.to(args.device)\nit", Device.CPU),
+        ("if c:\n    args.device = 'cpu'\nit = x.to(args.device)\nit", Device.VARIABLE),
+        ("args.device = 'cpu'\nother.device = 'cuda'\nit = x.to(args.device)\nit", Device.VARIABLE),
+        ("args.device = 'cpu'\nargs.device += ':0'\nit = x.to(args.device)\nit", Device.VARIABLE),
+        ("args.device, b = f()\nit = x.to(args.device)\nit", Device.VARIABLE),
+        ("d = x.device\nit = y.to(d)\nit", Device.VARIABLE),
+        ("d = torch.zeros(3).device\nit = y.to(d)\nit", Device.CPU),
+        ("def g(x, d: torch.device):\n    it = x.to(d)\n    it", Device.VARIABLE),
+        ("def g(d):\n    it = x.to(d)\n    it\ng(y.device)", Device.VARIABLE),
+        ("def g(d: torch.device):\n    it = x.to(d)\n    it\ng(torch.device('cpu'))", Device.CPU),
+        ("it = x.to('mps')\nit", Device.OTHER),
+        ("it = x.to('mps' if c else 'cpu')\nit", Device.OTHER),
+        ("it = x.to('mps' if c else 'cuda')\nit", Device.VARIABLE),
+    ],
+)
+def test_of_what_is_moved_or_comes_from_a_model_the_device_is_known_and_no_more(code: str, device: Device) -> None:
+    found = value(f"def f(x, y, c, model, args, other):\n{textwrap.indent(code, '    ')}")
+    assert (found.kind, found.device) == (Kind.UNKNOWN, device)
 
 
 @pytest.mark.parametrize(

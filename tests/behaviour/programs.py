@@ -28,6 +28,9 @@ LEFT = [
     "torch.tensor(np.eye(2, dtype=np.uint16))",
     "torch.tensor(np.zeros(3, complex), dtype=torch.float32)",
     "torch.tensor(np.arange(0, 5, 0))",
+    "torch.as_tensor(np.zeros(3), requires_grad=True)",
+    "torch.asarray(np.zeros(6).reshape(2, 3), requires_grad=True)",
+    "torch.ByteTensor(3).fill_(300)",
     "torch.tensor(np.zeros(True))",
     "torch.tensor(np.linspace(0, 1, 5, False))",
 ]
@@ -447,6 +450,8 @@ UNSAFE = [
          inputs={"size": (3, -1)}, caveat="ends before", differs="exception"),
     body("TL103", "return torch.tensor(list(range(len(rows))), dtype=torch.uint8)", inputs={"rows": (b"0" * 300,)},
          caveat="wrap", differs="exception"),
+    body("TL103", "return torch.Tensor(np.ones(size, dtype=np.int64))", inputs={"size": (3, ())},
+         caveat="without dimensions", differs="result"),
     body("TL103", "try:\n    return torch.tensor(np.zeros(n))\nexcept ValueError:\n    return None",
          inputs={"n": (-1,)}, caveat="handler", differs="exception"),
     body("TL104", "def make(device):\n    with torch.device('meta'):\n        return other(device)\n"

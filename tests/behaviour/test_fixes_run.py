@@ -128,6 +128,19 @@ def test_a_safe_fix_changes_nothing_that_a_run_shows(program: Program) -> None:
         assert not found, f"{found} of\n{after}"
 
 
+def test_a_conversion_of_complex_numbers_that_torch_warns_of_is_kept() -> None:
+    program = body(
+        "TL104", "return torch.ones(3, dtype=torch.complex64).to(device, torch.float32)", inputs={"device": ()}
+    )
+    assert fixed(program, Safety.UNSAFE)[0] == program.text
+
+
+def test_a_dtype_that_is_called_a_device_stays_where_it_is() -> None:
+    text = "def make(device):\n    return torch.zeros(3).to(device)\nreturn make(torch.float64), make('cpu')"
+    program = body("TL104", text)
+    assert fixed(program, Safety.UNSAFE)[0] == program.text
+
+
 @pytest.mark.parametrize("expression", LEFT)
 def test_content_that_a_factory_would_make_otherwise_is_left_alone(expression: str) -> None:
     program = body("TL103", f"return {expression}")

@@ -205,7 +205,8 @@ class Consumptions:
         if not isinstance(call, cst.Call) or call.func is not attribute:
             self._push("batch", attribute, (), loop)
         elif self._moves(call):
-            self._state.moves.append(Consumption(loop, call))
+            if not self._module.never_runs(call):
+                self._state.moves.append(Consumption(loop, call))
         else:
             self._push("batch", call, (), loop)
 

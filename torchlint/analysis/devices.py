@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword
-from torchlint.analysis.values import Device, Kind, Value, device_named
+from torchlint.analysis.values import UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
         return device_named(value)
     if isinstance(node, cst.Integer) or value.kind is Kind.SCALAR:
         return Device.CUDA  # a number is the index of one
-    return Device.VARIABLE if value.literal is None and _called_device(node, value) else Device.UNKNOWN
+    return Device.VARIABLE if value.literal is None and _is_some_device(node, value) else Device.UNKNOWN
 
 
-def _called_device(node: cst.CSTNode | None, value: Value) -> bool:
-    """A variable of unknown value that is called a device: users put accelerators there."""
+def _is_some_device(node: cst.CSTNode | None, value: Value) -> bool:
+    """A device that is not known, or a variable of unknown value that is called one: users put accelerators there."""
     called = node.func if isinstance(node, cst.Call) else node
     last = called.attr.value.lower() if isinstance(called, cst.Attribute) else (dotted(called) or "").lower()
-    return value.kind in (Kind.UNKNOWN, Kind.DEVICE) and is_device_name(last)
+    return value.kind is Kind.DEVICE or (value.kind is Kind.UNKNOWN and is_device_name(last))
 
 
 def is_device_name(name: str) -> bool:
@@ -56,13 +56,28 @@ def of_operands(evaluator: Evaluator, node: cst.Call) -> Device:
     where = keyword(node, "device")
     if where is not None:
         return device_of(evaluator, where)
+    return first_operand(evaluator, node).device
+
+
+def first_operand(evaluator: Evaluator, node: cst.Call) -> Value:
+    """The first operand that is a tensor, or lies where something is known to lie."""
     for arg in node.args[:2]:
         value = evaluator.value(arg.value)
         if value.kind in (Kind.LIST, Kind.TUPLE):
             value = value.each()
-        if value.kind is Kind.TENSOR or value.accelerated:
-            return value.device
-    return Device.UNKNOWN
+        if value.kind is Kind.TENSOR or value.located:
+            return value
+    return UNKNOWN
+
+
+def is_device_of(evaluator: Evaluator, target: cst.BaseExpression) -> bool:
+    """``x.to(y.device)``, also through a variable, brings things together; it is not how one asks for the CPU."""
+    made = evaluator.value(target).origin if isinstance(target, cst.Name) else target
+    return (
+        isinstance(made, cst.Attribute)
+        and made.attr.value == "device"
+        and not (isinstance(made.value, cst.Name) and made.value.value == "self")
+    )
 
 
 def moved_to(evaluator: Evaluator, node: cst.Call) -> Device | None:

@@ -13,6 +13,7 @@ from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal, method
 from torchlint.analysis.cycles import Answers
 from torchlint.analysis.signs import LOSS
+from torchlint.analysis.stores import Stores
 from torchlint.analysis.values import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
@@ -89,6 +90,8 @@ class Evaluator:
         before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
         parts = [self.value(binding.value), *before]
         tensor = next((part for part in parts if part.accelerated), None)
+        if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
+            tensor = next((part for part in parts if part.located), None)
         return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
     def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
@@ -114,6 +117,10 @@ class Evaluator:
         base = self.value(node.value)
         if base.node is not None and isinstance(base.node, cst.ClassDef):
             return self.class_attribute(base.node, node.attr.value)
+        if base.kind is Kind.UNKNOWN and not base.located and devices.is_device_name(node.attr.value):
+            assigned = self.module.shared(Stores).value(node)
+            if assigned.known:
+                return assigned
         return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:

@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis.walk import test_of
+from torchlint.analysis.calls import literal
+from torchlint.analysis.walk import children, test_of
 
 StateT = TypeVar("StateT")
 LOOPS = (cst.For, cst.While)
@@ -30,11 +31,24 @@ ANCHORS = (
     cst.Match,
 )
 _LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
+# What holds statements.
+_HOLDING = (
+    cst.BaseCompoundStatement,
+    cst.BaseSuite,
+    cst.SimpleStatementLine,
+    cst.Else,
+    cst.Finally,
+    cst.ExceptHandler,
+    cst.ExceptStarHandler,
+    cst.MatchCase,
+)
 _is_small = test_of(cst.BaseSmallStatement)
 _ROUNDS = 5
 NEVER_RETURN = frozenset(
     "sys.exit os._exit os.abort builtins.exit builtins.quit pytest.skip pytest.fail pytest.exit".split()
 )
+# Context managers that let every exception through.
+_TRANSPARENT = ("torch.", "builtins.open", "contextlib.nullcontext", "contextlib.closing")
 
 
 class _Loop(Generic[StateT]):
@@ -69,7 +83,10 @@ class Forward(Generic[StateT]):
         raise NotImplementedError
 
     def assume(self, test: cst.BaseExpression, holds: bool, state: StateT) -> StateT | None:  # noqa: ARG002
-        """The state in a branch taken because ``test`` came out as ``holds``; None if it cannot be."""
+        """The state in a branch taken because ``test`` came out as ``holds``; None if it cannot be.
+
+        A constant is never asked about.
+        """
         return state
 
     # -- the walk --------------------------------------------------------------------------------
@@ -79,6 +96,9 @@ class Forward(Generic[StateT]):
         end = self._block(body.body, state)
         if end is not None:
             self.exits.append(end)
+
+    def _taken(self, test: cst.BaseExpression, holds: bool, state: StateT) -> StateT | None:
+        return None if constant(test) is (not holds) else self.assume(test, holds, state)
 
     def _merge(self, *states: StateT | None) -> StateT | None:
         merged: StateT | None = None
@@ -117,7 +137,7 @@ class Forward(Generic[StateT]):
         if isinstance(node, (cst.Try, cst.TryStar)):
             return self._try(node, state)
         if isinstance(node, cst.With):
-            return self._suite(node.body, self._enter(node, state))
+            return self._with(node, self._enter(node, state))
         if isinstance(node, cst.Match):
             return self._match(node, state)
         return self._enter(node, state)
@@ -133,13 +153,13 @@ class Forward(Generic[StateT]):
         elif kind is cst.Continue and self._loops:
             self._loops[-1].continues.append(after)
         elif kind is cst.Assert:
-            return self.assume(node.test, True, after)  # type: ignore[attr-defined]
+            return self._taken(node.test, True, after)  # type: ignore[attr-defined]
         return None if leaves(node, self._qualified) else after
 
     def _if(self, node: cst.If, state: StateT) -> StateT | None:
         after = self._enter(node, state)
-        yes = self._suite(node.body, self.assume(node.test, True, after))
-        no = self.assume(node.test, False, after)
+        yes = self._suite(node.body, self._taken(node.test, True, after))
+        no = self._taken(node.test, False, after)
         if no is not None and isinstance(node.orelse, cst.If):
             no = self._if(node.orelse, no)
         elif isinstance(node.orelse, cst.Else):
@@ -153,7 +173,7 @@ class Forward(Generic[StateT]):
             self._loops.append(loop)
             inside: StateT | None = self._enter(node, entry)
             if isinstance(node, cst.While) and inside is not None:
-                inside = self.assume(node.test, True, inside)
+                inside = self._taken(node.test, True, inside)
             end = self._suite(node.body, inside)
             self._loops.pop()
             again = self._merge(entry, end, *loop.continues)
@@ -164,13 +184,23 @@ class Forward(Generic[StateT]):
 
     def _loop_end(self, node: cst.For | cst.While, state: StateT) -> StateT | None:
         if isinstance(node, cst.While):
-            if isinstance(node.test, cst.Name) and node.test.value == "True":
-                return None
-            known = self.assume(node.test, False, self.transfer(node, state))
+            known = self._taken(node.test, False, self.transfer(node, state))
             if known is None:
                 return None
             state = known
         return self._suite(node.orelse.body, state) if node.orelse else state
+
+    def _with(self, node: cst.With, state: StateT) -> StateT | None:
+        """After a body that always leaves, an exception may have been swallowed: ``with suppress(OSError): raise``."""
+        seen = [state]
+        self._watchers.append(seen)
+        end = self._suite(node.body, state)
+        self._watchers.pop()
+        return end if end is not None or self._lets_through(node) else self._merge(*seen)
+
+    def _lets_through(self, node: cst.With) -> bool:
+        managers = [item.item.func if isinstance(item.item, cst.Call) else item.item for item in node.items]
+        return all((self._qualified(manager) or "").startswith(_TRANSPARENT) for manager in managers)
 
     def _try(self, node: cst.Try | cst.TryStar, state: StateT) -> StateT | None:
         seen: list[StateT] = [state]
@@ -208,6 +238,23 @@ def _catches_all(case: cst.MatchCase) -> bool:
     return case.guard is None and isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None
 
 
+def constant(
+    test: cst.BaseExpression, known: Callable[[cst.BaseExpression], bool | None] = lambda _: None
+) -> bool | None:
+    """What a condition always comes out as, if that can be read off it; ``known`` adds what else is constant."""
+    value = literal(test)
+    if value is not ...:
+        return bool(value)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = constant(test.expression, known)
+        return None if inner is None else not inner
+    if isinstance(test, cst.BooleanOperation):
+        decisive = isinstance(test.operator, cst.Or)
+        sides = {constant(test.left, known), constant(test.right, known)}
+        return decisive if decisive in sides else None if None in sides else not decisive
+    return known(test)
+
+
 def leaves(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
     """The statement never hands control to the one after it."""
     kind = node.__class__
@@ -219,7 +266,7 @@ def leaves(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) ->
         func = node.value.func
         skips = isinstance(func, cst.Attribute) and func.attr.value == "skipTest"  # unittest raises there
         return skips or qualified(func) in NEVER_RETURN
-    return isinstance(node, cst.Assert) and isinstance(node.test, cst.Name) and node.test.value == "False"
+    return isinstance(node, cst.Assert) and constant(node.test) is False
 
 
 def always_leaves(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
@@ -235,6 +282,25 @@ def always_leaves(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode], str |
             return True
         elif isinstance(statement, cst.With) and always_leaves(statement.body, qualified):
             return True
+    return False
+
+
+def repeats(loop: cst.For | cst.While, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
+    """The body of a loop may run more than once: it does not end with ``break`` or ``return`` on every way."""
+    return not always_leaves(loop.body, qualified) or any(map(_continues, loop.body.body))
+
+
+def _continues(statement: cst.CSTNode) -> bool:
+    """A ``continue`` for the loop around the statement stands in it."""
+    stack = [statement]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, cst.Continue):
+            return True
+        if isinstance(node, LOOPS):
+            stack += [node.orelse] if node.orelse is not None else []
+        elif isinstance(node, _HOLDING) and not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            stack += children(node)
     return False
 
 

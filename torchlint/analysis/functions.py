@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.calls import literal
-from torchlint.analysis.values import NONE, UNKNOWN, Device, Kind, Value, join
+from torchlint.analysis.values import NONE, UNKNOWN, Device, Kind, Value, device_named, join
 from torchlint.analysis.walk import children
 from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
@@ -161,9 +161,11 @@ class Parameters:
         if owner is not None and self._is_batch(owner, function, param):
             return Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="the batch")
         annotated = self._module.annotated(param.annotation)
-        if annotated.known and annotated.kind is not Kind.TENSOR:
+        if annotated.known and annotated.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
             return annotated
         given = self._from_calls(function, param, owner is not None)
+        if annotated.kind in (Kind.DEVICE, Kind.STRING):
+            return annotated if device_named(given) is Device.UNKNOWN else given
         if annotated.kind is Kind.TENSOR:
             return annotated._replace(device=given.device) if given.accelerated else annotated
         return given

@@ -121,3 +121,15 @@ def _surrounding(current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
     elif isinstance(current, (cst.FunctionDef, cst.ClassDef)):
         for decorator in current.decorators:
             yield Guard("decorator", decorator, decorator.decorator)
+
+
+def different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Two children of a node never run in the same pass: they are branches of it."""
+    if isinstance(around, (cst.If, cst.IfExp)):
+        return one is not around.test and other is not around.test and one is not other
+    if isinstance(around, cst.Match):
+        return isinstance(one, cst.MatchCase) and isinstance(other, cst.MatchCase) and one is not other
+    if isinstance(around, (cst.Try, cst.TryStar)):
+        ends = (*around.handlers, around.orelse)
+        return one in ends and other in ends and one is not other
+    return False

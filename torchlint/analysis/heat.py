@@ -12,6 +12,7 @@ from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import method
 from torchlint.analysis.cooling import Cooling
 from torchlint.analysis.cycles import Answers
+from torchlint.analysis.flow import LOOPS, repeats
 from torchlint.analysis.values import Kind
 from torchlint.analysis.walk import children, descendants
 from torchlint.knowledge import heat as known
@@ -22,7 +23,6 @@ from torchlint.prefilter import concepts
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-LOOPS = (cst.For, cst.While)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 _FUNCTIONS: frozenset[type] = frozenset({cst.FunctionDef, cst.Lambda})
 _LOOPS: frozenset[type] = frozenset(LOOPS)
@@ -38,6 +38,7 @@ class Heats:
         self._module = module
         self._cooling = module.shared(Cooling)
         self._answers = Answers()
+        self._repeating: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
@@ -48,12 +49,13 @@ class Heats:
         return Heat.EPOCH if cold else heat
 
     def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
-        """The loops and comprehensions around a node, innermost first, and its function."""
+        """The loops that repeat and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
         below, current = node, self._module.parent(node)
         while current is not None and current.__class__ not in _FUNCTIONS:
             if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
-                loops.append(current)
+                if self.repeats(current):
+                    loops.append(current)
             elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
                 loops.append(current)
             below, current = current, self._module.parent(current)
@@ -86,6 +88,18 @@ class Heats:
 
     # -- loops -----------------------------------------------------------------------------------
 
+    def repeats(self, loop: cst.CSTNode) -> bool:
+        """A loop, or a comprehension, may run more than once: no ``break`` ends its first round."""
+        found = self._repeating.get(loop)
+        if found is None:
+            found = not isinstance(loop, LOOPS) or repeats(loop, self._module.qualified)
+            self._repeating[loop] = found
+        return found
+
+    def runs_again(self, loop: cst.CSTNode) -> bool:
+        """A loop repeats, or a loop around it does."""
+        return self.repeats(loop) or bool(self.around(loop)[0])
+
     def loop(self, loop: cst.CSTNode) -> str | None:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
         if not self._any_steps:
@@ -95,10 +109,10 @@ class Heats:
     def _classify(self, loop: cst.CSTNode) -> str | None:
         if isinstance(loop, COMPREHENSIONS):
             return "step" if self.over_batches(loop.for_in.iter) else None
+        if not isinstance(loop, LOOPS) or not self.repeats(loop):
+            return None
         if isinstance(loop, cst.For) and self.over_batches(loop.iter):
             return "step"
-        if not isinstance(loop, LOOPS):
-            return None
         content = self._content(loop.body)
         return "epoch" if content == "step" and _counts_epochs(loop) else content
 
@@ -114,12 +128,14 @@ class Heats:
         return self._answers.find(("content", body), lambda: self._of_body(body), None)
 
     def _of_body(self, body: cst.CSTNode) -> str | None:
-        found = {self._of_part(node) for node in _own(body)}
+        found = {self._of_part(node) for node in self._own(body)}
         return "epoch" if "epoch" in found else "step" if "step" in found else None
 
     def _of_part(self, node: cst.CSTNode) -> str | None:
         if node.__class__ in _LOOPS:
-            return "epoch" if self.loop(node) is not None else None
+            if self.repeats(node):
+                return "epoch" if self.loop(node) is not None else None
+            return "step" if isinstance(node, cst.For) and self.over_batches(node.iter) else None
         if node.__class__ is not cst.Call:
             return None
         assert isinstance(node, cst.Call)
@@ -127,6 +143,20 @@ class Heats:
             return "step"
         function = self._module.functions.called(node)
         return self._content(function.body) if function is not None else None
+
+    def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes of a body without those of functions and loops that repeat inside it; such a loop is yielded."""
+        stack = list(children(body))
+        while stack:
+            node = stack.pop()
+            kind = node.__class__
+            if kind in _FUNCTIONS or kind is cst.ClassDef:
+                continue
+            yield node
+            if kind not in _LOOPS or not self.repeats(node):
+                stack += children(node)
+            elif node.orelse is not None:  # type: ignore[attr-defined]
+                stack.append(node.orelse)  # type: ignore[attr-defined]
 
     def is_step(self, node: cst.CSTNode) -> bool:
         """``loss.backward()``, ``optimizer.step()``, ``scaler.step(optimizer)``."""
@@ -262,18 +292,3 @@ def _counts_epochs(loop: cst.CSTNode) -> bool:
     """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
     target = getattr(loop, "target", None)
     return isinstance(target, cst.Name) and "epoch" in target.value.lower()
-
-
-def _own(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of a body without those of loops and functions inside it; such a loop itself is yielded."""
-    stack = list(children(body))
-    while stack:
-        node = stack.pop()
-        kind = node.__class__
-        if kind in _FUNCTIONS or kind is cst.ClassDef:
-            continue
-        yield node
-        if kind not in _LOOPS:
-            stack += children(node)
-        elif node.orelse is not None:  # type: ignore[attr-defined]
-            stack.append(node.orelse)  # type: ignore[attr-defined]

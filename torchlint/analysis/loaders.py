@@ -17,6 +17,8 @@ from torchlint.knowledge import loaders as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+_DEPTH = 8  # datasets within one another
+
 
 class UnpinnedLoader(NamedTuple):
     """A loader that does not pin, and the moves of its batches to an accelerator, here and in other files.
@@ -52,12 +54,13 @@ class Loaders:
         if any(not self._is_false(pin) for pin in pins) or self._unpinnable(arguments):
             return None
         consumed = Consumptions(self._module).of(call)
-        if consumed.pinned or not (consumed.moves or consumed.elsewhere):
+        moves = tuple(move for move in consumed.moves if self._module.heats.runs_again(move.loop))
+        if consumed.pinned or not (moves or consumed.elsewhere):
             return None
         workers = any(not self._is_zero(w) for w in arguments.get("num_workers", []))
-        evaluation = all(self.evaluates(move.loop) for move in consumed.moves)
+        evaluation = all(self.evaluates(move.loop) for move in moves)
         evaluation = evaluation and all(e.evaluation for e in consumed.elsewhere)
-        return UnpinnedLoader(call, consumed.moves, consumed.elsewhere, workers, evaluation, bool(pins))
+        return UnpinnedLoader(call, moves, consumed.elsewhere, workers, evaluation, bool(pins))
 
     # -- the call --------------------------------------------------------------------------------
 
@@ -120,12 +123,30 @@ class Loaders:
         collates = arguments.get("collate_fn", [])
         return any(self._dataset_on_device(d) for d in datasets) or any(self._odd_collate(c) for c in collates)
 
-    def _dataset_on_device(self, node: cst.BaseExpression) -> bool:
+    def _dataset_on_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """The class of a dataset puts its content on the device, or the dataset is made of what lies there."""
         value = self._module.value(node)
-        if isinstance(value.node, cst.ClassDef):
-            return self._puts_on_device(value.node.body)
+        if isinstance(value.node, cst.ClassDef) and self._puts_on_device(value.node.body):
+            return True
         made = value.origin if isinstance(value.origin, cst.Call) else node
-        return isinstance(made, cst.Call) and any(self._puts_on_device(arg.value) for arg in made.args)
+        own = isinstance(value.node, cst.ClassDef)
+        args = made.args if isinstance(made, cst.Call) and depth else ()
+        return any(self._lies_there(arg, depth - 1, tensors=own) for arg in args)
+
+    def _lies_there(self, arg: cst.Arg | cst.BaseElement, depth: int, *, tensors: bool) -> bool:
+        """What a dataset is given lies on the device: a tensor, another dataset, or a list of these.
+
+        Only ``tensors`` count for a class of the file, which may be given a model as well.
+        """
+        if isinstance(arg.value, (cst.List, cst.Tuple)):
+            return any(self._lies_there(element, depth, tensors=tensors) for element in arg.value.elements)
+        value = self._module.value(arg.value)
+        if getattr(arg, "star", ""):
+            value = value.each()
+        if value.kind is Kind.DATASET:
+            return self._dataset_on_device(arg.value, depth)
+        plain = value.kind is Kind.TENSOR or not tensors
+        return (value.accelerated and plain) or self._puts_on_device(arg.value)
 
     def _odd_collate(self, node: cst.BaseExpression) -> bool:
         definition: cst.CSTNode | None = node if isinstance(node, cst.Lambda) else self._module.value(node).node

@@ -12,8 +12,9 @@ from torchlint.analysis import depth
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.classes import Classes
 from torchlint.analysis.evaluate import Evaluator
+from torchlint.analysis.flow import constant
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.guards import Guard, Guards
+from torchlint.analysis.guards import Guard, Guards, different_branches
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
 from torchlint.analysis.index import Identifiers, Index, Unit
@@ -366,11 +367,14 @@ class SourceModule:
         return self.shared(Testing).covers(node)
 
     def never_runs(self, node: cst.CSTNode) -> bool:
-        """The node stands under ``if TYPE_CHECKING``."""
-        return any(
-            guard.holds and guard.condition is not None and self.qualified(guard.condition) == "typing.TYPE_CHECKING"
-            for guard in self.guards(node)
-        )
+        """No way leads to a node: it stands after ``return``, under ``if False`` or ``if TYPE_CHECKING``."""
+        tests = (guard for guard in self.guards(node) if guard.kind == "test" and guard.condition is not None)
+        if any(constant(test.condition, self._while_running) is (not test.holds) for test in tests):  # type: ignore[arg-type]
+            return True
+        return not self._reaching.runs(node)
+
+    def _while_running(self, test: cst.BaseExpression) -> bool | None:
+        return False if self.qualified(test) == "typing.TYPE_CHECKING" else None
 
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """The two never run in the same pass through the code: they stand in different branches."""
@@ -382,14 +386,6 @@ class SourceModule:
         child = other
         for around in self.ancestors(other):
             if around in below:
-                return _different_branches(around, below[around], child)
+                return different_branches(around, below[around], child)
             child = around
         return False
-
-
-def _different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    if isinstance(around, (cst.If, cst.IfExp)):
-        return one is not around.test and other is not around.test and one is not other
-    if isinstance(around, cst.Match):
-        return isinstance(one, cst.MatchCase) and isinstance(other, cst.MatchCase) and one is not other
-    return False

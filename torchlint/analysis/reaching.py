@@ -77,6 +77,15 @@ class Reaching:
         local = {b for b in candidates if b.kind == "walrus" and self.anchor(b.node) is anchor}
         return tuple(b for b in candidates if b in reached or b in local)
 
+    def runs(self, node: cst.CSTNode) -> bool:
+        """Control can come to a node: in its function, and to the definitions of all functions around it."""
+        anchor, scope = self.anchor(node), _body_around(self._names.scope_at(node))
+        while anchor is not None and scope.parent is not None:
+            if anchor is not scope.node and anchor not in self._states(scope):  # parameters belong to the statement
+                return False
+            anchor, scope = scope.node, _body_around(self._names.scope_at(scope.node))
+        return anchor is None or anchor in self._states(scope)
+
     def anchor(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The small statement or compound header in which a node is evaluated."""
         current: cst.CSTNode | None = node
@@ -154,6 +163,13 @@ class Reaching:
         if isinstance(current, (cst.AnnAssign, cst.For, cst.CompFor)):
             return below is current.target
         return False
+
+
+def _body_around(scope: Scope) -> Scope:
+    """The function, class or module in whose statements a scope stands."""
+    while isinstance(scope.node, (*COMPREHENSIONS, cst.Lambda)) and scope.parent:
+        scope = scope.parent
+    return scope
 
 
 def _flow_owner(scope: Scope) -> Scope:

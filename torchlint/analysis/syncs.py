@@ -10,12 +10,12 @@ import libcst as cst
 
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, method, positional, receiver
-from torchlint.analysis.devices import device_of
+from torchlint.analysis.devices import device_of, is_device_of
 from torchlint.analysis.heat import COMPREHENSIONS
 from torchlint.analysis.intent import Intents
-from torchlint.analysis.transfers import is_device_of
+from torchlint.analysis.rereads import read_again
 from torchlint.analysis.values import Device, Kind
-from torchlint.analysis.walk import descendants, wording
+from torchlint.analysis.walk import descendants
 from torchlint.knowledge import synchronisation as known
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat
@@ -82,7 +82,8 @@ class Syncs:
         for node in self._candidates(*groups):
             for read in self._at(node) if wanted(node) else ():
                 found.setdefault(read.node, read)
-        return sorted(found.values(), key=lambda read: self._module.order(read.node))
+        reads = [read for read in found.values() if not self._module.never_runs(read.node)]
+        return sorted(reads, key=lambda read: self._module.order(read.node))
 
     def _candidates(self, *groups: frozenset[str]) -> list[cst.BaseExpression]:
         """What may be a read by its form, calls first."""
@@ -180,7 +181,7 @@ class Syncs:
             if literal(keyword(call, "non_blocking")) is True:
                 return False  # it does not wait
             where = argument(call, "device", 0)
-            named = where is not None and not is_device_of(where)
+            named = where is not None and not is_device_of(self._module.evaluator, where)
             return named and device_of(self._module.evaluator, where) is Device.CPU
         kind = positional(call, 0) if method(call) == "type" else None
         return kind is not None and LEGACY.get(self._module.qualified(kind) or "") == "cpu"
@@ -244,15 +245,9 @@ class Syncs:
         return None if place is node else place
 
     def _grouped(self, place: cst.CSTNode, reads: list[Read]) -> HotReads:
-        seen: set[str] = set()
-        again: set[Read] = set()
-        for read in reads:
-            text = wording(_root(read.tensor))
-            if text in seen:
-                again.add(read)
-            seen.add(text)
+        again = read_again(self._module, [(read.node, _root(read.tensor)) for read in reads])
         evaluation = not self._trains(place)
-        return HotReads(place, tuple(reads), frozenset(again), evaluation)
+        return HotReads(place, tuple(reads), frozenset(r for r in reads if r.node in again), evaluation)
 
     def _trains(self, place: cst.CSTNode) -> bool:
         if self._module.heats.trains(place):

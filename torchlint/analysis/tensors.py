@@ -9,11 +9,11 @@ import libcst as cst
 from torchlint.analysis import devices
 from torchlint.analysis.bindings import dotted
 from torchlint.analysis.calls import argument, keyword, literal, positional
-from torchlint.analysis.devices import device_of, moved_to, of_operands
+from torchlint.analysis.devices import device_of, first_operand, moved_to, of_operands
 from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.values import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, PARAMETER_METHODS, SHAPES
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS, PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.OPTIMIZER, origin=node, source=name)
     if root.startswith("torchvision.datasets") or (root.startswith("torch.utils.data") and "Dataset" in last):
         return Value(Kind.DATASET, origin=node, source=name)
+    if name in known.DATASET_PARTS:
+        part = Value(Kind.DATASET, origin=node, source=name)
+        return part if last == "Subset" else Value(Kind.LIST, element=part, origin=node)
     return _container(evaluator, node, name)
 
 
@@ -65,7 +68,7 @@ def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     """Calls of Python that put values together or take them apart."""
     if name == "builtins.map" and len(node.args) == 2 and isinstance(node.args[0].value, cst.Lambda):
         mapped = evaluator.value(node.args[0].value.body)
-        return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.accelerated else None
+        return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.located else None
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
     if name in ("random.sample", "random.choices") and node.args:
@@ -81,7 +84,7 @@ def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
         inner = evaluator.value(node.args[0].value)
         listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
-        return listed._replace(origin=node, fresh=False) if listed.accelerated else None
+        return listed._replace(origin=node, fresh=False) if listed.located else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
@@ -156,21 +159,26 @@ def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
         return base if name in ("get", "pop") else None
     if base.kind is Kind.UNKNOWN and name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
-    if base.kind is Kind.UNKNOWN and name in ("to", "cuda"):
-        where = moved_to(evaluator, node)
-        return Value(Kind.UNKNOWN, where, origin=node) if where is not None and where.accelerated else None
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
     if name in ("detach", "cpu") and surely_tensor(node.func):
         return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
+    if base.kind is Kind.UNKNOWN and name in ("to", "cuda", "cpu"):
+        moved = Value(Kind.UNKNOWN, moved_to(evaluator, node) or Device.UNKNOWN, origin=node)
+        return moved if moved.located else None
     return None
 
 
 def _parameters(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
     """``model.parameters()``: tensors where the model is, or where the file puts its models."""
+    assert isinstance(node.func, cst.Attribute)
     device = base.device
-    if not device.accelerated and evaluator.module.signs.on_accelerator:
-        device = Device.VARIABLE
+    if not device.accelerated:
+        placed = evaluator.module.signs.placed(node.func.value)
+        if placed is not Device.UNKNOWN:
+            device = placed
+        elif not (base.located and device is Device.CPU) and evaluator.module.signs.on_accelerator:
+            device = Device.VARIABLE
     parameter = Value(Kind.TENSOR, device, origin=node, source=name)
     named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
     return Value(Kind.LIST, element=named if name.startswith("named_") else parameter, origin=node)
@@ -258,16 +266,35 @@ def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None
     if target.kind is not Kind.MODULE:
         if target.accelerated:
             return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called
-        called_so = target.kind is Kind.UNKNOWN and _is_model_name(node.func)
-        if called_so and evaluator.module.signs.is_moved(node.func):
-            return Value(Kind.UNKNOWN, Device.VARIABLE, origin=node)
-        return Value(Kind.UNKNOWN, given, origin=node) if called_so and given.accelerated else None
+        device = _of_model(evaluator, target, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
+        return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
     device = given
     if given is Device.UNKNOWN:
-        moved = evaluator.module.signs.is_moved(node.func)  # made on the CPU, and moved in place since
-        device = Device.VARIABLE if moved else target.device if target.device.accelerated else given
+        placed = evaluator.module.signs.placed(node.func)  # made on the CPU, and perhaps moved in place since
+        device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
+
+
+def _of_model(evaluator: Evaluator, target: Value, node: cst.Call, given: Device) -> Device:
+    """Where the result lies of calling something that may be a model, told from moves, names and operands."""
+    named = _is_model_name(node.func)
+    placed = evaluator.module.signs.placed(node.func) if named else Device.UNKNOWN
+    if placed.accelerated:
+        return placed
+    if named and given.accelerated:
+        return given
+    if Device.CPU in (target.device, placed):
+        return Device.CPU
+    # A model may move its operands itself; a batch of a loader may have been moved out of sight.
+    compared = given is Device.CPU and _is_loss_name(node.func) and not first_operand(evaluator, node).batch
+    return Device.CPU if compared else Device.UNKNOWN
+
+
+def _is_loss_name(node: cst.BaseExpression) -> bool:
+    """What is called ``criterion`` or ``self.mse`` works where its operands lie, and moves none of them."""
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))
 
 
 def _is_model_name(node: cst.BaseExpression) -> bool:
@@ -296,8 +323,8 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
             return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
         return UNKNOWN
     if name == "device":
-        return Value(Kind.DEVICE, base.device if base.accelerated else Device.UNKNOWN, origin=node)
-    if base.accelerated:
+        return Value(Kind.DEVICE, base.device if base.located else Device.UNKNOWN, origin=node)
+    if base.located:
         if name in SHAPES:
             return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
         return base
@@ -308,12 +335,12 @@ def subscript(base: Value) -> Value | None:
     """Indexing a tensor gives a tensor on the same device."""
     if base.kind is Kind.TENSOR:
         return base._replace(fresh=False, rank=None, elements=None)
-    return base if base.accelerated else None
+    return base if base.located else None
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     """An operator with a tensor on one side gives a tensor; a Python number joins the other's device."""
-    tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.accelerated]
+    tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.located]
     if not tensors:
         return None
     devices = {t.device for t in tensors}

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import keyword, may_be, method, positional, receiver
-from torchlint.analysis.devices import device_of
+from torchlint.analysis.devices import device_of, is_device_of
 from torchlint.analysis.values import Device, Kind, Value
 from torchlint.analysis.walk import descendants
 from torchlint.knowledge import transfers as known
@@ -66,14 +66,17 @@ class Transfers:
         return trip if trip is not None and not self._meant(trip) else None
 
     def to_accelerator(self, node: cst.CSTNode | None) -> bool:
-        """The argument names an accelerator, or the device a variable called so stands for."""
+        """The argument names an accelerator that may be a CUDA device.
+
+        Of others, such as MPS, less is certain: operations are missing there, and pinned memory plays no part.
+        """
         if node is None:
             return False
         device = device_of(self._module.evaluator, node)
         if device is not Device.UNKNOWN:
-            return device.accelerated
+            return device.may_be_cuda
         value = self._module.value(node)
-        return value.kind is Kind.TENSOR and value.device is not Device.CPU
+        return value.kind is Kind.TENSOR and value.device not in (Device.CPU, Device.OTHER)
 
     def _brought(self, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
         """What a call brings to a device, and the argument that says which; none for what goes to CUDA anyway.
@@ -178,7 +181,8 @@ class Transfers:
         verb = method(call)
         if verb == "to":
             target = keyword(call, "device") or positional(call, 0)
-            if target is None or is_device_of(target) or device_of(self._module.evaluator, target) is not Device.CPU:
+            evaluator = self._module.evaluator
+            if target is None or is_device_of(evaluator, target) or device_of(evaluator, target) is not Device.CPU:
                 return False
         elif verb != "cpu":
             return False
@@ -304,15 +308,6 @@ class Transfers:
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
 # What torch can do on the device, too.
 _EQUAL = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
-
-
-def is_device_of(target: cst.CSTNode) -> bool:
-    """``x.to(y.device)`` brings things together; it is not how one asks for the CPU."""
-    return (
-        isinstance(target, cst.Attribute)
-        and target.attr.value == "device"
-        and not (isinstance(target.value, cst.Name) and target.value.value == "self")
-    )
 
 
 def _passing(trip: RoundTrip, call: cst.Call) -> RoundTrip:

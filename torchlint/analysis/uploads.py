@@ -179,7 +179,8 @@ class Uploads:
             if iterable is None or (binding.path == ("each", 0) and self._is_number(binding)):
                 return None
             if self._module.heats.over_batches(iterable):
-                return None if self._excluded(binding.statement, iterable) else binding
+                once = not self._module.heats.runs_again(binding.statement)
+                return None if once or self._excluded(binding.statement, iterable) else binding
             return self._batch(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
         if binding.kind == "parameter":
             return self._mapped(binding, depth)

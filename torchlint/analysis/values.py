@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from torchlint.knowledge.transfers import OTHER_ACCELERATORS
+
 _MEMBERS = 1000
 
 
@@ -45,16 +47,26 @@ class Kind(enum.Enum):
 
 
 class Device(enum.Enum):
-    """Where a tensor lies. ``VARIABLE`` is an accelerator where there is one, else the CPU."""
+    """Where a tensor lies.
+
+    ``VARIABLE`` is an accelerator where there is one, else the CPU; ``OTHER`` the same, where that accelerator is
+    certainly no CUDA device: MPS, XPU.
+    """
 
     UNKNOWN = "unknown"
     CPU = "cpu"
     CUDA = "cuda"
     VARIABLE = "variable"
+    OTHER = "other"
 
     @property
     def accelerated(self) -> bool:
         """The tensor is on an accelerator wherever the program has one."""
+        return self in (Device.CUDA, Device.VARIABLE, Device.OTHER)
+
+    @property
+    def may_be_cuda(self) -> bool:
+        """It is on an accelerator, of which nothing says that it is no CUDA device."""
         return self in (Device.CUDA, Device.VARIABLE)
 
 
@@ -94,6 +106,11 @@ class Value(NamedTuple):
         """A tensor on an accelerator, or something that came from one: the output of a model, a moved batch."""
         return self.device.accelerated and self.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
+    @property
+    def located(self) -> bool:
+        """A tensor, or something of the same origin, of which the device is known, be it the CPU."""
+        return self.device is not Device.UNKNOWN and self.kind in (Kind.TENSOR, Kind.UNKNOWN)
+
     def at(self, step: int | str) -> Value:
         """The member reached by one step of an unpacking path."""
         if step == "each":
@@ -102,7 +119,7 @@ class Value(NamedTuple):
             return self.elements[step] if step < len(self.elements) else UNKNOWN
         if step != "*" and self.kind is not Kind.NOTHING:
             return self.each()
-        return self if self.accelerated and self.kind is Kind.UNKNOWN else UNKNOWN
+        return self if self.located and self.kind is Kind.UNKNOWN else UNKNOWN
 
     def each(self) -> Value:
         """What iterating over the object yields."""
@@ -114,7 +131,7 @@ class Value(NamedTuple):
             return row(self)
         if self.kind is Kind.TENSOR:
             return self._replace(rank=None, fresh=False, elements=None)
-        return self if self.accelerated else UNKNOWN
+        return self if self.located else UNKNOWN
 
 
 UNKNOWN = Value()
@@ -177,6 +194,8 @@ def _join_same(one: Value, other: Value) -> Value:
         return mine if mine == theirs else None
 
     device = join_devices(device_named(one), device_named(other))
+    if one.kind is Kind.UNKNOWN and Device.CPU in (one.device, other.device) and device is not Device.CPU:
+        return UNKNOWN  # nothing but its place was known, and that differs
     elements = None
     if one.elements is not None and other.elements is not None and len(one.elements) == len(other.elements):
         elements = tuple(join(pair) for pair in zip(one.elements, other.elements, strict=True))
@@ -204,12 +223,14 @@ def join_devices(one: Device, other: Device) -> Device:
         return one
     if Device.UNKNOWN in (one, other):
         return Device.UNKNOWN
-    return Device.VARIABLE
+    return Device.OTHER if {one, other} == {Device.OTHER, Device.CPU} else Device.VARIABLE
 
 
 def device_named(value: Value) -> Device:
     """The device that a string or device object names."""
     if value.kind is Kind.STRING and value.literal is not None:
-        name = value.literal.split(":")[0]
-        return {"cpu": Device.CPU, "cuda": Device.CUDA}.get(name, Device.UNKNOWN)
+        return _NAMED.get(value.literal.split(":")[0], Device.UNKNOWN)
     return value.device
+
+
+_NAMED = {"cpu": Device.CPU, "cuda": Device.CUDA, **dict.fromkeys(OTHER_ACCELERATORS, Device.OTHER)}

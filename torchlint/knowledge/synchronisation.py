@@ -86,6 +86,8 @@ CALLABLE_WORDS = frozenset(
     "critic actor agent unet vae head ddp student teacher objective loss bce mse accuracy acc topk dice iou reduce "
     "forward criterions diffusion".split()
 )
+# Of these, what compares tensors where they lie.
+LOSS_WORDS = frozenset("criterion criterions objective loss bce mse accuracy acc topk dice iou".split())
 # Names of values that a program must have on the host to act on.
 ACTING = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
 ACTING_FUNCTIONS = frozenset(

@@ -75,6 +75,9 @@ EXPORTING = frozenset(
 )
 # A variable of unknown value with one of these words in its name is taken for a device to move to.
 DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
+# Accelerators that are no CUDA devices: reads wait for them as well, but neither pinned memory nor asynchronous copies
+# are to be had from a data loader.
+OTHER_ACCELERATORS = ("mps", "xpu", "hpu", "npu", "mtia")
 # Methods that change the form of a value and compute nothing.
 FORM_METHODS = frozenset(
     "numpy detach clone contiguous reshape view squeeze unsqueeze flatten permute transpose t".split()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_CHECK, CUDA_PACKAGES, DEVICE_NAME
-from torchlint.knowledge.transfers import FRAMEWORKS
+from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, spelled, text
 
 TORCH = identifiers("torch")
@@ -19,10 +19,21 @@ MOVE = text(
     identifiers("cuda to type_as type"),
 )
 _DEVICES = parts("dev", "cuda", "gpu", "rank")
+_QUOTED = rf"[\"'](?:cuda|{'|'.join(OTHER_ACCELERATORS)})"
+# A device is given to a variable that is not called so.
+_KEPT_DEVICE = text(
+    r"(?:(?m:^)|[;:])[ \t]*(?!\w{0,80}(?i:dev|cuda|gpu|rank))\w{1,80}[ \t]*(?::[^=\r\n]{0,80})?=(?!=)"
+    rf"(?:[ \t]*[(\\][ \t]*\r?\n)?[^\r\n]{{0,300}}?(?:\.[ \t]*device\b|device[ \t]*\(|{_QUOTED})",
+    parts("device", "cuda", *OTHER_ACCELERATORS),
+)
 # Something is put on an accelerator. Sound for what `analysis.signs` calls a move.
 ON_ACCELERATOR = any_of(
     of_library(["cuda"]),
-    text(r"\.[\s\\]*to[\s\\]*\([^()]{0,200}?(?i:dev|cuda|gpu|rank)", all_of(identifiers("to"), _DEVICES)),
+    text(
+        rf"\.[\s\\]*to[\s\\]*\([^()]{{0,200}}?(?:(?i:dev|cuda|gpu|rank)|{_QUOTED})",
+        all_of(identifiers("to"), any_of(_DEVICES, parts(*OTHER_ACCELERATORS))),
+    ),
+    all_of(text(r"\.[\s\\]*to[\s\\]*\(", identifiers("to")), _KEPT_DEVICE),
     *(text(word.replace("(", r"\("), parts(word.strip("(").rpartition(".")[2])) for word in FRAMEWORKS),
 )
 COLLATE = parts("collate")

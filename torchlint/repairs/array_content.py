@@ -45,6 +45,7 @@ class ArrayContent:
         content.stages = (dtype,) if dtype is not None or hides_dtype(self._module, data) else content.stages
         self._add_forms(content, data)
         content.caveats += self._sizes.caveats
+        content.dimensions = self._sizes.dimensions and ".reshape(" not in content.form
         return content
 
     def _add_forms(self, content: Content, data: cst.Call) -> None:

@@ -53,7 +53,7 @@ class Content:
     ``natural`` is the dtype that it gives by itself. ``stages`` are the dtypes that the content goes through before
     torch converts it, None where one is not known; of a list, the one that torch infers. ``numbers`` is None where
     others are made anyway. ``fill`` is what ``torch.full`` repeats, ``spelled`` its text, and ``form`` the methods that
-    give a shape.
+    give a shape. ``dimensions`` is false where an array may have none.
     """
 
     factory: str
@@ -66,6 +66,7 @@ class Content:
     spelled: str | None = None
     form: str = ""
     listed: bool = False
+    dimensions: bool = True
 
     def repeated(self) -> str | None:
         """What ``torch.full`` repeats, in the program's own spelling where it is still that number."""

@@ -8,8 +8,10 @@ import libcst as cst
 
 from torchlint.analysis.calls import keyword, method
 from torchlint.analysis.defaults import Defaults
+from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.factories import MovedFactory
 from torchlint.analysis.integers import Integers
+from torchlint.knowledge.dtypes import COMPLEX
 from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.repairs.editor import Editor, Unfixable, or_none
@@ -51,9 +53,12 @@ def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> l
         return list(editor.set_argument(found.call, "device", target.device))
     if found.name not in _EXACT or (target.dtype is not None and _casts(found) and not casts):
         raise Unfixable  # the order of two conversions could matter
+    before = keyword(found.call, "dtype")
+    if before is not None and dtype_of(module.evaluator, before) in (None, *COMPLEX):
+        raise Unfixable  # torch warns of a conversion from complex numbers
     dtype = target.dtype or _dtype_of(module, found, casts[-1])
     dropped = [editor.take_off(cast) for cast in casts]
-    if keyword(found.call, "dtype") is None:
+    if before is None:
         return [*editor.add_argument(found.call, f"dtype={dtype}, device={target.device}"), *dropped]
     return [
         *editor.set_argument(found.call, "dtype", dtype),

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.factories import RegularData
     from torchlint.analysis.module import SourceModule
 
-_ONE_NUMBER = {"torch.zeros": 0, "torch.ones": 1}
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count raises no error"
 
 
@@ -84,15 +83,15 @@ class ListContent:
         assert isinstance(data, cst.Call)
         sizes = [f"{arg.star}{self._editor.argument(arg.value)}" for arg in data.args]
         content = Content(self._found.factory, ", ".join(sizes), listed=True)
-        if self._found.factory in _ONE_NUMBER:
-            content.numbers = Constants((_ONE_NUMBER[self._found.factory],), self._found.factory)
         if self._found.source != "fill_":
             if given:
                 raise Unfixable
+            content.numbers = Constants((0,), self._found.factory) if self._found.source == "zero_" else None
             return content
         value = literal(positional(self._found.call, 0))
-        if len(given) != 1 or not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) >= 2**63:
+        if len(given) != 1 or not isinstance(value, (int, float)) or isinstance(value, bool):
             raise Unfixable
+        content.numbers = Constants((value,), self._found.factory)
         if self._found.factory == "torch.full":
             single = len(sizes) == 1 and is_shape(data.args[0].value) and not data.args[0].star
             content.arguments = sizes[0] if single else f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"

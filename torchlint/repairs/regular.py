@@ -24,7 +24,14 @@ from torchlint.repairs.targets import Targets
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_KEPT = ("dtype", "device", "requires_grad", "pin_memory")
+# What constructors take that factories take as well.
+_KEPT = {
+    "torch.tensor": frozenset({"dtype", "device", "requires_grad", "pin_memory"}),
+    "torch.as_tensor": frozenset({"dtype", "device"}),
+    "torch.asarray": frozenset({"dtype", "device", "requires_grad"}),
+    "torch.from_numpy": frozenset[str](),
+}
+_NUMBER = "an array without dimensions is taken for a size"
 
 
 @or_none
@@ -52,8 +59,8 @@ class _Regular:
         content = self._content()
         written = self._converted(content)
         kept = self._kept()
-        if written.method and any(not text.startswith("device=") for text in kept):
-            raise Unfixable  # whole numbers have no gradients
+        if (written.method or content.form) and any(not text.startswith("device=") for text in kept):
+            raise Unfixable  # whole numbers have no gradients, and a view is no leaf
         arguments = ", ".join(filter(None, [content.arguments, content.repeated(), written.keyword, *kept]))
         factory = self._module.shared(Speller).sibling(self._made, self._found.factory).text
         text = f"{factory}({arguments}){written.method}{content.form}"
@@ -75,6 +82,8 @@ class _Regular:
         conversion = Conversion(self._module, self._made, content)
         if self._constructor not in LEGACY:
             return conversion.asked(self._dtype)
+        if not content.listed and not content.dimensions:
+            content.caveats.append(_NUMBER)
         last = self._constructor.rpartition(".")[2].removesuffix("Tensor")
         return conversion.legacy(LEGACY_DTYPES[last] if last else DEFAULT)
 
@@ -84,7 +93,7 @@ class _Regular:
             return self._legacy_device()
         given = [arg for arg in self._made.args if arg.keyword is not None and arg.keyword.value not in ("data", "obj")]
         names = [arg.keyword.value for arg in given if arg.keyword is not None]
-        if any(name not in _KEPT for name in names) or len(self._made.args) - len(given) != 1:
+        if not _KEPT[self._constructor].issuperset(names) or len(self._made.args) - len(given) != 1:
             raise Unfixable
         rest = [arg for arg, name in zip(given, names, strict=True) if name != "dtype"]
         kept = [f"{arg.keyword.value}={self._editor.argument(arg.value)}" for arg in rest if arg.keyword is not None]

@@ -21,12 +21,16 @@ _HANDLED = "a negative size raises a RuntimeError, which a handler for ValueErro
 
 
 class Sizes:
-    """Writes the sizes of one call of NumPy, and notes in ``caveats`` what torch may not accept."""
+    """Writes the sizes of one call of NumPy, and notes in ``caveats`` what torch may not accept.
+
+    ``dimensions`` turns false where a shape may be that of a single number.
+    """
 
     def __init__(self, module: SourceModule, call: cst.Call) -> None:
         self._module, self._call = module, call
         self._editor, self._integers = module.shared(Editor), module.shared(Integers)
         self.caveats: list[str] = []
+        self.dimensions = True
 
     def plain(self, node: cst.BaseExpression | None) -> str:
         """The sizes for ``torch.zeros``, which takes them one by one as well."""
@@ -42,8 +46,10 @@ class Sizes:
         text = self._editor.argument(node)
         if isinstance(node, (cst.Tuple, cst.List)):
             self._check([e.value for e in node.elements])
+            self.dimensions = any(not isinstance(e, cst.StarredElement) for e in node.elements)
             return text if self._editor.is_bracketed(node) or isinstance(node, cst.List) else f"({text})"
         if is_shape(node):
+            self.dimensions = False
             return text
         self._check([node])
         if self._integers.is_integer(node):
@@ -52,6 +58,7 @@ class Sizes:
             raise Unfixable
         if self._module.value(node).kind is not Kind.SCALAR:
             self.caveats.append(_ARRAY)
+            self.dimensions = False
         return text
 
     def one(self, node: cst.BaseExpression) -> str:

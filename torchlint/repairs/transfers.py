@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.bindings import Binding, dotted
 from torchlint.analysis.calls import bind, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.defaults import Defaults
 from torchlint.analysis.devices import device_of
 from torchlint.analysis.dominance import sources
 from torchlint.analysis.heat import COMPREHENSIONS
@@ -60,7 +61,9 @@ def _copied(module: SourceModule, trip: RoundTrip) -> Fix:
     if source is None or device is None or len(trip.up.args) != 2 or trip.down.args:
         raise Unfixable
     caveats = []
-    if module.value(source).dtype not in ("float32", "int64", "bool") or "set_default_dtype" in module.text:
+    dtype = module.value(source).dtype
+    differs = dtype == "float32" and module.shared(Defaults).dtype_differs(trip.up)
+    if dtype not in ("float32", "int64", "bool") or differs:
         caveats.append(_DTYPE)
     same = isinstance(device, cst.Attribute) and device.attr.value == "device" and dotted(device.value) is not None
     if not same or dotted(device.value) != dotted(source):  # type: ignore[attr-defined]

@@ -62,7 +62,7 @@ class LoaderNotPinned(Rule):
     are no worker processes, since the main thread would then pin, and for loaders that only feed an
     evaluation. It is silent where `**kwargs` or a wrapper may settle the matter out of sight, for loaders of
     other libraries, for batches that cannot be pinned (sparse, nested, already on the device, objects without
-    `pin_memory`), and on MPS and XLA.
+    `pin_memory`), and on XLA, MPS and other accelerators than CUDA.
 
     ## Fix safety
     `pin_memory=torch.cuda.is_available()` is added, with `import torch` if the file lacks it. Safe where the batches

@@ -70,8 +70,9 @@ class SyncInHotLoop(Rule):
     Where the host needs the value to go on: an agent's action, a token, the size of a tensor, a check for NaN that
     gates the update.
     The rule is silent there as far as it is in sight, and under conditions that hold every so many steps, in
-    exception handlers, once an epoch, for tensors on the CPU, for frameworks' own logging (`self.log`), and in
-    files in which nothing is put on an accelerator. Loops that do not train (evaluation, feature extraction) are
+    exception handlers, once an epoch, in loops that end with `break` in their first round, for tensors on the CPU and
+    the output of models that are moved there, for frameworks' own logging (`self.log`), and in files in which nothing
+    is put on an accelerator. Loops that do not train (evaluation, feature extraction) are
     `info`: collect on the device, and read once at the end.
 
     ## Fix safety

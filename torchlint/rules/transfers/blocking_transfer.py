@@ -55,7 +55,8 @@ class BlockingTransfer(Rule):
     Where the loader does not pin, little is gained: the rule then speaks at `info`, and so it does where the loader
     is not in sight. It is silent for moves to the CPU, which must not be asynchronous; for batches of other
     libraries, which do not all take the keyword; where the framework moves the batches; and where the tensor is
-    written to in place. On MPS and XPU asynchronous copies are not protected: keep them blocking there.
+    written to in place; for batches that lie on the device already, as those of a `TensorDataset` of tensors there;
+    and for accelerators other than CUDA: on MPS and XPU asynchronous copies are not protected, keep them blocking.
 
     ## Fix safety
     `non_blocking=True` is added. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader` with
