@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 
-from torchlint.patterns import STRINGS, compiled
+from torchlint.patterns import FAR, STRINGS, compiled
 
 # Without any of these there is nothing to find, nor to know for other files.
 _SIGNS = (b"torch", b"cuda", b"oader", b"Trainer", b"Fabric", b"cudnn", b"deterministic")
@@ -20,16 +21,14 @@ _WORDS = rb"(?:if|for|in|is|and|or|not|else|as|async)\b"
 # A name on the other side of blanks, with something behind it that does not follow words of prose.
 _AFTER = (
     rb"\.(?:(?:[ \t\f]|\\?\r?\n)+(?!import\b)"
-    + _NAME
-    + rb"[ \t\f]*(?:[^\w\s'\"`\x80-\xff]|\\?[\r\n]|\Z|"
-    + _WORDS
-    + rb")"
-    rb"|[ \t\f]*#)"
-)
+    rb"%(name)s(?![\w\x80-\xff])[ \t\f]*(?:[^\w\s'\"`\x80-\xff]|\\?[\r\n]|\Z|%(words)s)|[ \t\f]*#)"
+) % {b"name": _NAME, b"words": _WORDS}
 _BEFORE = rb" \.(?<!from \.)(?:[ \t\f]|\\?\r?\n)*" + _NAME
 _CONTINUED = rb"\\\r?\n[ \t\f]*\.[ \t\f]*" + _NAME
-_NOT_ASCII = r"\w*[^\W\x00-\x7f]\w*"
+_BLANKS = bytes.maketrans(b"\t\f", b"  ")
+_NOT_ASCII = r"[^\x00-\x7f]+"
 _UNCLEAR = rb"[#'\"]|[fFtT][rR]?\Z"  # before quotes: a comment or another string, or the prefix of one that holds code
+_MANY = 2000  # places beyond which nobody looks on
 _NUMBER = rb"(?<![\w.])[0-9][0-9_]*\Z"
 
 
@@ -40,7 +39,7 @@ def is_odd(data: bytes, decoded: Callable[[], str | None]) -> bool:
     if not any(sign in data for sign in _SIGNS):
         return False
     code = _without_docstrings(data)
-    places = sorted({*_gaps(code)})
+    places = sorted({*islice(_gaps(code), _MANY)})
     return bool(places) and _any_outside(code.decode("latin-1"), places)
 
 
@@ -50,9 +49,20 @@ def _has_other_forms(text: str) -> bool:
 
     if is_normalized("NFKC", text):
         return False
-    words = (word for word in compiled(_NOT_ASCII).finditer(text) if not is_normalized("NFKC", word[0]))
-    places = [word.start() for word in words if word[0].isidentifier()]
+    runs = (run.start() for run in compiled(_NOT_ASCII).finditer(text) if _is_other(text, *run.span()))
+    places = list(islice(runs, _MANY))
     return bool(places) and _any_outside(text, places)
+
+
+def _is_other(text: str, start: int, end: int) -> bool:
+    """An identifier with some of these letters is not in normal form; a mark joins the letter before it."""
+    from unicodedata import is_normalized
+
+    letters = text[max(0, start - 1) : end]
+    if is_normalized("NFKC", letters):
+        return False
+    names = "".join(letter if f"a{letter}".isidentifier() else " " for letter in letters).split()
+    return not all(is_normalized("NFKC", name) for name in names)
 
 
 def _gaps(data: bytes) -> Iterator[int]:
@@ -60,20 +70,30 @@ def _gaps(data: bytes) -> Iterator[int]:
     for found in compiled(_AFTER).finditer(data):
         place = found.start()
         before = data[max(0, place - 40) : place]
-        if before[-1:] != b"." and not compiled(_NUMBER).search(before) and not _line(data, place).startswith(b"#"):
+        if not (before.endswith(b".") or compiled(_NUMBER).search(before) or _is_comment(_line(data, place))):
             yield place
-    for found in compiled(_BEFORE).finditer(data.replace(b"\t", b" ")):
+    spaced = data.translate(_BLANKS) if b"\t" in data or b"\f" in data else data
+    for found in compiled(_BEFORE).finditer(spaced):
         place = found.start() + 1
-        if (line := _line(data, place)) and not line.startswith(b"#"):
+        if (line := _line(data, place)) and not _is_comment(line):
             yield place
     for found in compiled(_CONTINUED).finditer(data):
         yield found.start()
 
 
 def _line(data: bytes, place: int) -> bytes:
-    """The line before a place, without what it is indented by; a continued line goes on."""
-    start = max(data.rfind(b"\n", 0, place), data.rfind(b"\r", 0, place)) + 1
-    return data[start:place].strip(b" \t\f")
+    """The line before a place, without what it is indented by; of a long one the end, after a sign of a string."""
+    far = max(0, place - FAR)
+    start = max(data.rfind(b"\n", far, place), data.rfind(b"\r", far, place)) + 1
+    return data[start:place].strip(b" \t\f") if start or not far else b'"' + data[far:place]
+
+
+def _is_comment(line: bytes) -> bool:
+    """A line that has begun goes on as a comment, for certain."""
+    code, sign, comment = line.partition(b"#")
+    if not sign or b'"' in code or b"'" in code:
+        return False
+    return b'"""' not in comment and b"'''" not in comment  # else a string may have ended
 
 
 def _without_docstrings(data: bytes) -> bytes:
@@ -98,7 +118,9 @@ def _token() -> re.Pattern[str]:
 
 
 def _any_outside(text: str, places: list[int]) -> bool:
-    """One of these places is outside all strings and comments, or in a field of a formatted string."""
+    """One of these places is outside all strings and comments, or in a field of a formatted string; or many are."""
+    if len(places) >= _MANY:
+        return True
     waiting = iter(places)
     place = next(waiting, None)
     for token in _token().finditer(text):
