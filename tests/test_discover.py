@@ -59,9 +59,45 @@ def test_paths_stay_as_the_user_would_write_them(monkeypatch: pytest.MonkeyPatch
     assert found("../c", "./b.py") == ["../c/d.py", "b.py"]
 
 
-def test_a_named_file_is_taken_whatever_it_is_called() -> None:
-    touch("script", "a.pyi")
-    assert found("script", "a.pyi") == ["a.pyi", "script"]
+def test_a_named_file_is_taken_if_it_is_python() -> None:
+    touch("a.pyi", "b.PY", "wscript", "site.wsgi")
+    assert found("a.pyi", "b.PY", "wscript", "site.wsgi") == ["a.pyi", "b.PY", "site.wsgi", "wscript"]
+    for first in ("#!/usr/bin/python3 -u\n", "#!/usr/bin/env -S uv run --script\r\n", "#! /opt/pypy/bin/pypy3"):
+        write("tool", first)
+        write("tool.in", first)
+        assert found("tool", "tool.in") == ["tool", "tool.in"]
+
+
+@pytest.mark.parametrize("first", ["", "import torch\n", "#!/bin/sh\nexec python3\n", "# python\n"])
+def test_a_named_file_that_is_no_python_is_a_problem_and_others_are_taken(first: str) -> None:
+    touch("a.py")
+    for name in ("script", "notes.md", "model.py.orig"):
+        write(name, first)
+        taken, (problem,) = search("a.py", name)
+        assert taken == ["a.py"]
+        assert problem.path == name
+        assert "is not checked: its name does not end with .py" in problem.message
+        assert f"torchlint - < {name}" in problem.message
+
+
+def test_a_named_notebook_is_a_problem_with_what_to_do() -> None:
+    write("train.ipynb", '{"cells": []}')
+    taken, (problem,) = search("train.ipynb")
+    assert taken == []
+    assert "notebooks" in problem.message
+    assert "nbconvert --to script" in problem.message
+
+
+def test_what_is_found_in_folders_and_is_no_python_is_no_problem() -> None:
+    write("train.ipynb", '{"cells": []}')
+    write("tool", "#!/usr/bin/env python3\n")
+    touch("notes.md", "window.pyw")
+    assert found(".") == ["window.pyw"]
+
+
+def test_a_named_file_that_is_excluded_need_not_be_python() -> None:
+    write("notes.md", "torch")
+    assert found("notes.md", exclude=("*.md",), force_exclude=True) == []
 
 
 def test_nothing_given_finds_nothing() -> None:

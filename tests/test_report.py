@@ -180,10 +180,18 @@ def test_statistics_list_the_rules_by_count() -> None:
             run_of(FINDING._replace(severity=Severity.ERROR), FINDING, ADVICE),
             "Found 1 error, 1 warning and 1 info in 12 files.",
         ),
-        (run_of(problems=(PROBLEM,)), "Found nothing in 12 files; 1 problem: not everything was checked."),
         (
-            run_of(ADVICE, problems=(PROBLEM, PROBLEM)),
-            "Found 1 info in 12 files; 2 problems: not everything was checked.",
+            run_of(problems=(PROBLEM,), unchecked=1),
+            "Found nothing in 12 files; 1 problem; 1 file could not be fully checked.",
+        ),
+        (
+            run_of(ADVICE, problems=(PROBLEM, PROBLEM), unchecked=2),
+            "Found 1 info in 12 files; 2 problems; 2 files could not be fully checked.",
+        ),
+        (run_of(files=0, problems=(PROBLEM,), unchecked=1), "No file was checked; 1 problem."),
+        (
+            run_of(FINDING._replace(rule="TL000", severity=Severity.ERROR), unchecked=1),
+            "Found 1 error in 12 files; 1 file could not be fully checked.",
         ),
     ],
 )
@@ -292,7 +300,7 @@ def test_any_line_and_any_columns_give_harmless_text(line: str, start: int, end:
 
 
 def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
-    document = parsed("json", run_of(FIXED, problems=(PROBLEM,), suppressed=2))
+    document = parsed("json", run_of(FIXED, problems=(PROBLEM,), suppressed=2, unchecked=3))
     assert document == {
         "schema": 1,
         "torchlint": document["torchlint"],
@@ -322,7 +330,16 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
             }
         ],
         "errors": [{"path": "gone.py", "line": 3, "message": "cannot be read: No such file"}],
-        "summary": {"error": 0, "warning": 1, "info": 0, "files": 12, "suppressed": 2, "fixable": 1, "fixed": 0},
+        "summary": {
+            "error": 0,
+            "warning": 1,
+            "info": 0,
+            "files": 12,
+            "suppressed": 2,
+            "fixable": 1,
+            "fixed": 0,
+            "unchecked": 3,
+        },
     }
 
 

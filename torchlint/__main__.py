@@ -44,7 +44,12 @@ def console() -> int:
 
 
 def _open_streams() -> None:
-    """Where a shell has closed an output (`>&-`), Python has none at all: let what is said there be lost."""
+    """Where a shell has closed an output (`>&-`), Python has none at all: let what is said there be lost.
+
+    What is open elsewhere must not take the number of one that is closed, nor that of a closed input.
+    """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process

@@ -40,4 +40,4 @@ def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = 
     what = session.plan(config or Config())
     found, problems, _ = discover.files([os.fspath(p) for p in paths], what.scopes.configurations, str(Path.cwd()))
     run = session.run(found, what, jobs=jobs)
-    return RunResult(run.findings, (*problems, *run.problems), run.files, run.from_cache, run.suppressed, run.rules)
+    return run.with_problems(problems)

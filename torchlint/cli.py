@@ -125,11 +125,24 @@ def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
     return session.collect([what.lint(data, path)], what, files=1)
 
 
+def _read_input(size: int) -> bytes:
+    if sys.stdin is None:  # a shell has closed it: `<&-`
+        raise Failure("standard input is closed: pipe a file into `torchlint -`, or name its path")
+    try:
+        return sys.stdin.buffer.read(size)
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise Failure(f"standard input cannot be read: {reason}") from None
+
+
 def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
+    from torchlint import sources
     from torchlint.limits import MAX_BYTES
 
     path = arguments.stdin_filename or "<stdin>"
-    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    data = _read_input(MAX_BYTES + 1)
+    if (reason := sources.piped_problem(data, path)) is not None:
+        raise Failure(f"{path}: {reason}")
     if len(data) > MAX_BYTES and (arguments.fix or arguments.diff):
         raise Failure("standard input is larger than 4 MB, which torchlint does not repair")
     _sources[path] = data
@@ -173,8 +186,7 @@ def _found(paths: list[str], what: Plan) -> Found:
 
 
 def _with_what_was_found(run: RunResult, found: Found) -> RunResult:
-    problems = tuple(sorted((*found.problems, *run.problems), key=lambda p: p.sort_key))
-    return run._replace(problems=problems, unfollowed=tuple(found.unfollowed))
+    return run.with_problems(found.problems)._replace(unfollowed=tuple(found.unfollowed))
 
 
 def _show_files(paths: list[str], what: Plan) -> int:

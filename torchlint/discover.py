@@ -1,7 +1,7 @@
 """Paths as the user gave them to the files that are linted, in order and each once.
 
-Folders are searched for ``*.py``; what is excluded, ignored by git or visited already is left out.
-A file that is named is taken as it is. Nothing is opened but ``.gitignore``.
+Folders are searched for Python files; what is excluded, ignored by git or visited already is left out.
+A file that is named is taken, unless it is no Python, which is a problem. Nothing is opened but ``.gitignore``.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint import sources
 from torchlint.config import ConfigError, source_of
 from torchlint.globs import GlobProblem, Patterns, path_matches
 from torchlint.inputs import CONFIGURATION, read
@@ -108,7 +109,10 @@ class _Search:
         elif not stat.S_ISREG(mode):
             self._irregular(shown)
         elif not self._excluded_by_name(full):
-            self._take(shown, full)
+            if (reason := sources.problem(full, shown)) is None:
+                self._take(shown, full)
+            else:
+                self.problems.append(Problem(shown, reason))
 
     def _walk(self, start: _Folder) -> None:
         ignores = self._ignores_above(start.path)
@@ -146,7 +150,9 @@ class _Search:
             if _is_folder(entry):
                 if entry.name not in DEFAULT_EXCLUDES and not self._left_out(entry.name, child, excludes, folder=True):
                     self._put(child, children, linked=entry.is_symlink())
-            elif entry.name.endswith(".py") and not self._left_out(entry.name, child, excludes, folder=False):
+            elif entry.name.endswith(sources.SEARCHED) and not self._left_out(
+                entry.name, child, excludes, folder=False
+            ):
                 if entry.is_symlink():
                     self._linked_files.append((entry, child))
                 else:

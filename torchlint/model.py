@@ -7,6 +7,7 @@ picklable, so that it can cross a process boundary or be kept in the cache.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import NamedTuple
 
 SYNTAX_ERROR = "TL000"
@@ -170,6 +171,7 @@ class RunResult(NamedTuple):
     """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired.
 
     ``unfollowed`` are links to folders that are outside of what was to be searched.
+    ``unchecked`` counts the files that could not be checked, or not fully.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -180,3 +182,10 @@ class RunResult(NamedTuple):
     rules: tuple[RuleInfo, ...] = ()
     repairs: Repairs | None = None
     unfollowed: tuple[str, ...] = ()
+    unchecked: int = 0
+
+    def with_problems(self, problems: Iterable[Problem]) -> RunResult:
+        """The same result with files that were not looked at."""
+        added = tuple(problems)
+        every = tuple(sorted((*added, *self.problems), key=lambda problem: problem.sort_key))
+        return self._replace(problems=every, unchecked=self.unchecked + len({problem.path for problem in added}))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import limits, registry
 from torchlint.builtin import BUILT_IN
-from torchlint.model import FileResult, Problem, RuleInfo, RunResult
+from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
 from torchlint.project import Project
 from torchlint.scopes import Scopes
 from torchlint.timings import phase
@@ -206,6 +206,7 @@ def collect(
     listed = list(results)
     findings = sorted((f for r in listed for f in r.findings), key=lambda f: f.sort_key)
     every = [*problems, *(p for r in listed for p in r.problems)]
+    unchecked = {p.path for p in every} | {f.path for f in findings if f.rule == SYNTAX_ERROR}
     return RunResult(
         findings=tuple(findings),
         problems=tuple(sorted(every, key=lambda p: p.sort_key)),
@@ -213,6 +214,7 @@ def collect(
         from_cache=from_cache,
         suppressed=sum(r.suppressed for r in listed),
         rules=infos(what.rules),
+        unchecked=len(unchecked),
     )
 
 

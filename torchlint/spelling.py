@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 
 from torchlint.text import STRINGS
+
+_MANY = 2000  # places beyond which nobody looks on
 
 
 def is_odd(data: bytes, decoded: Callable[[], str | None]) -> bool:
@@ -24,14 +27,25 @@ def _has_other_forms(text: str) -> bool:
 
     if is_normalized("NFKC", text):
         return False
-    words = (word for word in _not_ascii().finditer(text) if not is_normalized("NFKC", word[0]))
-    places = [word.start() for word in words if word[0].isidentifier()]
+    runs = (run.start() for run in _not_ascii().finditer(text) if _is_other(text, *run.span()))
+    places = list(islice(runs, _MANY))
     return bool(places) and _any_outside(text, places)
+
+
+def _is_other(text: str, start: int, end: int) -> bool:
+    """An identifier with some of these letters is not in normal form; a mark joins the letter before it."""
+    from unicodedata import is_normalized
+
+    letters = text[max(0, start - 1) : end]
+    if is_normalized("NFKC", letters):
+        return False
+    names = "".join(letter if f"a{letter}".isidentifier() else " " for letter in letters).split()
+    return not all(is_normalized("NFKC", name) for name in names)
 
 
 @cache
 def _not_ascii() -> re.Pattern[str]:
-    return re.compile(r"\w*[^\W\x00-\x7f]\w*")
+    return re.compile(r"[^\x00-\x7f]+")
 
 
 @cache
@@ -41,7 +55,9 @@ def _token() -> re.Pattern[str]:
 
 
 def _any_outside(text: str, places: list[int]) -> bool:
-    """One of these places is outside all strings and comments, or in a field of a formatted string."""
+    """One of these places is outside all strings and comments, or in a field of a formatted string; or many are."""
+    if len(places) >= _MANY:
+        return True
     waiting = iter(places)
     place = next(waiting, None)
     for token in _token().finditer(text):

@@ -61,10 +61,7 @@ class AtHand:
         below = place
         for around in self._module.ancestors(place):
             if isinstance(around, cst.BinaryOperation):
-                other = around.right if below is around.left else around.left
-                root = chain(other)[0]
-                if isinstance(root, cst.Name):
-                    yield root
+                yield from _operands(around.right if below is around.left else around.left)
             elif isinstance(around, cst.BaseSmallStatement):
                 return
             below = around
@@ -103,3 +100,14 @@ class AtHand:
         parent = self._module.parent(use)
         call = self._module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is use else None
         return isinstance(call, cst.Call) and method(call) in MOVING and receiver(call) is use
+
+
+def _operands(node: cst.BaseExpression) -> Iterator[cst.Name]:
+    """``x`` and ``y`` of ``x[0] * 2 + y.relu()``."""
+    if isinstance(node, cst.BinaryOperation):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+        return
+    root = chain(node)[0]
+    if isinstance(root, cst.Name):
+        yield root

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -133,9 +133,9 @@ class CudaChecks:
         return any(self._guards.asks(test) and self._guards.implies(test, holds) for test, holds in tests)
 
 
-def _called_alone(statements: object) -> Iterator[cst.Call]:
+def _called_alone(statements: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
     """The calls that are statements, or whose result is kept."""
-    for statement in statements:  # type: ignore[attr-defined]
+    for statement in statements:
         for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,):
             value = small.value if isinstance(small, (cst.Expr, cst.Assign, cst.AnnAssign)) else None
             if isinstance(value, cst.Call):

@@ -87,29 +87,25 @@ CONVOLVES = identifiers("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d Co
 
 # -- default devices and dtypes ------------------------------------------------------------------
 
-# Frameworks that have modules constructed on another device, or in another dtype.
-_CONSTRUCTING = (
-    text(
-        r"(?:init_module|init_tensor|zero\.Init|OnDevice|init_on_device|init_empty_weights)\(",
-        parts("init", "ondevice"),
-    ),
-)
-SETS_TYPE = parts("set_default_tensor_type")
-# `with torch.device(..)`, `with device`, also among several; `torch.cuda.device` chooses one GPU among others.
-_SCOPED = r"with[ \t(]+(?:[^\n#]{0,200}[,( \t])?(?:\w+\.){0,5}(?<!cuda\.)(?:device|DEVICE)[ \t]*(?:[(:,)]|as\b)"
-_ENTERED = r"(?:enter_context|nullcontext)[^\n]{0,200}device\b|device\([^\n]{0,200}(?:nullcontext|__enter__)"
+_TYPE, _EMPTY = "set_default_tensor_type", "init_empty_weights"
+# Functions of frameworks that have modules constructed on another device, or in another dtype.
+_CONSTRUCTING = ("init_module", "init_tensor", "init_on_device", "OnDevice", _EMPTY)
+# `with torch.device(..)`, `with device`, also after simple ones; `torch.cuda.device` chooses one GPU among others.
+_ITEM = r"[\w.]{1,80}(?:\([^()\n]{0,80}\))?\s{0,80},\s{0,80}"
+_SCOPED = r"(?:\w{1,80}\.){0,5}(?<!cuda\.)(?:device|DEVICE)[ \t]*(?:[(:,)]|as\b)"
+SETS_TYPE = identifiers(_TYPE)
 SETS_DEVICE = any_of(
-    parts("set_default_device", "devicecontext"),
-    SETS_TYPE,
-    *_CONSTRUCTING,
-    text(_SCOPED, parts("device")),
-    text(_ENTERED, parts("enter_context", "nullcontext", "__enter__")),
-    text(r"@(?:torch\.)?device\(", parts("device")),
+    identifiers("set_default_device", "DeviceContext", _TYPE, *_CONSTRUCTING),
+    text(rf"with[ \t(]\s{{0,80}}\(?(?:{_ITEM}){{0,4}}{_SCOPED}", identifiers("device DEVICE")),
+    text(r"enter_context[ \t]*\([^\n]{0,200}device\b", identifiers("enter_context")),
+    text(r"nullcontext\b[^\n]{0,200}device\b", identifiers("nullcontext")),
+    text(r"device\([^\n]{0,200}nullcontext\b", identifiers("nullcontext")),
+    text(r"@(?:torch\.)?device\(", identifiers("device")),
 )
-SETS_DTYPE = any_of(parts("set_default_dtype", "set_default_torch_dtype"), SETS_TYPE, *_CONSTRUCTING)
+SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, *_CONSTRUCTING)
 # The meta device as the default: tensors made on it cannot be moved.
 META = any_of(
-    text(r"init_empty_weights\(", parts("init_empty_weights")),
+    identifiers(_EMPTY),
     text(r"(?:with|enter_context|set_default_device)\b[^\n]{0,200}[\"']meta[\"']", identifiers("meta")),
 )
 

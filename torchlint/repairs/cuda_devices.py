@@ -31,13 +31,14 @@ FORWARD = ("module", "function", "lightning")
 class Written(NamedTuple):
     """A device as it is written, what may change with it, and the edits that define it.
 
-    ``is_object`` is false for a string.
+    ``is_object`` is false for a string, ``is_local`` true for a variable or parameter of a function.
     """
 
     text: str
     caveats: tuple[str, ...] = ()
     definition: tuple[Edit, ...] = ()
     is_object: bool = True
+    is_local: bool = False
 
 
 class CudaDevices:
@@ -74,7 +75,8 @@ class CudaDevices:
         if found is None:
             return None
         written = Written(found.name) if self._ask.asks_only_for_cuda(found) else _like(found.name)
-        return written._replace(is_object=self._module.evaluator.bound(found).kind is Kind.DEVICE)
+        is_object = self._module.evaluator.bound(found).kind is Kind.DEVICE
+        return written._replace(is_object=is_object, is_local=self._is_local(found))
 
     def object_in_scope(self, place: cst.CSTNode) -> str | None:
         """A variable that holds a ``torch.device``: CUDA where there is CUDA, and else the CPU."""
@@ -91,8 +93,12 @@ class CudaDevices:
                 continue
             if dominates(self._module, bindings[0].statement, place):
                 written = _like(name) if use.indexed else Written(name)
-                return written._replace(is_object=self.is_object(use.node)), use
+                is_object, is_local = self.is_object(use.node), self._is_local(bindings[0])
+                return written._replace(is_object=is_object, is_local=is_local), use
         return None
+
+    def _is_local(self, binding: Binding) -> bool:
+        return self._module.names.scope_at(binding.node) is not self._module.names.module
 
     @cached_property
     def _named(self) -> dict[cst.CSTNode, CudaUse]:

@@ -177,9 +177,10 @@ class _Repairs:
         place = self._place(use)
         if place in FORWARD:
             return self._devices.of_input(use.node, str(place))
-        if at_hand is not None and self._known(use) is None:
+        known = self._known(use)
+        if at_hand is not None and (known is None or not known.is_local):
             return at_hand
-        return self._known(use) or self._devices.defined(use.node)
+        return known or self._devices.defined(use.node)
 
     def _known(self, use: CudaUse) -> Written | None:
         """A variable in scope that falls back, or will when the function around it is repaired."""

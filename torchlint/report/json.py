@@ -31,6 +31,7 @@ def document(run: RunResult) -> dict[str, Any]:
             "suppressed": run.suppressed,
             "fixable": fixable(run.findings),
             "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
+            "unchecked": run.unchecked,
         },
     }
 

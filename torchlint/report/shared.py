@@ -91,14 +91,15 @@ def closing(run: RunResult) -> str:
         listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
         verdict = f"Found {listed} in {files}{suppressed}"
     elif run.problems:
-        verdict = f"Found nothing in {files}{suppressed}"
+        verdict = f"Found nothing in {files}{suppressed}" if run.files else "No file was checked"
     elif run.files:
         return f"All clear: {files} checked{suppressed}."
     else:
         return "No files to check."
-    if not run.problems:
-        return f"{verdict}."
-    return f"{verdict}; {plural(len(run.problems), 'problem')}: not everything was checked."
+    parts = [verdict]
+    parts += [plural(len(run.problems), "problem")] if run.problems else []
+    parts += [f"{plural(run.unchecked, 'file')} could not be fully checked"] if run.unchecked and run.files else []
+    return f"{'; '.join(parts)}."
 
 
 def repaired(run: RunResult, done: str = "fixed") -> str:

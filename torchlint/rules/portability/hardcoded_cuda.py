@@ -77,11 +77,11 @@ class HardcodedCuda(Rule):
     where it also calls `.cuda(index)`, moves something under a guard, or calls what raises without CUDA, such as
     `torch.cuda.synchronize()`.
 
-    Moves and `device=` get the name of a device: the input's in `forward` (`x.device`), else a variable in scope that
-    falls back, else the device of the tensor that a new one is made to go with. A variable that an option chooses for
-    something else (`args.teacher_device`) is not used. Where there is none of these, `device` is defined after the
-    imports, under a name that nothing else in the file has. Where CUDA is given to a variable or as a default,
-    `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
+    Moves and `device=` get the name of a device: the input's in `forward` (`x.device`), else that of the tensor that a
+    new one is made to go with, else a variable in scope that falls back; one of the function itself comes first. A
+    variable that an option chooses for something else (`args.teacher_device`) is not used. Where there is none of
+    these, `device` is defined after the imports, under a name that nothing else in the file has. Where CUDA is given
+    to a variable or as a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
     With `rules.hardcoded-cuda.portable = true` the project says that it wants to run without CUDA. Then those fixes
     count as safe that change nothing on a machine with CUDA, in all of a function: the same device, the same index, a
