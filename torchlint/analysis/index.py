@@ -18,10 +18,12 @@ import libcst as cst
 from torchlint.analysis.walk import Nodes, Parents, children, collect, descendants
 from torchlint.patterns import Pattern
 from torchlint.vocabulary import Vocabulary
-from torchlint.words import Calls, Word, Words, holds, signs_of
+from torchlint.words import Calls, Followed, Word, Words, holds, signs_of
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 _NAME = re.compile(r"\w+")
+Keys = Callable[[Any], Iterable[str]]  # the words by which a node is looked up
+Keyed = dict[str, list[cst.CSTNode]]
 
 
 class Block(cst.IndentedBlock):
@@ -51,6 +53,7 @@ class Unit:
         self.nodes: Nodes = defaultdict(list)
         self._statements: Sequence[Any] | None = None
         self._calm: str | None = None
+        self._keyed: dict[tuple[type[cst.CSTNode], Keys], Keyed] = {}
 
     def calm(self, text: str) -> str:
         """The text of the unit without what words its errors."""
@@ -72,6 +75,31 @@ class Unit:
                 self.index.opened(self)
         return self._statements
 
+    def keyed(self, kind: type[cst.CSTNode], keys: Keys) -> Keyed:
+        """The nodes of a class by their keys."""
+        found = self._keyed.get((kind, keys))
+        if found is None:
+            self.statements()
+            found = self._keyed[kind, keys] = _by_key(self.nodes.get(kind, ()), keys)
+        return found
+
+
+def _by_key(nodes: Iterable[cst.CSTNode], keys: Keys) -> Keyed:
+    found: Keyed = {}
+    for node in nodes:
+        for key in keys(node):
+            found.setdefault(key, []).append(node)
+    return found
+
+
+def written(name: cst.Name) -> tuple[str, ...]:
+    """A name is looked up by what it is written as."""
+    return (name.value,)
+
+
+def _start(unit: Unit) -> int:
+    return unit.start
+
 
 _put_unit = Block.unit.__set__  # type: ignore[attr-defined]
 
@@ -92,6 +120,9 @@ class Index:
         self._known: dict[Word, frozenset[Unit]] = {}
         self._grouped: dict[tuple[Word, ...], frozenset[Unit]] = {}  # a word may equal the tuple of what it is made of
         self._starts = [unit.start for unit in units]
+        self._every = frozenset(units)
+        self._keyed: dict[tuple[cst.CSTNode | None, type[cst.CSTNode], Keys], Keyed] = {}  # what stands outside
+        self._units_below: dict[cst.CSTNode, frozenset[Unit]] = {}
         self._watchers: list[Callable[[Unit], None]] = []
         collect(tree, self.outside, self.parents)
         self._tree, self._count = tree, len(self.parents)
@@ -125,17 +156,18 @@ class Index:
         body = getattr(owner, "body", None)
         return body.unit if body.__class__ is Block else None
 
-    def holding(self, groups: Iterable[Words]) -> list[Unit]:
+    def holding(self, groups: Iterable[Words]) -> Sequence[Unit]:
         """The units that hold a word of each group, in the order of the text."""
         held = self._with_all(groups)
-        return [unit for unit in self.units if unit in held]
+        return self.units if len(held) == len(self.units) else sorted(held, key=_start)
 
     def has(self, unit: Unit, groups: Iterable[Words]) -> bool:
         """A unit holds a word of each group."""
         return unit in self._with_all(groups)
 
     def _with_all(self, groups: Iterable[Words]) -> frozenset[Unit]:
-        return frozenset(self.units).intersection(*(self._with_any(tuple(words)) for words in groups))
+        found = [self._with_any(tuple(words)) for words in groups]
+        return frozenset.intersection(*found) if found else self._every
 
     def _with_any(self, words: tuple[Word, ...]) -> frozenset[Unit]:
         found = self._grouped.get(words)
@@ -157,6 +189,8 @@ class Index:
             return (unit for unit in held if word.search(self._text, unit.start, unit.end))
         if not any(map(self._may_hold, signs_of(word))):
             return ()
+        if isinstance(word, Followed):
+            return (unit for unit in self._around(word.plain) if word.search(self._text, unit.start, unit.end))
         if not isinstance(word, str):
             return (unit for unit in self.units if word.search(self._text, unit.start, unit.end))
         if not word.endswith("("):
@@ -241,21 +275,47 @@ class Index:
 
     def each(self, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The same one by one: units after the last node that is wanted stay closed."""
-        return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[return-value]
+        return self._merged(self.outside.get(kind, ()), self.holding(groups), lambda unit: unit.nodes.get(kind, ()))
+
+    def keyed(
+        self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode | None, words: Words
+    ) -> Iterator[NodeT]:
+        """The nodes of exactly this class that have a key, in and below a node or of all of the file, in source order.
+
+        Every function in which such nodes stand holds one of the words.
+        """
+        place = owner, kind, keys
+        if place not in self._keyed:
+            nodes = self.outside.get(kind, ()) if owner is None else self._parts(owner, kind)
+            self._keyed[place] = _by_key((node for node in nodes if node.__class__ is kind), keys)
+        units = self.holding((words,))
+        if owner is not None and units:
+            below = self._below_of(owner)
+            units = [unit for unit in units if unit in below]
+        outside = self._keyed[place].get(key, ())
+        return self._merged(outside, units, lambda unit: unit.keyed(kind, keys).get(key, ()))
+
+    def _below_of(self, owner: cst.CSTNode) -> frozenset[Unit]:
+        """The units in and below a node."""
+        if owner not in self._units_below:
+            blocks = (part for part in self._region(owner) if part.__class__ is Block)
+            self._units_below[owner] = frozenset(block.unit for block in blocks)  # type: ignore[attr-defined]
+        return self._units_below[owner]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
         """The nodes of exactly this class in these functions, and all that stand in no unit, in source order."""
         units = [unit for unit in self.units if self._owner(unit) in owners]
-        return list(self._merged(kind, self.outside.get(kind, ()), units))  # type: ignore[arg-type]
+        found = self._merged(self.outside.get(kind, ()), units, lambda unit: unit.nodes.get(kind, ()))
+        return list(found)
 
     def _merged(
-        self, kind: type[cst.CSTNode], outside: Sequence[cst.CSTNode], units: Sequence[Unit]
-    ) -> Iterator[cst.CSTNode]:
+        self, outside: Sequence[Any], units: Sequence[Unit], inside_of: Callable[[Unit], Sequence[Any]]
+    ) -> Iterator[Any]:
         """What stands outside, with what each unit holds put in at its place."""
         before = 0
         for unit in units:
             unit.statements()
-            inside = unit.nodes.get(kind)
+            inside = inside_of(unit)
             if not inside:
                 continue
             place = self.place(unit.block)
@@ -267,10 +327,8 @@ class Index:
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Words) -> Iterator[NodeT]:
         """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
-        if (owner, kind) not in self._regions:
-            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
         held: frozenset[Unit] | None = None
-        for part in self._regions[owner, kind]:
+        for part in self._parts(owner, kind):
             if part.__class__ is not Block:
                 yield part  # type: ignore[misc]
                 continue
@@ -280,6 +338,12 @@ class Index:
             if unit in held:
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
+
+    def _parts(self, owner: cst.CSTNode, kind: type[cst.CSTNode]) -> Sequence[Any]:
+        """The nodes of a class in and below a node, and in their places the blocks of the units there."""
+        if (owner, kind) not in self._regions:
+            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
+        return self._regions[owner, kind]
 
     def _region(self, owner: cst.CSTNode) -> Sequence[cst.CSTNode]:
         """A node and everything below it, parents first, down to the units."""

@@ -17,7 +17,7 @@ from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards, different_branches
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
-from torchlint.analysis.index import Index, Unit
+from torchlint.analysis.index import Index, Keys, Unit, written
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.light.statements import Lines
 from torchlint.analysis.names import Names
@@ -173,11 +173,17 @@ class SourceModule:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
 
+    def named(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
+        """The names written so, in all of the file or in and below a node, in source order."""
+        return list(self._index.keyed(cst.Name, written, word, owner, (word,)))
+
     def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
         """The attributes called so, in all of the file or in and below a node, in source order."""
-        words = (whole_name(f".{name}"),)
-        every = self.nodes_of(cst.Attribute, words) if owner is None else self.within(owner, cst.Attribute, words)
-        return [attribute for attribute in every if attribute.attr.value == name]
+        return list(self._index.keyed(cst.Attribute, _last_part, name, owner, (whole_name(f".{name}"),)))
+
+    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode, words: Words) -> Iterator[NodeT]:
+        """The nodes of exactly one class in and below a node to which ``keys`` gives a key; see :meth:`Index.keyed`."""
+        return self._index.keyed(kind, keys, key, owner, words)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""
@@ -404,3 +410,7 @@ class SourceModule:
                 return different_branches(around, below[around], child)
             child = around
         return False
+
+
+def _last_part(node: cst.Attribute) -> tuple[str, ...]:
+    return (node.attr.value,)
