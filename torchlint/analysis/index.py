@@ -299,7 +299,7 @@ class Index:
         """The units in and below a node."""
         if owner not in self._units_below:
             blocks = (part for part in self._region(owner) if part.__class__ is Block)
-            self._units_below[owner] = frozenset(block.unit for block in blocks)  # type: ignore[attr-defined]
+            self._units_below[owner] = frozenset(block.unit for block in blocks)
         return self._units_below[owner]
 
     def among(self, kind: type[NodeT], owners: Container[cst.CSTNode]) -> list[NodeT]:
@@ -330,7 +330,7 @@ class Index:
         held: frozenset[Unit] | None = None
         for part in self._parts(owner, kind):
             if part.__class__ is not Block:
-                yield part  # type: ignore[misc]
+                yield part
                 continue
             unit: Unit = part.unit
             if held is None:

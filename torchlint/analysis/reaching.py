@@ -20,7 +20,7 @@ _MOST = 100
 
 
 class _Definitions(Forward[State]):
-    """Carries, for every name of one scope, the bindings that may hold; ``every`` gives what stands for all of a name."""
+    """Carries the bindings that every name of a scope may hold; ``every`` gives what stands for all of a name."""
 
     def __init__(
         self, names: Names, by_anchor: Mapping[cst.CSTNode, list[Binding]], every: Callable[[str], frozenset[Binding]]
@@ -33,10 +33,9 @@ class _Definitions(Forward[State]):
         if one is other:
             return one
         merged = dict(one)
-        for name, bindings in other.items():
+        for name, bindings in other.items() - one.items():  # few, and found without a loop in Python
             known = merged.get(name)
-            if known is not bindings:
-                merged[name] = bindings if known is None else self._either(name, known, bindings)
+            merged[name] = bindings if known is None else self._either(name, known, bindings)
         return merged
 
     def _either(self, name: str, one: frozenset[Binding], other: frozenset[Binding]) -> frozenset[Binding]:
