@@ -36,7 +36,7 @@ class Fixed(NamedTuple):
 class _Tally:
     """What was repaired and what was not, by path. ``exhausted`` are the files that have cost what they may."""
 
-    seconds: float
+    what: Plan
     fixed: dict[str, list[Finding]] = field(default_factory=dict)
     refused: dict[str, dict[tuple[str, str], Finding]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class _Tally:
 
     def budget(self, path: str) -> limits.Budget:
         """What all attempts to repair a file may cost together."""
-        return self.budgets.setdefault(path, limits.Budget(self.seconds))
+        return self.budgets.setdefault(path, limits.Budget(self.what.scope(path).config.time_limit))
 
     def open_ones(self, path: str, findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
         """The fixes of a file that may be made, and were not refused."""
@@ -96,7 +96,7 @@ def fix_files(
     """
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress, repaired=True)
     before = dict(tree.contents)
-    tally = _Tally(what.config.time_limit)
+    tally = _Tally(what)
     for _ in range(ROUNDS):
         changed = _round(tree, allowed, tally)
         if not changed:
@@ -168,7 +168,7 @@ def _summarised(run: RunResult, tally: _Tally, unwritten: Mapping[str, str], all
         untried = tally.open_ones(path, findings, allowed)
         skipped[UNTRIED if path in tally.exhausted else CONFLICTS] += len(untried)
         if path in tally.exhausted and untried:
-            problems.append(_untried(path, untried, tally.seconds))
+            problems.append(_untried(path, untried, tally.budget(path).seconds))
     unsafe = sum(f.fix is not None for f in run.findings) - len(offered(run.findings, allowed))
     repairs = Repairs(fixed, unsafe, tuple((reason, n) for reason, n in sorted(skipped.items()) if n))
     every = tuple(sorted((*run.problems, *problems), key=lambda problem: problem.sort_key))
@@ -195,9 +195,9 @@ def _broken(path: str, finding: Finding) -> Problem:
 def fix_text(data: bytes, path: str, what: Plan, allowed: Safety) -> tuple[bytes, RunResult]:
     """Repair one text, by what it holds alone; gives its bytes afterwards and what is left."""
     first = what.lint(data, path)
-    tally = _Tally(what.config.time_limit)
+    tally = _Tally(what)
     budget = tally.budget(path)
-    lint = _linter(lambda changed, seconds: what.within(seconds).analyse(changed, path), budget)
+    lint = _linter(lambda changed, seconds: what.analyse(changed, path, seconds=seconds), budget)
     with budget.running():
         done = repair(data, first, lint, allowed, budget)
     tally.add(path, done)

@@ -53,17 +53,23 @@ class Plan(NamedTuple):
         return self.analyse(data, path).result
 
     def analyse(
-        self, data: bytes, path: str, project: Project | None = None, known: Screened | None = None
+        self,
+        data: bytes,
+        path: str,
+        project: Project | None = None,
+        known: Screened | None = None,
+        seconds: float | None = None,
     ) -> Analysis:
-        """Lint the bytes of one file, and gather its facts or use those of the others."""
+        """Lint the bytes of one file, and gather its facts or use those of the others.
+
+        ``seconds`` replaces the limit of processor time that the configuration has.
+        """
         from torchlint.engine import analyse
 
         config, active = self.scope(path)
+        if seconds is not None:
+            config = config._replace(time_limit=seconds)
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
-
-    def within(self, seconds: float) -> Plan:
-        """The same with another limit of processor time for each file."""
-        return self._replace(config=self.config._replace(time_limit=seconds))
 
     def screen(self, data: bytes, path: str) -> Screened:
         """Only screen the bytes of one file."""
@@ -197,7 +203,7 @@ class Tree:
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
         """What one file would give with other content, beside the others as they are, within so many seconds."""
-        return self._what.within(seconds).analyse(data, path, self.project)
+        return self._what.analyse(data, path, self.project, seconds=seconds)
 
     def result(self) -> RunResult:
         """The findings of all files."""
