@@ -213,12 +213,7 @@ def fixed(data: bytes, allowed: Safety = Safety.SAFE) -> bytes:
     return fix_text(data, "x.py", everything(), allowed)[0]
 
 
-def test_a_file_with_newlines_of_old_is_left_alone() -> None:
-    data = MOVED.format("").replace("\n", "\r").encode()
-    assert fixed(data) == data
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252"])
 def test_encoding_mark_and_newlines_stay(newline: str, encoding: str) -> None:
     cookie = f"# -*- coding: {encoding} -*-\n" if not encoding.startswith("utf-8") else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding
+from torchlint.analysis.guards import different_branches
 from torchlint.analysis.names import Scope
 
 if TYPE_CHECKING:
@@ -57,6 +58,21 @@ def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) 
 
 def _within(module: SourceModule, place: cst.CSTNode, line: cst.CSTNode) -> bool:
     return any(around is line for around in module.ancestors(place))
+
+
+def exclusive(module: SourceModule, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """The two never run in the same pass through the code: they stand in different branches."""
+    below: dict[cst.CSTNode, cst.CSTNode] = {}
+    child = one
+    for around in module.ancestors(one):
+        below[around] = child
+        child = around
+    child = other
+    for around in module.ancestors(other):
+        if around in below:
+            return different_branches(around, below[around], child)
+        child = around
+    return False
 
 
 def sources(module: SourceModule, node: cst.BaseExpression, depth: int = 8) -> list[cst.BaseExpression]:

@@ -97,6 +97,11 @@ def written(name: cst.Name) -> tuple[str, ...]:
     return (name.value,)
 
 
+def last_part(attribute: cst.Attribute) -> tuple[str, ...]:
+    """An attribute is looked up by its own name."""
+    return (attribute.attr.value,)
+
+
 def _start(unit: Unit) -> int:
     return unit.start
 

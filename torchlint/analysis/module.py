@@ -11,13 +11,14 @@ import libcst as cst
 from torchlint.analysis import depth
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.classes import Classes
+from torchlint.analysis.dominance import exclusive
 from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.flow import constant
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.guards import Guard, Guards, different_branches
+from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
-from torchlint.analysis.index import Index, Keys, Unit, written
+from torchlint.analysis.index import Index, Keys, Unit, last_part, written
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.light.statements import Lines
 from torchlint.analysis.names import Names
@@ -179,7 +180,7 @@ class SourceModule:
 
     def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
         """The attributes called so, in all of the file or in and below a node, in source order."""
-        return list(self._index.keyed(cst.Attribute, _last_part, name, owner, (whole_name(f".{name}"),)))
+        return list(self._index.keyed(cst.Attribute, last_part, name, owner, (whole_name(f".{name}"),)))
 
     def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode, words: Words) -> Iterator[NodeT]:
         """The nodes of exactly one class in and below a node to which ``keys`` gives a key; see :meth:`Index.keyed`."""
@@ -399,18 +400,4 @@ class SourceModule:
 
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """The two never run in the same pass through the code: they stand in different branches."""
-        below: dict[cst.CSTNode, cst.CSTNode] = {}
-        child = one
-        for around in self.ancestors(one):
-            below[around] = child
-            child = around
-        child = other
-        for around in self.ancestors(other):
-            if around in below:
-                return different_branches(around, below[around], child)
-            child = around
-        return False
-
-
-def _last_part(node: cst.Attribute) -> tuple[str, ...]:
-    return (node.attr.value,)
+        return exclusive(self, one, other)
