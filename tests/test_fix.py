@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from torchlint import limits
 from torchlint.config import Config
 from torchlint.fix import applied, compatible, compiles, offered, repair
-from torchlint.fixer import CONFLICTS, fix_text
+from torchlint.fixer import CONFLICTS, UNTRIED, fix_text
 from torchlint.model import Edit, FileResult, Finding, Fix, Problem, Safety, Severity, Span
 from torchlint.session import Plan, plan
 
@@ -111,6 +112,87 @@ def test_a_fix_that_never_ends_is_stopped() -> None:
     assert done.data.decode().startswith("alpha = 10000000000\n")
 
 
+def many(count: int) -> tuple[str, list[Finding]]:
+    """A text of so many lines, and a fix for each."""
+    return "a = 1\n" * count, [finding((line, 5, 6, "2"), rule=f"TL{line:03}") for line in range(1, count + 1)]
+
+
+def test_few_fixes_that_break_the_file_cost_few_attempts_and_the_others_are_made_at_once() -> None:
+    text, fixes = many(256)
+    fixes[100] = bad = finding((101, 5, 6, "("), rule="TL999")
+    error = Finding("TL507", "dead", "backends", Severity.ERROR, "x.py", Span(1, 1, 1, 2), "dead")
+    fixes[200] = dead = finding((201, 5, 6, "3"), rule="TL998")
+    linted = []
+
+    def lint(data: bytes) -> FileResult:
+        linted.append(data)
+        left = [f for f, line in zip(fixes, data.decode().splitlines(), strict=True) if line == "a = 1"]
+        return FileResult("x.py", (*left, error) if b"3" in data else tuple(left))
+
+    done = repair(text.encode(), FileResult("x.py", tuple(fixes)), lint, Safety.SAFE)
+    assert set(done.refused) == {bad, dead}
+    assert done.data.count(b"a = 2\n") == 254
+    assert len(linted) < 40
+
+
+def test_a_second_run_tries_nothing_that_the_first_refused_on_another_text() -> None:
+    """``first`` fails beside the old second line, and goes when that is repaired."""
+    first, second = finding((1, 9, 10, "3"), rule="TL998"), finding((2, 8, 9, "3"), rule="TL997")
+    broken = finding((2, 5, 5, "("), rule="TL995")
+    error = Finding("TL507", "dead", "backends", Severity.ERROR, "x.py", Span(1, 1, 1, 2), "dead")
+    texts = {"alpha = 1\nbeta = 2\n": (first, broken, second), "alpha = 1\nbeta = 3\n": (first,)}
+
+    def lint(data: bytes) -> FileResult:
+        wrong = data.startswith(b"alpha = 3") and not data.endswith(b"beta = 3\n")
+        return FileResult("x.py", (error,) if wrong else texts.get(data.decode(), ()))
+
+    done = repair(TEXT.encode(), lint(TEXT.encode()), lint, Safety.SAFE)
+    assert done.data == b"alpha = 3\nbeta = 3\n"
+    again = repair(done.data, lint(done.data), lint, Safety.SAFE)
+    assert (again.data, again.fixed, again.refused) == (done.data, (), ())
+
+
+def test_all_attempts_on_one_file_share_a_budget_and_what_was_made_before_its_end_stays() -> None:
+    text, fixes = many(64)
+    fixes[40] = finding((41, 5, 6, "("), rule="TL999")
+    seconds = [0.0]
+    budget = limits.Budget(2.5, lambda: seconds[0])
+
+    def lint(data: bytes) -> FileResult:
+        seconds[0] += 1
+        return FileResult("x.py", tuple(f for f in fixes if "a = 1\n" in data.decode()))
+
+    with budget.running():
+        done = repair(text.encode(), FileResult("x.py", tuple(fixes)), lint, Safety.SAFE, budget)
+    assert done.exhausted
+    assert seconds == [3]
+    assert 0 < len(done.fixed) < 63
+    assert done.data.count(b"2") == len(done.fixed)
+
+
+def test_fixes_that_were_not_tried_are_named_with_their_lines_and_the_next_run_makes_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = ("import torch\ndef f(d):\n" + "    x = torch.zeros(3).to(d.device)\n" * 3).encode()
+    left = iter((1.0,))
+
+    def one_attempt(_: limits.Budget) -> float:
+        for seconds in left:
+            return seconds
+        raise limits.Exhausted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(limits.Budget, "left", one_attempt)
+        untouched, run = fix_text(data, "x.py", everything(), Safety.SAFE)
+    assert untouched == data
+    assert run.repairs is not None
+    assert (run.repairs.fixed, run.repairs.skipped) == ((), ((UNTRIED, 3),))
+    (problem,) = run.problems
+    for words in ("3 fixes were not tried", "TL104 on lines 3-5", "60 s", "time-limit", "--fix again"):
+        assert words in problem.message
+    assert b"torch.zeros(3, device=d.device)" in fixed(data)
+
+
 def test_compiling_runs_nothing_and_survives_deep_nesting() -> None:
     assert compiles("raise SystemExit\n")
     assert not compiles("f(a=1, a=2)\n")
@@ -131,12 +213,7 @@ def fixed(data: bytes, allowed: Safety = Safety.SAFE) -> bytes:
     return fix_text(data, "x.py", everything(), allowed)[0]
 
 
-def test_a_file_with_newlines_of_old_is_left_alone() -> None:
-    data = MOVED.format("").replace("\n", "\r").encode()
-    assert fixed(data) == data
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "cp1252"])
 def test_encoding_mark_and_newlines_stay(newline: str, encoding: str) -> None:
     cookie = f"# -*- coding: {encoding} -*-\n" if not encoding.startswith("utf-8") else ""

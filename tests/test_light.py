@@ -209,8 +209,8 @@ def test_the_identifiers_of_a_function_open_it_and_parts_of_them_do_not() -> Non
 )
 def test_functions_that_use_another_name_of_a_thing_are_found(renaming: str) -> None:
     module = SourceModule.parse(f"{renaming}\n\ndef f():\n    return made(3)\n", "x.py", layout=False)
-    assert "made" in module.named({"zeros"})
-    assert [module.code(call.func) for call in module.nodes_of(cst.Call, module.named({"zeros"}))][-1] == "made"
+    assert "made" in module.aliases({"zeros"})
+    assert [module.code(call.func) for call in module.nodes_of(cst.Call, module.aliases({"zeros"}))][-1] == "made"
 
 
 def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None:

@@ -11,7 +11,8 @@ A file that torchlint cannot read as Python: a syntax error, merge conflict mark
 does not keep to, code nested deeper than a parser survives, a file of more than four megabytes, or one that would take
 more than a gigabyte of memory or more than `time-limit` seconds (60) of processor time.
 
-Files in which no rule could fire are not parsed, so their syntax errors are left to Python.
+Every file that names torch is read, whatever rules are selected. In other files there is nothing to find: they count as
+checked, and their syntax errors are left to Python.
 
 ## Why it costs
 Nothing in the file is checked.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from torchlint import limits
 from torchlint.decode import DecodeProblem, decode, encode
 from torchlint.model import SYNTAX_ERROR, FileResult, Finding, Safety, Severity
 from torchlint.text import Places
@@ -21,7 +22,8 @@ _Range = tuple[int, int, str]
 class Repaired(NamedTuple):
     """What became of one file: its bytes, the findings that are left, and those that were repaired.
 
-    ``refused`` holds the findings whose fix would have broken the file, ``problem`` why nothing could be done.
+    ``refused`` holds the findings whose fix would have broken the file, ``problem`` why nothing could be done,
+    ``exhausted`` whether fixes were left untried because the others took too long.
     """
 
     data: bytes
@@ -29,6 +31,7 @@ class Repaired(NamedTuple):
     fixed: tuple[Finding, ...] = ()
     refused: tuple[Finding, ...] = ()
     problem: str | None = None
+    exhausted: bool = False
 
 
 def offered(findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
@@ -36,62 +39,110 @@ def offered(findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
     return [f for f in findings if f.fix is not None and allowed in (f.fix.safety, Safety.UNSAFE)]
 
 
-def repair(data: bytes, result: FileResult, lint: Lint, allowed: Safety) -> Repaired:
-    """Apply the fixes of one file, round by round, until none is left.
+def repair(
+    data: bytes, result: FileResult, lint: Lint, allowed: Safety, budget: limits.Budget | None = None
+) -> Repaired:
+    """Apply the fixes of one file, round by round, until none is left, or the budget is spent.
 
-    ``result`` is what linting ``data`` gave, ``lint`` lints the same file with other content.
+    ``result`` is what linting ``data`` gave, ``lint`` lints the same file with other content; it may raise
+    :class:`~torchlint.limits.Exhausted`.
     """
-    work = _Work(data, result, lint)
+    work = _Work(data, result, lint, budget or limits.Budget(0))
+    exhausted = False
     try:
         for _ in range(ROUNDS):
             if not work.round(allowed):
                 break
     except DecodeProblem as problem:
         return Repaired(data, result, problem=problem.message)
-    return Repaired(work.data, work.result, tuple(work.fixed), tuple(work.refused))
+    except limits.Exhausted:
+        exhausted = True
+    return Repaired(work.data, work.result, tuple(work.fixed), tuple(work.refused.values()), exhausted=exhausted)
 
 
 @dataclass
 class _Work:
-    """One file while it is repaired."""
+    """One file while it is repaired. ``refused`` are fixes by rule and fingerprint, ``tried`` those of this text."""
 
     data: bytes
     result: FileResult
     lint: Lint
+    budget: limits.Budget
     fixed: list[Finding] = field(default_factory=list)
-    refused: list[Finding] = field(default_factory=list)
+    refused: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    tried: set[tuple[str, str]] = field(default_factory=set)
 
     def round(self, allowed: Safety) -> bool:
-        """Apply as many fixes as go together. False when there is nothing to do."""
-        known = {(f.rule, f.fingerprint) for f in self.refused}
-        candidates = [f for f in offered(self.result.findings, allowed) if (f.rule, f.fingerprint) not in known]
+        """Apply as many fixes as go together. False when there is nothing to do.
+
+        What an earlier round refused is tried once more where others have changed the text since: so a second run
+        finds nothing to do.
+        """
+        candidates = [f for f in offered(self.result.findings, allowed) if key_of(f) not in self.tried]
         if not candidates:
             return False
         text = decode(self.data)
-        chosen = compatible(text, candidates)
-        if not self._accept(text, chosen):
-            self._one_by_one(text, chosen)
+        attempt = _Attempt(self, text, self.result)
+        try:
+            attempt.make(compatible(text, candidates))
+        finally:
+            attempt.keep()
         return True
 
-    def _accept(self, text: str, chosen: Sequence[Finding]) -> bool:
-        """Apply fixes together, if what comes out is a program without new errors."""
-        changed = applied(text, chosen)
-        if not _compiles_like(changed, text):
+
+@dataclass
+class _Attempt:
+    """The fixes of one round: ``made`` go together, and ``data`` and ``result`` are what they give."""
+
+    work: _Work
+    text: str
+    before: FileResult
+    made: list[Finding] = field(default_factory=list)
+    refused: list[Finding] = field(default_factory=list)
+    data: bytes | None = None
+    result: FileResult | None = None
+
+    def make(self, fixes: Sequence[Finding]) -> None:
+        """Make these fixes beside those that are made; where some break the file, halve until these are found."""
+        self.work.budget.left()
+        if self._accept([*self.made, *fixes]):
+            return
+        if len(fixes) == 1:
+            self.refused += fixes
+            return
+        middle = len(fixes) // 2
+        self.make(fixes[:middle])
+        self.make(fixes[middle:])
+
+    def _accept(self, fixes: list[Finding]) -> bool:
+        """Make all of these, if what comes out is a program without new errors."""
+        changed = applied(self.text, fixes)
+        if not _compiles_like(changed, self.text):
             return False
-        data = encode(changed, self.data)
-        result = self.lint(data)
-        if result.problems or _errors(result) - _errors(self.result):
+        data = encode(changed, self.work.data)
+        result = self.work.lint(data)
+        if result.problems or _errors(result) - _errors(self.before):
             return False
-        self.data, self.result = data, result
-        self.fixed += chosen
+        self.made, self.data, self.result = fixes, data, result
         return True
 
-    def _one_by_one(self, text: str, chosen: Sequence[Finding]) -> None:
-        """One of them breaks something: apply the first that does not, and refuse those before it."""
-        for finding in chosen:
-            if self._accept(text, [finding]):
-                return
-            self.refused.append(finding)
+    def keep(self) -> None:
+        """Note what was made and what was refused, also where the budget ended the round early."""
+        work = self.work
+        if self.data is not None and self.result is not None:
+            work.data, work.result = self.data, self.result
+            work.fixed += self.made
+            work.tried.clear()
+        else:
+            work.tried.update(map(key_of, self.refused))
+        for finding in self.made:
+            work.refused.pop(key_of(finding), None)
+        work.refused.update((key_of(finding), finding) for finding in self.refused)
+
+
+def key_of(finding: Finding) -> tuple[str, str]:
+    """What stays the same of a finding while the text around it changes."""
+    return finding.rule, finding.fingerprint
 
 
 def compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
@@ -103,7 +154,10 @@ def compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
         ranges = _ranges(places, finding)
         if all(_fits(own, taken) for own in ranges):
             chosen.append(finding)
-            taken = sorted({*taken, *ranges})
+            for own in ranges:
+                place = bisect_left(taken, own)
+                if place == len(taken) or taken[place] != own:
+                    taken.insert(place, own)
     return chosen
 
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint import limits
 from torchlint.files import NotWritten, rewrite
-from torchlint.fix import ROUNDS, Repaired, offered, repair
-from torchlint.model import Finding, Problem, Repairs, RunResult, Safety
+from torchlint.fix import ROUNDS, Lint, Repaired, key_of, offered, repair
+from torchlint.model import FileResult, Finding, Problem, Repairs, RunResult, Safety
 from torchlint.session import Plan, Progress, Tree, collect
+from torchlint.text import lines_in_words
 
 if TYPE_CHECKING:
     from torchlint.cache import Cache
     from torchlint.config import Config
+    from torchlint.engine import Analysis
 
-CONFLICTS, UNWRITTEN, BROKEN = "conflicts", "not written", "would break the file"
+CONFLICTS, UNWRITTEN, BROKEN, UNTRIED = "conflicts", "not written", "would break the file", "not tried"
 
 
 class Fixed(NamedTuple):
@@ -30,18 +34,35 @@ class Fixed(NamedTuple):
 
 @dataclass
 class _Tally:
-    """What was repaired and what was not, by path."""
+    """What was repaired and what was not, by path. ``exhausted`` are the files that have cost what they may."""
 
+    what: Plan
     fixed: dict[str, list[Finding]] = field(default_factory=dict)
-    refused: dict[str, list[Finding]] = field(default_factory=dict)
+    refused: dict[str, dict[tuple[str, str], Finding]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    exhausted: set[str] = field(default_factory=set)
+    budgets: dict[str, limits.Budget] = field(default_factory=dict)
 
     def add(self, path: str, done: Repaired) -> None:
         """Note what became of a file in one round."""
         self.fixed.setdefault(path, []).extend(done.fixed)
-        self.refused.setdefault(path, []).extend(done.refused)
+        refused = self.refused.setdefault(path, {})
+        for finding in done.fixed:
+            refused.pop(key_of(finding), None)
+        refused.update((key_of(finding), finding) for finding in done.refused)
         if done.problem is not None:
             self.problems[path] = done.problem
+        if done.exhausted:
+            self.exhausted.add(path)
+
+    def budget(self, path: str) -> limits.Budget:
+        """What all attempts to repair a file may cost together."""
+        return self.budgets.setdefault(path, limits.Budget(self.what.scope(path).config.time_limit))
+
+    def open_ones(self, path: str, findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
+        """The fixes of a file that may be made, and were not refused."""
+        refused = self.refused.get(path, {})
+        return [finding for finding in offered(findings, allowed) if key_of(finding) not in refused]
 
 
 def trees(paths: Sequence[str], config: Config) -> list[str]:
@@ -75,12 +96,13 @@ def fix_files(
     """
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress, repaired=True)
     before = dict(tree.contents)
-    tally = _Tally()
+    tally = _Tally(what)
     for _ in range(ROUNDS):
         changed = _round(tree, allowed, tally)
         if not changed:
             break
-        tree.update(changed)
+        for path, seconds in tree.update(changed).items():
+            tally.budget(path).charge(seconds)
     changes = {path: (old, new) for path, old in before.items() if (new := tree.contents[path]) != old}
     unwritten = {} if write_below is None else _write(changes, write_below)
     if unwritten:
@@ -94,15 +116,29 @@ def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
     """Repair every file that has something to repair; gives those with new content."""
     changed = {}
     for path, analysis in tree.analyses.items():
-        known = {(f.rule, f.fingerprint) for f in tally.refused.get(path, ())}
-        open_ones = [f for f in offered(analysis.result.findings, allowed) if (f.rule, f.fingerprint) not in known]
-        if not open_ones or path in tally.problems:
+        left_alone = path in tally.problems or path in tally.exhausted
+        if left_alone or not tally.open_ones(path, analysis.result.findings, allowed):
             continue
-        done = repair(tree.contents[path], analysis.result, lambda data, path=path: tree.lint(path, data), allowed)  # type: ignore[misc]
+        budget = tally.budget(path)
+        lint = _linter(partial(tree.lint, path), budget)
+        with budget.running():
+            done = repair(tree.contents[path], analysis.result, lint, allowed, budget)
         tally.add(path, done)
         if done.data != tree.contents[path]:
             changed[path] = done.data
     return changed
+
+
+def _linter(analyse: Callable[[bytes, float], Analysis], budget: limits.Budget) -> Lint:
+    """Lints a file with other content, within what is left of its budget."""
+
+    def lint(data: bytes) -> FileResult:
+        analysis = analyse(data, budget.left())
+        if analysis.unfinished:
+            raise limits.Exhausted
+        return analysis.result
+
+    return lint
 
 
 def _write(changes: Mapping[str, tuple[bytes, bytes]], trees: Sequence[str]) -> dict[str, str]:
@@ -120,17 +156,35 @@ def _summarised(run: RunResult, tally: _Tally, unwritten: Mapping[str, str], all
     fixed = tuple(f for path, findings in tally.fixed.items() if path not in unwritten for f in findings)
     skipped = Counter({UNWRITTEN: sum(len(tally.fixed[path]) for path in unwritten)})
     problems = [Problem(path, reason) for path, reason in unwritten.items()]
-    for path, findings in tally.refused.items():
-        skipped[BROKEN] += len(findings)
-        problems += [_broken(path, finding) for finding in findings]
+    for path, refused in tally.refused.items():
+        skipped[BROKEN] += len(refused)
+        problems += [_broken(path, finding) for finding in refused.values()]
     problems += [Problem(path, f"was not fixed: {reason}") for path, reason in tally.problems.items()]
-    refused = {(path, f.rule, f.fingerprint) for path, findings in tally.refused.items() for f in findings}
-    left = [f for f in offered(run.findings, allowed) if f.path not in unwritten]
-    skipped[CONFLICTS] = sum((f.path, f.rule, f.fingerprint) not in refused for f in left)
+    left: dict[str, list[Finding]] = {}
+    for finding in run.findings:
+        if finding.path not in unwritten:
+            left.setdefault(finding.path, []).append(finding)
+    for path, findings in left.items():
+        untried = tally.open_ones(path, findings, allowed)
+        skipped[UNTRIED if path in tally.exhausted else CONFLICTS] += len(untried)
+        if path in tally.exhausted and untried:
+            problems.append(_untried(path, untried, tally.budget(path).seconds))
     unsafe = sum(f.fix is not None for f in run.findings) - len(offered(run.findings, allowed))
     repairs = Repairs(fixed, unsafe, tuple((reason, n) for reason, n in sorted(skipped.items()) if n))
     every = tuple(sorted((*run.problems, *problems), key=lambda problem: problem.sort_key))
     return run._replace(problems=every, repairs=repairs)
+
+
+def _untried(path: str, findings: Sequence[Finding], seconds: float) -> Problem:
+    """Which fixes of a file were not tried, and why."""
+    lines: dict[str, set[int]] = {}
+    for finding in findings:
+        lines.setdefault(finding.rule, set()).add(finding.span.line)
+    which = ", ".join(f"{rule} on {lines_in_words(numbers)}" for rule, numbers in sorted(lines.items()))
+    count = f"{len(findings)} fixes were" if len(findings) > 1 else "1 fix was"
+    limit = f"{seconds:g} s (`time-limit`)" if seconds else f"{limits.MEMORY / 1000:g} GB"
+    advice = "run --fix again to go on, or raise the limit"
+    return Problem(path, f"{count} not tried, since repairing the file took more than {limit}: {which}; {advice}")
 
 
 def _broken(path: str, finding: Finding) -> Problem:
@@ -141,8 +195,11 @@ def _broken(path: str, finding: Finding) -> Problem:
 def fix_text(data: bytes, path: str, what: Plan, allowed: Safety) -> tuple[bytes, RunResult]:
     """Repair one text, by what it holds alone; gives its bytes afterwards and what is left."""
     first = what.lint(data, path)
-    done = repair(data, first, lambda changed: what.lint(changed, path), allowed)
-    tally = _Tally()
+    tally = _Tally(what)
+    budget = tally.budget(path)
+    lint = _linter(lambda changed, seconds: what.analyse(changed, path, seconds=seconds), budget)
+    with budget.running():
+        done = repair(data, first, lint, allowed, budget)
     tally.add(path, done)
     run = collect([done.result], what, files=1)
     return done.data, _summarised(run, tally, {}, allowed)

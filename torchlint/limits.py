@@ -10,7 +10,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from torchlint.inputs import read
@@ -52,6 +53,44 @@ def out_of_time(seconds: float) -> str:
 def out_of_memory() -> str:
     """What is said of a file that takes too much memory."""
     return f"out of memory: linting this file took more than {MEMORY / 1000:g} GB: {_ADVICE}"
+
+
+class Exhausted(Exception):
+    """All attempts to repair one file have cost together what they may."""
+
+
+class Budget:
+    """Processor time for all attempts to repair one file together, in seconds (0: no limit)."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] | None = None) -> None:
+        self.seconds = seconds
+        self._clock = clock or time.thread_time
+        self.spent = 0.0
+        self._began: float | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """What is done meanwhile is charged."""
+        self._began = self._clock()
+        try:
+            yield
+        finally:
+            spent, self._began = self._clock() - self._began, None
+            self.charge(spent)
+
+    def charge(self, seconds: float) -> None:
+        """This much was spent elsewhere."""
+        self.spent += seconds
+
+    def left(self) -> float:
+        """What one more attempt may take; 0 where there is no limit. Raises :class:`Exhausted` when nothing is left."""
+        if not self.seconds:
+            return 0.0
+        running = self._clock() - self._began if self._began is not None else 0.0
+        left = self.seconds - self.spent - running
+        if left <= 0:
+            raise Exhausted
+        return left
 
 
 def patience(seconds: float) -> float | None:

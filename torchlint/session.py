@@ -53,12 +53,22 @@ class Plan(NamedTuple):
         return self.analyse(data, path).result
 
     def analyse(
-        self, data: bytes, path: str, project: Project | None = None, known: Screened | None = None
+        self,
+        data: bytes,
+        path: str,
+        project: Project | None = None,
+        known: Screened | None = None,
+        seconds: float | None = None,
     ) -> Analysis:
-        """Lint the bytes of one file, and gather its facts or use those of the others."""
+        """Lint the bytes of one file, and gather its facts or use those of the others.
+
+        ``seconds`` replaces the limit of processor time that the configuration has.
+        """
         from torchlint.engine import analyse
 
         config, active = self.scope(path)
+        if seconds is not None:
+            config = config._replace(time_limit=seconds)
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str) -> Screened:
@@ -127,6 +137,7 @@ class Tree:
             else:
                 self.contents[path] = data
         self._edited: set[str] = set()
+        self._seconds: dict[str, float] = {}
         self._alone: dict[str, Analysis] = {}
         self._cached: set[str] = set()
         if cache is not None:
@@ -175,18 +186,24 @@ class Tree:
 
     def _in_turn(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
-            yield (path, data), self._what.analyse(data, path, project)
+            budget = limits.Budget(0)
+            with budget.running():
+                found = self._what.analyse(data, path, project)
+            self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
+            yield (path, data), found
 
-    def update(self, changed: Mapping[str, bytes]) -> None:
-        """Have files with other content, and lint what that concerns."""
+    def update(self, changed: Mapping[str, bytes]) -> dict[str, float]:
+        """Have files with other content, and lint what that concerns; gives the processor time that each took."""
         self.contents.update(changed)
         self._edited |= set(changed)
         self._cached -= set(changed)
+        self._seconds.clear()
         self._lint(set(changed), None)
+        return dict(self._seconds)
 
-    def lint(self, path: str, data: bytes) -> FileResult:
-        """What one file would give with other content, beside the others as they are."""
-        return self._what.analyse(data, path, self.project).result
+    def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
+        """What one file would give with other content, beside the others as they are, within so many seconds."""
+        return self._what.analyse(data, path, self.project, seconds=seconds)
 
     def result(self) -> RunResult:
         """The findings of all files."""

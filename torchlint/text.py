@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import accumulate
 
 from torchlint.model import Span
@@ -35,6 +36,18 @@ def line_starts(text: str) -> list[int]:
         before = accumulate(map(len, text.split("\n")), initial=0)
         return [length + number for number, length in enumerate(before)][:-1]
     return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
+
+
+def lines_in_words(numbers: Iterable[int]) -> str:
+    """``line 3``, ``lines 3-5, 9``."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    return f"line {shown}" if shown.isdigit() else f"lines {shown}"
 
 
 class Places:

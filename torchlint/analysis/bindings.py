@@ -15,8 +15,9 @@ class Binding:
     """One place that gives a name a value.
 
     ``kind`` is one of assign, augment, import, function, class, parameter, loop, with, except,
-    walrus, match, annotation, delete. ``value`` is the expression bound, where there is one, and
-    ``path`` the way into it when it is unpacked: ``(1,)`` is its second element.
+    walrus, match, annotation, delete; several for one that stands for all of its name. ``value`` is
+    the expression bound, where there is one, and ``path`` the way into it when it is unpacked:
+    ``(1,)`` is its second element.
     """
 
     __slots__ = ("kind", "name", "node", "path", "qualified", "statement", "value")

@@ -21,6 +21,8 @@ class Classes:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._assigned: dict[tuple[cst.ClassDef, str], list[tuple[cst.CSTNode, Path]]] = {}
+        self._variables: dict[cst.ClassDef, dict[str, list[tuple[cst.CSTNode, Path]]]] = {}
+        self._methods: dict[cst.ClassDef, dict[str, cst.FunctionDef]] = {}
 
     def bases(self, owner: cst.ClassDef) -> Iterator[str]:
         """The qualified names of all bases, through classes of the file."""
@@ -69,9 +71,11 @@ class Classes:
     def method(self, owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
         """The method of that name in the class body, or in a base class of the file."""
         for current in self._lineage(owner):
-            for statement in current.body.body:
-                if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
-                    return statement
+            if current not in self._methods:
+                functions = [s for s in reversed(current.body.body) if isinstance(s, cst.FunctionDef)]
+                self._methods[current] = {function.name.value: function for function in functions}
+            if name in self._methods[current]:
+                return self._methods[current][name]
         return None
 
     def _lineage(self, owner: cst.ClassDef) -> Iterator[cst.ClassDef]:
@@ -119,22 +123,30 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        names = frozenset((name,))
-        stores = [n for kind in kinds for n in self._module.within(owner, kind, names) if _stores(n, name)]
+        stores = [node for kind in kinds for node in self._module.keyed(kind, _stores, name, owner)]
         if len(stores) > 1:
             stores.sort(key=self._module.order)
         for node in stores:
             for target, value in _assigned(node):
                 yield from ((value, path) for attribute, path in _attributes(target) if attribute == name)
-        for statement in owner.body.body:
-            for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
-                for target, value in _assigned(small):
-                    if isinstance(target, cst.Name) and target.value == name:
-                        yield value, ()
+        yield from self._variables_of(owner).get(name, ())
+
+    def _variables_of(self, owner: cst.ClassDef) -> dict[str, list[tuple[cst.CSTNode, Path]]]:
+        """What the body of a class itself assigns to names."""
+        if owner not in self._variables:
+            found: dict[str, list[tuple[cst.CSTNode, Path]]] = {}
+            for statement in owner.body.body:
+                for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                    for target, value in _assigned(small):
+                        if isinstance(target, cst.Name):
+                            found.setdefault(target.value, []).append((value, ()))
+            self._variables[owner] = found
+        return self._variables[owner]
 
 
-def _stores(node: cst.CSTNode, name: str) -> bool:
-    return any(attribute == name for target, _ in _assigned(node) for attribute, _ in _attributes(target))
+def _stores(node: cst.CSTNode) -> dict[str, None]:
+    """The attributes of ``self`` that an assignment sets."""
+    return {attribute: None for target, _ in _assigned(node) for attribute, _ in _attributes(target)}
 
 
 def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:

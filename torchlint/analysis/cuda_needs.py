@@ -76,7 +76,7 @@ class CudaNeeds:
 
     @cached_property
     def _cuda_names(self) -> frozenset[str]:
-        return self._module.named(known.CUDA_NAMES)
+        return self._module.aliases(known.CUDA_NAMES)
 
     def of_function(self, function: cst.FunctionDef) -> str | None:
         """What makes a function impossible without CUDA, in words, as far as this file tells."""

@@ -19,7 +19,7 @@ def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
     kind: type[cst.CSTNode] = getattr(cst, event.node)
     if kind is cst.Module:
         return [module.tree]
-    found: list[cst.CSTNode] = module.nodes_of(kind, *map(module.named, event.groups))
+    found: list[cst.CSTNode] = module.nodes_of(kind, *map(module.aliases, event.groups))
     if event.methods:
         return [node for node in found if method(node) in event.methods]
     if event.functions:

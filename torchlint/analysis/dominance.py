@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding
+from torchlint.analysis.guards import different_branches
 from torchlint.analysis.names import Scope
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-def visible(module: SourceModule, place: cst.CSTNode) -> Iterator[tuple[str, list[Binding]]]:
-    """Every name that can be read at a place, with all its bindings in the scope that it belongs to."""
+Wanted = Callable[[str, list[Binding]], bool]
+
+
+def visible(module: SourceModule, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
+    """The wanted ones of the names that can be read at a place, with all bindings in the scope that each belongs to."""
     start = module.names.scope_at(place)
     scope: Scope | None = start
-    seen: set[str] = set()
     while scope is not None:
-        if scope is start or not scope.is_class:
-            for name, bindings in scope.bindings.items():
-                if name not in seen:
-                    seen.add(name)
-                    yield name, bindings
+        for name, bindings in module.shared(_Sifted).of(scope, wanted):
+            if module.names.lookup_scope(name, start) is scope:
+                yield name, bindings
         scope = scope.parent
+
+
+class _Sifted:
+    """The wanted names of each scope, looked for once: places ask as often as there are findings."""
+
+    def __init__(self, _: SourceModule) -> None:
+        self._known: dict[tuple[Scope, Wanted], list[tuple[str, list[Binding]]]] = {}
+
+    def of(self, scope: Scope, wanted: Wanted) -> list[tuple[str, list[Binding]]]:
+        if (scope, wanted) not in self._known:
+            self._known[scope, wanted] = [item for item in scope.bindings.items() if wanted(*item)]
+        return self._known[scope, wanted]
 
 
 def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
@@ -45,6 +58,21 @@ def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) 
 
 def _within(module: SourceModule, place: cst.CSTNode, line: cst.CSTNode) -> bool:
     return any(around is line for around in module.ancestors(place))
+
+
+def exclusive(module: SourceModule, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """The two never run in the same pass through the code: they stand in different branches."""
+    below: dict[cst.CSTNode, cst.CSTNode] = {}
+    child = one
+    for around in module.ancestors(one):
+        below[around] = child
+        child = around
+    child = other
+    for around in module.ancestors(other):
+        if around in below:
+            return different_branches(around, below[around], child)
+        child = around
+    return False
 
 
 def sources(module: SourceModule, node: cst.BaseExpression, depth: int = 8) -> list[cst.BaseExpression]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,9 @@ from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+
+
+_FEW = 8  # bindings of a name whose values are joined anew for each read
 
 
 class Evaluator:
@@ -54,10 +57,17 @@ class Evaluator:
         if qualified in DTYPE_NAMES:
             return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
         bindings = self.module.definitions(node)
-        found = join(self.bound(binding) for binding in bindings) if bindings else UNKNOWN
+        many = len(bindings) > _FEW
+        found = self.answers.find(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
         if growth.is_empty(found):
-            return growth.grown(self.module, (use for binding in bindings for use in self.module.uses(binding)))
+            return self.answers.find(("grown", bindings), lambda: self._grown(bindings), UNKNOWN)
         return found
+
+    def _any(self, bindings: Iterable[Binding]) -> Value:
+        return join(map(self.bound, bindings))
+
+    def _grown(self, bindings: Iterable[Binding]) -> Value:
+        return growth.grown(self.module, (use for binding in bindings for use in self.module.uses(binding)))
 
     def bound(self, binding: Binding) -> Value:
         """What a binding gives its name."""

@@ -74,7 +74,7 @@ class Flags:
     @cached_property
     def any_writes(self) -> bool:
         """Something in the file writes a flag, or a function of another file that is called somewhere does."""
-        names = self.module.named(_NAMES)
+        names = self.module.aliases(_NAMES)
         named = self.module.each(cst.Attribute, names)
         calls = self.module.each(cst.Call, names)
         foreign = self.module.each(cst.Call, self.module.foreign_names)
@@ -95,8 +95,8 @@ class Flags:
     @cached_property
     def _flag_names(self) -> frozenset[str]:
         """One of these stands in every function that writes a flag, itself or by another function that does."""
-        names = self.module.named(_NAMES) | self.module.foreign_names
-        while not (found := self.module.named(frozenset(self._holding(names)))) <= names:
+        names = self.module.aliases(_NAMES) | self.module.foreign_names
+        while not (found := self.module.aliases(frozenset(self._holding(names)))) <= names:
             names |= found
         return names
 

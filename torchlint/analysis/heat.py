@@ -39,6 +39,7 @@ class Heats:
         self._cooling = module.shared(Cooling)
         self._answers = Answers()
         self._repeating: dict[cst.CSTNode, bool] = {}
+        self._evaluating: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
@@ -283,9 +284,11 @@ class Heats:
         body = getattr(loop, "body", None)
         if not isinstance(body, cst.IndentedBlock):
             return False
-        return any(
-            isinstance(s, cst.With) and any(self._no_gradients(item.item) for item in s.items) for s in body.body
-        ) and not any(method(n) == "backward" for n in descendants(body))
+        if body not in self._evaluating:
+            withs = (s for s in body.body if isinstance(s, cst.With))
+            switched_off = any(self._no_gradients(item.item) for with_ in withs for item in with_.items)
+            self._evaluating[body] = switched_off and not any(method(n) == "backward" for n in descendants(body))
+        return self._evaluating[body]
 
 
 def _counts_epochs(loop: cst.CSTNode) -> bool:

@@ -19,6 +19,8 @@ from torchlint.analysis.walk import Nodes, Parents, children, collect
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 _IDENTIFIER = re.compile(r"\w+|%")  # the operator that formats counts as one
 Identifiers = Set[str]
+Keys = Callable[[Any], Iterable[str]]  # the identifiers by which a node is looked up
+Keyed = dict[str, list[cst.CSTNode]]
 
 
 class Block(cst.IndentedBlock):
@@ -45,6 +47,7 @@ class Unit:
         self.index: Index | None = None
         self.nodes: Nodes = defaultdict(list)
         self._statements: Sequence[Any] | None = None
+        self._keyed: dict[tuple[type[cst.CSTNode], Keys], Keyed] = {}
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
@@ -64,6 +67,36 @@ class Unit:
                 self.index.opened(self)
         return self._statements
 
+    def keyed(self, kind: type[cst.CSTNode], keys: Keys) -> Keyed:
+        """The nodes of a class by their keys."""
+        found = self._keyed.get((kind, keys))
+        if found is None:
+            self.statements()
+            found = self._keyed[kind, keys] = _by_key(self.nodes.get(kind, ()), keys)
+        return found
+
+
+def _by_key(nodes: Iterable[cst.CSTNode], keys: Keys) -> Keyed:
+    found: Keyed = {}
+    for node in nodes:
+        for key in keys(node):
+            found.setdefault(key, []).append(node)
+    return found
+
+
+def written(name: cst.Name) -> tuple[str, ...]:
+    """A name is looked up by what it is written as."""
+    return (name.value,)
+
+
+def last_part(attribute: cst.Attribute) -> tuple[str, ...]:
+    """An attribute is looked up by its own name."""
+    return (attribute.attr.value,)
+
+
+def _start(unit: Unit) -> int:
+    return unit.start
+
 
 _put_unit = Block.unit.__set__  # type: ignore[attr-defined]
 
@@ -79,6 +112,10 @@ class Index:
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
+        self._held: dict[frozenset[str], frozenset[Unit]] = {}
+        self._every = frozenset(units)
+        self._keyed: dict[tuple[cst.CSTNode | None, type[cst.CSTNode], Keys], Keyed] = {}  # what stands outside
+        self._units_below: dict[cst.CSTNode, frozenset[Unit]] = {}
         self._watchers: list[Callable[[Unit], None]] = []
         collect(tree, self.outside, self.parents)
         self._tree, self._count = tree, len(self.parents)
@@ -112,14 +149,34 @@ class Index:
         body = getattr(owner, "body", None)
         return body.unit if body.__class__ is Block else None
 
-    def holding(self, groups: Iterable[Identifiers]) -> list[Unit]:
+    def holding(self, groups: Iterable[Identifiers]) -> Sequence[Unit]:
         """The units with an identifier of each group, in the order of the text."""
-        wanted = tuple(groups)
-        return [unit for unit in self.units if self.has(unit, wanted)]
+        held = self._with_all(groups)
+        return self.units if len(held) == len(self.units) else sorted(held, key=_start)
 
     def has(self, unit: Unit, groups: Iterable[Identifiers]) -> bool:
         """A unit has an identifier of each group."""
         return all(not unit.identifiers.isdisjoint(names) for names in groups)
+
+    def _with_all(self, groups: Iterable[Identifiers]) -> frozenset[Unit]:
+        found = [self._with_any(frozenset(names)) for names in groups]
+        return frozenset.intersection(*found) if found else self._every
+
+    def _with_any(self, names: frozenset[str]) -> frozenset[Unit]:
+        found = self._held.get(names)
+        if found is None:
+            known = self._by_identifier
+            found = self._held[names] = frozenset(unit for name in names for unit in known.get(name, ()))
+        return found
+
+    @cached_property
+    def _by_identifier(self) -> dict[str, list[Unit]]:
+        """The units that have each identifier."""
+        found: dict[str, list[Unit]] = {}
+        for unit in self.units:
+            for name in unit.identifiers:
+                found.setdefault(name, []).append(unit)
+        return found
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -132,16 +189,39 @@ class Index:
 
     def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The same one by one: units after the last node that is wanted stay closed."""
-        return self._merged(kind, self.outside.get(kind, ()), self.holding(groups))  # type: ignore[return-value]
+        return self._merged(self.outside.get(kind, ()), self.holding(groups), lambda unit: unit.nodes.get(kind, ()))
+
+    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode | None) -> Iterator[NodeT]:
+        """The nodes of exactly this class that have a key, in and below a node or of all of the file, in source order.
+
+        A key is an identifier of the node.
+        """
+        place = owner, kind, keys
+        if place not in self._keyed:
+            nodes = self.outside.get(kind, ()) if owner is None else self._parts(owner, kind)
+            self._keyed[place] = _by_key((node for node in nodes if node.__class__ is kind), keys)
+        units = self.holding(({key},))
+        if owner is not None and units:
+            below = self._below_of(owner)
+            units = [unit for unit in units if unit in below]
+        outside = self._keyed[place].get(key, ())
+        return self._merged(outside, units, lambda unit: unit.keyed(kind, keys).get(key, ()))
+
+    def _below_of(self, owner: cst.CSTNode) -> frozenset[Unit]:
+        """The units in and below a node."""
+        if owner not in self._units_below:
+            blocks = (part for part in self._region(owner) if part.__class__ is Block)
+            self._units_below[owner] = frozenset(block.unit for block in blocks)
+        return self._units_below[owner]
 
     def _merged(
-        self, kind: type[cst.CSTNode], outside: Sequence[cst.CSTNode], units: Sequence[Unit]
-    ) -> Iterator[cst.CSTNode]:
+        self, outside: Sequence[Any], units: Sequence[Unit], inside_of: Callable[[Unit], Sequence[Any]]
+    ) -> Iterator[Any]:
         """What stands outside, with what each unit holds put in at its place."""
         before = 0
         for unit in units:
             unit.statements()
-            inside = unit.nodes.get(kind)
+            inside = inside_of(unit)
             if not inside:
                 continue
             place = self.place(unit.block)
@@ -153,16 +233,20 @@ class Index:
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
-        if (owner, kind) not in self._regions:
-            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
-        for part in self._regions[owner, kind]:
+        for part in self._parts(owner, kind):
             if part.__class__ is not Block:
-                yield part  # type: ignore[misc]
+                yield part
                 continue
             unit: Unit = part.unit
             if self.has(unit, groups):
                 unit.statements()
                 yield from unit.nodes.get(kind, ())  # type: ignore[misc]
+
+    def _parts(self, owner: cst.CSTNode, kind: type[cst.CSTNode]) -> Sequence[Any]:
+        """The nodes of a class in and below a node, and in their places the blocks of the units there."""
+        if (owner, kind) not in self._regions:
+            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
+        return self._regions[owner, kind]
 
     def _region(self, owner: cst.CSTNode) -> Sequence[cst.CSTNode]:
         """A node and everything below it, parents first, down to the units."""

@@ -11,13 +11,14 @@ import libcst as cst
 from torchlint.analysis import depth
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.classes import Classes
+from torchlint.analysis.dominance import exclusive
 from torchlint.analysis.evaluate import Evaluator
 from torchlint.analysis.flow import constant
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.guards import Guard, Guards, different_branches
+from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
 from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
-from torchlint.analysis.index import Identifiers, Index, Unit
+from torchlint.analysis.index import Identifiers, Index, Keys, Unit, last_part, written
 from torchlint.analysis.light.expressions import Unsupported
 from torchlint.analysis.light.statements import Lines
 from torchlint.analysis.names import Names
@@ -142,7 +143,7 @@ class SourceModule:
     @cached_property
     def foreign_names(self) -> frozenset[str]:
         """One of these stands in every function that calls a function of another file of the project."""
-        return self.named({"import", *(binding.name for binding in self.project_imports())})
+        return self.aliases({"import", *(binding.name for binding in self.project_imports())})
 
     @cached_property
     def foreign_made(self) -> frozenset[str]:
@@ -150,7 +151,7 @@ class SourceModule:
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
         return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func))
 
-    def named(self, names: Identifiers) -> frozenset[str]:
+    def aliases(self, names: Identifiers) -> frozenset[str]:
         """The names, and other names that the same things have in this file: by imports, assignments and bases."""
         return self.names.aliases(frozenset(names))
 
@@ -158,11 +159,17 @@ class SourceModule:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
 
+    def named(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
+        """The names written so, in all of the file or in and below a node, in source order."""
+        return list(self._index.keyed(cst.Name, written, word, owner))
+
     def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
         """The attributes called so, in all of the file or in and below a node, in source order."""
-        names = frozenset((name,))
-        every = self.nodes_of(cst.Attribute, names) if owner is None else self.within(owner, cst.Attribute, names)
-        return [attribute for attribute in every if attribute.attr.value == name]
+        return list(self._index.keyed(cst.Attribute, last_part, name, owner))
+
+    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode) -> Iterator[NodeT]:
+        """The nodes of exactly one class in and below a node to which ``keys`` gives a key; see :meth:`Index.keyed`."""
+        return self._index.keyed(kind, keys, key, owner)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""
@@ -378,14 +385,4 @@ class SourceModule:
 
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """The two never run in the same pass through the code: they stand in different branches."""
-        below: dict[cst.CSTNode, cst.CSTNode] = {}
-        child = one
-        for around in self.ancestors(one):
-            below[around] = child
-            child = around
-        child = other
-        for around in self.ancestors(other):
-            if around in below:
-                return different_branches(around, below[around], child)
-            child = around
-        return False
+        return exclusive(self, one, other)

@@ -216,14 +216,21 @@ class Names:
         if node.__class__ is not cst.Name:
             return None
         assert isinstance(node, cst.Name)
-        key = self.scope_at(node), node.value
+        return self._from(self.scope_at(node), node.value)
+
+    def _from(self, scope: Scope, name: str) -> str | None:
+        """What a name stands for wherever it is read in a scope: in a function that does not bind it, as outside."""
+        key = scope, name
         if key not in self._meant:
             self._meant[key] = None
-            self._meant[key] = self._meaning(*key)
+            found = self.lookup_scope(name, scope)
+            if found is None or found is scope:
+                self._meant[key] = self._meaning(scope, name)
+            else:
+                self._meant[key] = self._from(found, name)
         return self._meant[key]
 
     def _meaning(self, scope: Scope, name: str) -> str | None:
-        """What the name stands for wherever it is read in a scope."""
         bindings = self._seen_from(scope, name)
         if not bindings:
             builtin = name in _NEVER_SHADOWED or not any(s.star_import for s in _chain(scope))

@@ -47,6 +47,7 @@ class Portability:
         self.fallbacks = Fallbacks(module, self.guards)
         self._needs = CudaNeeds(module, self.guards)
         self._reported: dict[cst.CSTNode, bool] = {}
+        self._fall_back: dict[Binding, bool] = {}
 
     @cached_property
     def cuda_only(self) -> str | None:
@@ -58,7 +59,7 @@ class Portability:
     @cached_property
     def reported_uses(self) -> list[CudaUse]:
         """Every place of the file that names CUDA with nothing on the way there that asks for it."""
-        names = self._module.named(known.ASKING)
+        names = self._module.aliases(known.ASKING)
         found = [self.of_call(call) for call in self._module.nodes_of(cst.Call, names)]
         found += [self.of_string(string) for string in self._module.nodes_of(cst.SimpleString, names)]
         return [use for use in found if use is not None and self.is_reported(use)]
@@ -235,7 +236,7 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        calls = self._module.each(cst.Call, self._module.named({"exec"}))
+        calls = self._module.each(cst.Call, self._module.aliases({"exec"}))
         return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
 
     def _name_used(self, target: cst.Name) -> bool:
@@ -306,13 +307,8 @@ class Portability:
 
     def device_in_scope(self, node: cst.CSTNode) -> Binding | None:
         """The binding of a name that falls back to the CPU, and that the place could use instead."""
-        for name, bindings in visible(self._module, node):
-            if not _is_device_word(name):
-                continue
-            values = [self._module.evaluator.bound(b) for b in bindings]
-            if not all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values):
-                continue
-            if not all(self.asks_only_for_cuda(b) or self._is_for_all(b) for b in bindings):
+        for _, bindings in visible(self._module, node, _is_device_name):
+            if not self._falls_back(bindings):
                 continue
             for binding in bindings:
                 if binding.kind == "parameter" or dominates(self._module, binding.statement, node):
@@ -328,6 +324,17 @@ class Portability:
         plain = all(known.PLAIN_WORDS.issuperset(_words(name)) for name in (binding.name, *chosen))
         told = binding.kind == "parameter" or any(isinstance(p, (cst.Attribute, cst.Subscript)) for p in parts)
         return plain and (not told or any(map(self._is_device_place, self._module.uses(binding))))
+
+    def _falls_back(self, bindings: list[Binding]) -> bool:
+        """Whatever a name holds is for all of the program an accelerator or, where there is none, the CPU."""
+        first = bindings[0]
+        if first not in self._fall_back:
+            values = map(self._module.evaluator.bound, bindings)
+            devices = all(v.kind in (Kind.DEVICE, Kind.STRING) and v.device is Device.VARIABLE for v in values)
+            self._fall_back[first] = devices and all(
+                self.asks_only_for_cuda(binding) or self._is_for_all(binding) for binding in bindings
+            )
+        return self._fall_back[first]
 
     def asks_only_for_cuda(self, binding: Binding) -> bool:
         """``"cuda" if torch.cuda.is_available() else "cpu"``, perhaps in ``torch.device``, and nothing else."""
@@ -361,6 +368,10 @@ class Portability:
 
 def _words(name: str) -> list[str]:
     return name.lower().strip("_").split("_")
+
+
+def _is_device_name(name: str, _: list[Binding]) -> bool:
+    return _is_device_word(name)
 
 
 def _is_device_word(name: str) -> bool:

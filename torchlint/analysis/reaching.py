@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import libcst as cst
 
 from torchlint.analysis.bindings import Binding
 from torchlint.analysis.flow import ANCHORS, Forward
-from torchlint.analysis.index import Index
+from torchlint.analysis.index import Index, written
 from torchlint.analysis.names import COMPREHENSIONS, Names, Scope
 from torchlint.analysis.walk import test_of
 
 _is_anchor, _is_small = test_of(*ANCHORS), test_of(cst.BaseSmallStatement)
 State = Mapping[str, frozenset[Binding]]
+# A read that more bindings than this may reach is taken to see one binding that stands for all, of unknown value:
+# what is asked of every binding of every read would take quadratic time otherwise.
+_MOST = 100
 
 
 class _Definitions(Forward[State]):
-    """Carries, for every name of one scope, the bindings that may hold."""
+    """Carries the bindings that every name of a scope may hold; ``every`` gives what stands for all of a name."""
 
-    def __init__(self, names: Names, by_anchor: Mapping[cst.CSTNode, list[Binding]]) -> None:
+    def __init__(
+        self, names: Names, by_anchor: Mapping[cst.CSTNode, list[Binding]], every: Callable[[str], frozenset[Binding]]
+    ) -> None:
         super().__init__(names.qualified)
-        self._by_anchor = by_anchor
+        self._by_anchor, self._every = by_anchor, every
+        self._widened: dict[str, frozenset[Binding]] = {}
 
     def join(self, one: State, other: State) -> State:
         if one is other:
             return one
         merged = dict(one)
-        for name, bindings in other.items():
+        for name, bindings in other.items() - one.items():  # few, and found without a loop in Python
             known = merged.get(name)
-            merged[name] = bindings if known is None else known | bindings
+            merged[name] = bindings if known is None else self._either(name, known, bindings)
         return merged
+
+    def _either(self, name: str, one: frozenset[Binding], other: frozenset[Binding]) -> frozenset[Binding]:
+        widened = self._widened.get(name)
+        if widened is not None and (one is widened or other is widened):
+            return widened
+        both = one | other
+        if len(both) > _MOST:
+            both = self._widened[name] = self._every(name)
+        return both
 
     def transfer(self, statement: cst.CSTNode, state: State) -> State:
         made = self._by_anchor.get(statement)
@@ -52,10 +67,13 @@ class Reaching:
         self._names = names
         self._index = index
         self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
-        self._uses: dict[tuple[str, cst.CSTNode | None], list[cst.Name]] = {}
+        self._uses: dict[tuple[str, cst.CSTNode | None], dict[Binding, list[cst.Name]]] = {}
+        self._walruses: dict[cst.CSTNode, list[Binding]] = {}  # by where they stand; their own statement reads them
+        self._ranks: dict[tuple[Scope, str], dict[Binding, int]] = {}
+        self._stand_ins: dict[tuple[Scope, str], Binding] = {}
 
     def at(self, name: cst.Name) -> tuple[Binding, ...]:
-        """The bindings that may be read here, in source order.
+        """The bindings that may be read here, in source order; of very many, one of kind ``several`` instead.
 
         A name of an outer function or of the module may hold any of its bindings when the code
         that reads it runs; so may a name whose statement is never reached.
@@ -64,18 +82,35 @@ class Reaching:
         scope = self._names.lookup_scope(name.value, around)
         if scope is None:
             return ()
-        candidates = scope.bindings[name.value]
         anchor = self.anchor(name)
         if anchor is None or isinstance(scope.node, (*COMPREHENSIONS, cst.Lambda)):
-            return tuple(candidates)
+            return self._any(scope, name.value)
         if _flow_owner(around) is not scope:
-            return tuple(candidates)
+            return self._any(scope, name.value)
         state = self._states(scope).get(anchor)
         if state is None:
-            return tuple(candidates)
+            return self._any(scope, name.value)
         reached = state.get(name.value, frozenset())
-        local = {b for b in candidates if b.kind == "walrus" and self.anchor(b.node) is anchor}
-        return tuple(b for b in candidates if b in reached or b in local)
+        if anchor in self._walruses:
+            reached |= {binding for binding in self._walruses[anchor] if binding.name == name.value}
+        return tuple(reached) if len(reached) < 2 else self._in_order(reached, scope, name.value)
+
+    def _any(self, scope: Scope, word: str) -> tuple[Binding, ...]:
+        found = scope.bindings[word]
+        return tuple(found) if len(found) <= _MOST else (self._stand_in(scope, word),)
+
+    def _stand_in(self, scope: Scope, word: str) -> Binding:
+        """What stands for all bindings of a name."""
+        if (scope, word) not in self._stand_ins:
+            first = scope.bindings[word][0]
+            self._stand_ins[scope, word] = Binding(word, "several", first.node, first.statement)
+        return self._stand_ins[scope, word]
+
+    def _in_order(self, reached: Iterable[Binding], scope: Scope, word: str) -> tuple[Binding, ...]:
+        if (scope, word) not in self._ranks:
+            self._ranks[scope, word] = {binding: rank for rank, binding in enumerate(scope.bindings[word])}
+        ranks = self._ranks[scope, word]
+        return tuple(sorted(reached, key=lambda binding: ranks.get(binding, -1)))
 
     def runs(self, node: cst.CSTNode) -> bool:
         """Control can come to a node: in its function, and to the definitions of all functions around it."""
@@ -111,7 +146,9 @@ class Reaching:
                     initial[name] = frozenset((binding,))
                 elif anchor is not None:
                     by_anchor.setdefault(anchor, []).append(binding)
-        flow = _Definitions(self._names, by_anchor)
+                    if binding.kind == "walrus":
+                        self._walruses.setdefault(anchor, []).append(binding)
+        flow = _Definitions(self._names, by_anchor, lambda word: frozenset((self._stand_in(scope, word),)))
         body = scope.node.body if isinstance(scope.node, (cst.FunctionDef, cst.ClassDef)) else scope.node
         assert isinstance(body, (cst.BaseSuite, cst.Module))
         flow.run(body, initial)
@@ -119,26 +156,22 @@ class Reaching:
 
     def uses(self, binding: Binding) -> list[cst.Name]:
         """The reads of a name that this binding may reach, in source order."""
-        return [name for name in self._reads(binding.name, self._function(binding)) if binding in self.at(name)]
-
-    def _function(self, binding: Binding) -> cst.CSTNode | None:
-        """The function that is a unit and holds every read of a binding; None where others may read it too."""
         scope = self._names.lookup_scope(binding.name, self._names.scope_at(binding.node))
-        if scope is None or scope.node.__class__ in (cst.Module, cst.ClassDef):
-            return None
-        while scope.parent is not None and scope.unit is None:
-            scope = scope.parent
-        return scope.node if scope.unit is not None else None
+        word, function = binding.name, _function(scope)
+        if (word, function) not in self._uses:
+            seen: dict[Binding, list[cst.Name]] = {}
+            for name in self._reads(word, function):
+                for one in self.at(name):
+                    seen.setdefault(one, []).append(name)
+            self._uses[word, function] = seen
+        found = self._uses[word, function]
+        stand_in = self._stand_ins.get((scope, word)) if scope is not None else None
+        if stand_in is None or binding is stand_in:
+            return found.get(binding, [])
+        return [*found.get(binding, ()), *found.get(stand_in, ())]
 
     def _reads(self, word: str, function: cst.CSTNode | None) -> list[cst.Name]:
-        if (word, function) not in self._uses:
-            named = (
-                self._index.of(cst.Name, frozenset((word,)))
-                if function is None
-                else self._index.within(function, cst.Name, frozenset((word,)))
-            )
-            self._uses[word, function] = [name for name in named if name.value == word and self._is_read(name)]
-        return self._uses[word, function]
+        return [name for name in self._index.keyed(cst.Name, written, word, function) if self._is_read(name)]
 
     def _is_read(self, name: cst.Name) -> bool:
         parent = self._index.parents.get(name)
@@ -177,3 +210,12 @@ def _flow_owner(scope: Scope) -> Scope:
     while isinstance(scope.node, COMPREHENSIONS) and scope.parent:
         scope = scope.parent
     return scope
+
+
+def _function(scope: Scope | None) -> cst.CSTNode | None:
+    """The function that is a unit and holds every read of what a scope binds; None where others may read it too."""
+    if scope is None or scope.node.__class__ in (cst.Module, cst.ClassDef):
+        return None
+    while scope.parent is not None and scope.unit is None:
+        scope = scope.parent
+    return scope.node if scope.unit is not None else None

@@ -30,7 +30,7 @@ class Shapes:
     def varying(self) -> list[tuple[cst.CSTNode, str]]:
         """The places that make shapes vary, with what they do in words."""
         found: list[tuple[cst.CSTNode, str]] = []
-        for call in self._module.nodes_of(cst.Call, self._module.named(_SHAPE_NAMES)):
+        for call in self._module.nodes_of(cst.Call, self._module.aliases(_SHAPE_NAMES)):
             reason = self._reason(call)
             if reason is not None:
                 found.append((call, reason))

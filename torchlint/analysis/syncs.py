@@ -106,7 +106,7 @@ class Syncs:
     @cached_property
     def _names(self) -> frozenset[str]:
         """One of these stands in every function with a call that reads."""
-        return self._module.named(known.READ_NAMES)
+        return self._module.aliases(known.READ_NAMES)
 
     def _may_read(self, call: cst.Call) -> bool:
         """By its name alone, the call may be a read: most are not."""

@@ -59,7 +59,7 @@ class Tuning:
 
     def _switched_off(self) -> bool:
         """Some phase of the program switches the benchmark off."""
-        for assign in self._module.nodes_of(cst.Assign, self._module.named({"benchmark"})):
+        for assign in self._module.nodes_of(cst.Assign, self._module.aliases({"benchmark"})):
             names = [self._module.qualified(t.target) for t in assign.targets if isinstance(t.target, cst.Attribute)]
             if known.BENCHMARK in names and literal(assign.value) is False:
                 return True

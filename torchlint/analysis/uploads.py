@@ -39,6 +39,8 @@ class Uploads:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._mappings = Mappings(module)
+        self._out: dict[cst.CSTNode, bool] = {}
+        self._odd: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
         self._imports = [str(binding.qualified) for binding in module.project_imports()]
 
     def found(self) -> list[Upload]:
@@ -99,7 +101,7 @@ class Uploads:
         if any(self._yields_containers(b) for b in whole):
             return False
         names = [source.value, *self._kept_as(call)]
-        return not any(self._odd_use(name, bool(whole)) for name in self._reads(names, source))
+        return not any(self._used_oddly(name, self._module.function_of(source), bool(whole)) for name in names)
 
     def _yields_containers(self, binding: Binding) -> bool:
         """The loader is of a library whose batches are objects of its own."""
@@ -127,13 +129,12 @@ class Uploads:
             return [parent.targets[0].target.value]
         return []
 
-    def _reads(self, names: list[str], beside: cst.Name) -> list[cst.Name]:
-        function = self._module.function_of(beside)
-        return [
-            n
-            for n in self._module.nodes_of(cst.Name, frozenset(names))
-            if n.value in names and self._module.function_of(n) is function
-        ]
+    def _used_oddly(self, word: str, function: cst.CSTNode | None, whole: bool) -> bool:
+        """A function uses a variable in a way that no tensor is used."""
+        if (word, function, whole) not in self._odd:
+            own = [name for name in self._module.named(word, function) if self._module.function_of(name) is function]
+            self._odd[word, function, whole] = any(self._odd_use(name, whole) for name in own)
+        return self._odd[word, function, whole]
 
     def _odd_use(self, name: cst.Name, whole: bool) -> bool:
         """Used as a container (``batch.labels``, ``**batch``), or written to in place."""
@@ -207,6 +208,11 @@ class Uploads:
 
     def _excluded(self, loop: cst.CSTNode, iterable: cst.CSTNode) -> bool:
         """Somebody else moves the batches, they are on the device already, or the loop measures the move."""
+        if loop not in self._out:
+            self._out[loop] = self._is_out(loop, iterable)
+        return self._out[loop]
+
+    def _is_out(self, loop: cst.CSTNode, iterable: cst.CSTNode) -> bool:
         made = self._loader(iterable)
         if made is not None and self._module.shared(Loaders).unpinnable(made):
             return True

@@ -87,9 +87,9 @@ class CudaDevices:
 
     def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaUse] | None:
         """A variable that names CUDA itself, and will fall back as soon as that place is repaired."""
-        for name, bindings in visible(self._module, place):
-            use = self._named.get(bindings[0].value) if len(bindings) == 1 and bindings[0].value is not None else None
-            if use is None or use.node is place or bindings[0].path:
+        for name, bindings in visible(self._module, place, self._is_named):
+            use = self._named[bindings[0].value]  # type: ignore[index]
+            if use.node is place:
                 continue
             if dominates(self._module, bindings[0].statement, place):
                 written = _like(name) if use.indexed else Written(name)
@@ -99,6 +99,10 @@ class CudaDevices:
 
     def _is_local(self, binding: Binding) -> bool:
         return self._module.names.scope_at(binding.node) is not self._module.names.module
+
+    def _is_named(self, _: str, bindings: list[Binding]) -> bool:
+        """A name is given nothing but such a string or device."""
+        return len(bindings) == 1 and bindings[0].value in self._named and not bindings[0].path
 
     @cached_property
     def _named(self) -> dict[cst.CSTNode, CudaUse]:

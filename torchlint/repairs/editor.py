@@ -7,7 +7,8 @@ written without doubt, raises :class:`Unfixable`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -45,6 +46,13 @@ def or_none(repair: Callable[P, T]) -> Callable[P, T | None]:
             return None
 
     return offered
+
+
+def _meets(extents: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """A range has characters in common with one of these, which stand in order and never overlap."""
+    following = bisect_left(extents, (start, start))
+    near = extents[max(following - 1, 0) : following + 1]
+    return any(start < last and first < end for first, last in near)
 
 
 class Editor:
@@ -103,7 +111,7 @@ class Editor:
 
     def edit(self, start: int, end: int, text: str) -> Edit:
         """Replace a range of characters. No comment may stand in it."""
-        if any(start < last and first < end for first, last in self._comments):
+        if _meets(self._comments, start, end):
             raise Unfixable
         return self._edit(start, end, text)
 

@@ -52,7 +52,7 @@ class Speller:
     def _imported(self, name: str, place: cst.CSTNode) -> str | None:
         """The shortest spelling among the imports that have certainly run when the place is reached."""
         spellings = []
-        for known, bindings in visible(self._module, place):
+        for known, bindings in visible(self._module, place, _are_imports):
             text = _spelled(name, known, bindings)
             if text is not None and any(dominates(self._module, b.statement, place) for b in bindings):
                 spellings.append(text)
@@ -87,9 +87,13 @@ class Speller:
         return found
 
 
+def _are_imports(_: str, bindings: list[Binding]) -> bool:
+    return all(binding.kind == "import" for binding in bindings)
+
+
 def _spelled(name: str, known: str, bindings: list[Binding]) -> str | None:
     """The name through what an import binds: ``import torch.nn as nn`` spells ``torch.nn.Linear`` ``nn.Linear``."""
-    stands_for = {b.qualified if b.kind == "import" else None for b in bindings}
+    stands_for = {binding.qualified for binding in bindings}
     if len(stands_for) != 1 or None in stands_for:
         return None
     qualified = str(stands_for.pop())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -108,10 +109,13 @@ class Targets:
         allowed = [q for q in "\"'" if not any(q in start for start in around)]
         if not allowed:
             raise Unfixable
-        strings = [node.quote for node in self._module.nodes_of(cst.SimpleString) if len(node.quote) == 1]
-        single = strings.count("'") > strings.count('"')
-        quote = "'" if single and "'" in allowed else allowed[0]
+        quote = "'" if self._prefers_single and "'" in allowed else allowed[0]
         return f"{quote}{text}{quote}"
+
+    @cached_property
+    def _prefers_single(self) -> bool:
+        strings = [node.quote for node in self._module.nodes_of(cst.SimpleString) if len(node.quote) == 1]
+        return strings.count("'") > strings.count('"')
 
     # -- taking a move off -----------------------------------------------------------------------
 
