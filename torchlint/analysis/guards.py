@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from torchlint.analysis.flow import always_leaves
+from torchlint.analysis.flow import always_leaves, constant
 
 
 class Guard:
@@ -51,6 +51,14 @@ class Guards:
     def after(self, block: cst.BaseSuite) -> Iterator[Guard]:
         """Guards that hold where control reaches the end of a block: asserts, and ifs that left."""
         yield from self._earlier(block, block)
+
+    def keep_out(self, node: cst.CSTNode) -> bool:
+        """A condition around the node never comes out as it would have to, whatever the program does."""
+        tests = (guard for guard in self.of(node) if guard.kind == "test")
+        return any(t.condition and constant(t.condition, self._while_running) is (not t.holds) for t in tests)
+
+    def _while_running(self, test: cst.BaseExpression) -> bool | None:
+        return False if self._qualified(test) == "typing.TYPE_CHECKING" else None
 
     def _step(self, current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
         if isinstance(current, (cst.If, cst.IfExp, cst.While, cst.BooleanOperation)):

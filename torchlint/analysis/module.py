@@ -13,7 +13,6 @@ from torchlint.analysis.bindings import Binding
 from torchlint.analysis.classes import Classes
 from torchlint.analysis.dominance import exclusive
 from torchlint.analysis.evaluate import Evaluator
-from torchlint.analysis.flow import constant
 from torchlint.analysis.functions import Functions, Parameters, annotation_value
 from torchlint.analysis.guards import Guard, Guards
 from torchlint.analysis.heat import Heats
@@ -375,13 +374,7 @@ class SourceModule:
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """No way leads to a node: it stands after ``return``, under ``if False`` or ``if TYPE_CHECKING``."""
-        tests = (guard for guard in self.guards(node) if guard.kind == "test" and guard.condition is not None)
-        if any(constant(test.condition, self._while_running) is (not test.holds) for test in tests):  # type: ignore[arg-type]
-            return True
-        return not self._reaching.runs(node)
-
-    def _while_running(self, test: cst.BaseExpression) -> bool | None:
-        return False if self.qualified(test) == "typing.TYPE_CHECKING" else None
+        return self._guards.keep_out(node) or not self._reaching.runs(node)
 
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """The two never run in the same pass through the code: they stand in different branches."""

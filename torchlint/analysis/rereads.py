@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20  # earlier reads of one value
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 Pair = tuple[cst.BaseExpression, cst.BaseExpression]
+Conditions = set[tuple[cst.CSTNode, object]]
 
 
 def read_again(module: SourceModule, reads: Iterable[Pair]) -> set[cst.BaseExpression]:
@@ -22,26 +23,27 @@ def read_again(module: SourceModule, reads: Iterable[Pair]) -> set[cst.BaseExpre
 
     Each comes with the expression of the value.
     """
-    earlier: dict[str, list[Pair]] = {}
+    earlier: dict[str, list[tuple[Pair, Conditions]]] = {}
     again: set[cst.BaseExpression] = set()
     for node, value in reads:
-        before = earlier.setdefault(wording(value), [])
-        if any(_covers(module, one, (node, value)) for one in before):
+        before, conditions = earlier.setdefault(wording(value), []), _conditions(module, node)
+        if any(least <= conditions and _is_same(module, one, (node, value)) for one, least in before):
             again.add(node)
         elif len(before) < _LOOKED_AT:
-            before.append((node, value))
+            before.append(((node, value), conditions))
     return again
 
 
-def _covers(module: SourceModule, one: Pair, other: Pair) -> bool:
-    if module.exclusive(one[0], other[0]) or not _conditions(module, one[0]) <= _conditions(module, other[0]):
+def _is_same(module: SourceModule, one: Pair, other: Pair) -> bool:
+    """The value has not changed between two reads, which do not exclude each other."""
+    if module.exclusive(one[0], other[0]):
         return False
     return _names(module, one[1]) == _names(module, other[1]) and not _stored_between(module, one, other)
 
 
-def _conditions(module: SourceModule, node: cst.CSTNode) -> set[tuple[cst.CSTNode, object]]:
+def _conditions(module: SourceModule, node: cst.CSTNode) -> Conditions:
     """What decides whether a node runs: guards around it, and loops that may have nothing to go through."""
-    found: set[tuple[cst.CSTNode, object]] = {(guard.node, (guard.kind, guard.holds)) for guard in module.guards(node)}
+    found: Conditions = {(guard.node, (guard.kind, guard.holds)) for guard in module.guards(node)}
     below = node
     for around in module.ancestors(node):
         loops = isinstance(around, _COMPREHENSIONS) and below is not around.for_in

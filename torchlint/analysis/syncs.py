@@ -63,6 +63,7 @@ class Syncs:
         self._module = module
         self._intents = Intents(module)
         self._through: dict[cst.CSTNode, str | None] = {}
+        self._steps: dict[cst.CSTNode, list[cst.CSTNode]] = {}
 
     # -- single reads ----------------------------------------------------------------------------
 
@@ -258,7 +259,11 @@ class Syncs:
 
     def position(self, place: cst.CSTNode, read: Read) -> str:
         """Where in the step a read stands: before, between or after the work that is queued."""
-        steps = [n for n in descendants(getattr(place, "body", place)) if self._module.heats.is_step(n)]
+        if place not in self._steps:
+            self._steps[place] = [
+                n for n in descendants(getattr(place, "body", place)) if self._module.heats.is_step(n)
+            ]
+        steps = self._steps[place]
         backward = [n for n in steps if method(n) != "step"]
         if backward and self._module.comes_before(read.node, backward[0]):
             return "before the backward pass, which then cannot be queued meanwhile"
