@@ -9,7 +9,6 @@ from torchlint.decode import DecodeProblem, decode
 from torchlint.facts import from_bytes, needs_parsing
 from torchlint.parsable import is_parsable
 from torchlint.prefilter.needs import compiled
-from torchlint.prefilter.screen import survivors
 from torchlint.select import names
 from torchlint.spelling import is_odd
 from torchlint.timings import phase
@@ -63,7 +62,7 @@ def screened(
         odd = exhaustive or is_odd(data, lambda: _text(data, contents))
         found = Screened(
             from_bytes(contents),
-            frozenset(rule.id for rule in (on if odd else survivors(contents, on))),
+            frozenset(rule.id for rule in on if odd or any(map(contents.all, rule.alternatives()))),
             commented=_is_commented(data, rules),
             offers=alone and (odd or needs_parsing(contents)),
             odd=odd,
