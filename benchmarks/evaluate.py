@@ -20,9 +20,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torchlint import discover, registry, session
-from torchlint.config import Config
+from torchlint.config.config import Config
 from torchlint.model import Finding, Severity
+from torchlint.run import discover, registry, session
 
 SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
 

@@ -16,8 +16,8 @@ Target = Callable[[bytes], str | None]
 
 def suppressions_fault(data: bytes) -> str | None:
     """What is wrong with the way suppression comments in a text were read."""
-    from torchlint.select import names
-    from torchlint.suppress import scan
+    from torchlint.config.select import names
+    from torchlint.run.suppress import scan
 
     text = data.decode("utf-8", "replace")
     try:
@@ -35,10 +35,10 @@ def suppressions_fault(data: bytes) -> str | None:
 
 def configuration_fault(data: bytes, file: Path) -> str | None:
     """What is wrong with the way a configuration file was read: only ``ConfigError`` may be raised, of one line."""
-    from torchlint import session
-    from torchlint.config import ConfigError
-    from torchlint.configurations import load
-    from torchlint.globs import path_matches
+    from torchlint.base.globs import path_matches
+    from torchlint.config.config import ConfigError
+    from torchlint.config.configurations import load
+    from torchlint.run import session
 
     file.write_bytes(data)
     try:

@@ -6,13 +6,13 @@ import time
 from functools import lru_cache
 from unittest import mock
 
-from torchlint import session
-from torchlint.analysis import depth
-from torchlint.config import Config
-from torchlint.fixer import fix_text
+from torchlint.analysis.syntax import depth
+from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Safety
-from torchlint.session import Plan
-from torchlint.text import split_lines
+from torchlint.run import session
+from torchlint.run.fixer import fix_text
+from torchlint.run.session import Plan
+from torchlint.text.lines import split_lines
 
 # Seconds of processor time for one input. Inputs are small; more than this is a hang in the making.
 SLOW = 10.0
@@ -43,7 +43,7 @@ def alike(data: bytes) -> str | None:
 
 def unscreened(data: bytes) -> str | None:
     """The same, with every rule looking at every text: most Python has nothing to do with PyTorch."""
-    with mock.patch("torchlint.screened.survivors", lambda _, rules: tuple(rules)):
+    with mock.patch("torchlint.run.screened.survivors", lambda _, rules: tuple(rules)):
         return alike(data)
 
 

@@ -7,7 +7,7 @@ import textwrap
 import libcst as cst
 
 from torchlint.analysis.module import SourceModule
-from torchlint.analysis.walk import descendants
+from torchlint.analysis.syntax.walk import descendants
 
 
 def parse(text: str) -> SourceModule:

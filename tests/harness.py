@@ -17,12 +17,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from torchlint import registry, session
 from torchlint.api import lint_source
-from torchlint.config import Config
-from torchlint.fixer import fix_text
+from torchlint.config.config import Config
 from torchlint.model import Finding, Safety, Severity
 from torchlint.rule import Rule
+from torchlint.run import registry, session
+from torchlint.run.fixer import fix_text
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from torchlint import session
-from torchlint.config import Config
+from torchlint.config.config import Config
 from torchlint.confirm import evidence, order, prepare, prices
 from torchlint.confirm.documents import verdict_document
 from torchlint.confirm.result import Result, result
+from torchlint.run import session
 from torchlint.runtime import processes, script
 from torchlint.runtime.observation import Observation
 

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from torchlint import session, user_cache
-from torchlint.cache import NAME, Cache, for_settings
-from torchlint.cli import main
-from torchlint.config import Config
-from torchlint.configurations import configurations
-from torchlint.files import replace
-from torchlint.fixer import fix_files
+from torchlint.base import user_cache
+from torchlint.base.files import replace
+from torchlint.base.shape import fits
+from torchlint.cli.main import main
+from torchlint.config.config import Config
+from torchlint.config.configurations import configurations
 from torchlint.model import Safety
 from torchlint.project import FileFacts, Project
 from torchlint.report import FORMATS
-from torchlint.shape import fits
+from torchlint.run import session
+from torchlint.run.cache import NAME, Cache, for_settings
+from torchlint.run.fixer import fix_files
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
@@ -377,7 +378,7 @@ def nowhere(how: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (home / "torchlint").write_text("", encoding="utf-8")
         return
     if how == "full":
-        monkeypatch.setattr("torchlint.user_cache.replace", refusing)
+        monkeypatch.setattr("torchlint.base.user_cache.replace", refusing)
         return
     monkeypatch.setenv("XDG_CACHE_HOME", "relative" if how == "relative" else "")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # as for a user whom the system does not know

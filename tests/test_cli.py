@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from torchlint import __version__
-from torchlint.cli import main
+from torchlint.cli.main import main
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 TORCHLINT = [sys.executable, "-m", "torchlint"]

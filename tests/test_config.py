@@ -10,11 +10,11 @@ from typing import Any, Literal
 import pytest
 
 from torchlint import schema
-from torchlint.config import KEYS, Config, ConfigError, read_value
-from torchlint.configurations import load
+from torchlint.config.config import KEYS, Config, ConfigError, read_value
+from torchlint.config.configurations import load
+from torchlint.config.options import check_rule_tables, options_for
 from torchlint.model import Severity
 from torchlint.rule import Rule
-from torchlint.rule_options import check_rule_tables, options_for
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,7 +311,7 @@ def test_the_schema_refuses_what_the_reader_refuses(content: object) -> None:
 
 
 def test_the_published_schema_is_fresh() -> None:
-    registry = pytest.importorskip("torchlint.registry", reason="there are no rules yet")
+    registry = pytest.importorskip("torchlint.run.registry", reason="there are no rules yet")
     published = Path(__file__).parent.parent / schema.TARGET
     fresh = schema.render(registry.load())
     assert published.read_text(encoding="utf-8") == fresh, "stale; run: python -m torchlint.schema"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from torchlint.cli import main
-from torchlint.config import Config, ConfigError, in_folder
-from torchlint.configurations import configurations
+from torchlint.cli.main import main
+from torchlint.config.config import Config, ConfigError, in_folder
+from torchlint.config.configurations import configurations
 
 COPIES = "import numpy as np\nimport torch\n\n\ndef f(path):\n    return torch.tensor(np.load(path))\n"
 NAMED = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"
@@ -195,7 +195,7 @@ def test_each_folder_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(folder)
         return in_folder(folder)
 
-    monkeypatch.setattr("torchlint.configurations.in_folder", counted)
+    monkeypatch.setattr("torchlint.config.configurations.in_folder", counted)
     found = configurations(".")
     for _ in range(2):
         for name in FILES:

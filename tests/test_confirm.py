@@ -288,7 +288,7 @@ def test_evidence_is_judged_again_without_torch(tmp_path: Path) -> None:
     write(tmp_path, TRAINING)
     first = confirmed(tmp_path, "--evidence", "kept", "--", "program.py")
     without = (
-        "import sys; sys.modules['torch'] = None; from torchlint.cli import main; "
+        "import sys; sys.modules['torch'] = None; from torchlint.cli.main import main; "
         "sys.exit(main(['verdict', 'kept', '--isolated', '--output-format', 'json']))"
     )
     done = run(tmp_path, "-c", without)
@@ -358,7 +358,7 @@ def test_a_syntax_error_is_pythons_to_report(tmp_path: Path) -> None:
 def test_without_torch_the_command_to_install_it_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from torchlint.cli import main
+    from torchlint.cli.main import main
 
     program = write(tmp_path, TRAINING)
     monkeypatch.setitem(sys.modules, "torch", None)

@@ -9,9 +9,9 @@ import libcst as cst
 import pytest
 
 from tests import harness
-from torchlint.analysis.cycles import Answers
-from torchlint.analysis.evaluate import VALUED, Evaluator
 from torchlint.analysis.module import SourceModule
+from torchlint.analysis.values.evaluate import VALUED, Evaluator
+from torchlint.analysis.values.fixpoint import Answers
 
 Asked = Callable[[str], frozenset[str]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torchlint.api import lint_source
-from torchlint.config import Config
+from torchlint.config.config import Config
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from torchlint.decode import DecodeProblem, decode
+from torchlint.text.decode import DecodeProblem, decode
 
 
 def problem(data: bytes) -> DecodeProblem:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.cli import main
-from torchlint.config import Config
-from torchlint.configurations import Configurations
-from torchlint.discover import files
+from torchlint.cli.main import main
+from torchlint.config.config import Config
+from torchlint.config.configurations import Configurations
 from torchlint.model import Problem
+from torchlint.run.discover import files
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need privileges there")
 

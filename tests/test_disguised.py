@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.cli import main
+from torchlint.cli.main import main
 
 BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
 NAMES = [

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import docs, registry, session
+from torchlint import docs
+from torchlint.run import registry, session
 
 ROOT = Path(__file__).resolve().parent.parent
 

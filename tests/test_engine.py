@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import engine, registry
 from torchlint.api import lint_source
-from torchlint.config import Config
+from torchlint.config.config import Config
 from torchlint.model import FileResult, Severity
+from torchlint.run import engine, registry
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 

@@ -97,7 +97,7 @@ def test_a_kill_at_any_step_of_a_write_leaves_whole_files_and_the_next_run_tidie
 def test_what_somebody_else_is_writing_is_not_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
-    from torchlint import files
+    from torchlint.base import files
 
     monkeypatch.setattr(files, "_PATIENCE", 0.1)
     file, beside = tmp_path / "train.py", tmp_path / ".train.py.torchlint"
@@ -113,7 +113,7 @@ def test_what_somebody_else_is_writing_is_not_taken_away(tmp_path: Path, monkeyp
 
 
 def test_a_link_in_the_place_of_new_content_is_not_followed(tmp_path: Path) -> None:
-    from torchlint import files
+    from torchlint.base import files
 
     file, precious = tmp_path / "train.py", tmp_path / "precious"
     file.write_text(GUILTY, encoding="utf-8")
@@ -239,7 +239,7 @@ def test_a_current_folder_that_is_gone_is_one_line_and_status_2(tmp_path: Path) 
 
 HELD = """\
 import os, signal, sys
-from torchlint import interrupts
+from torchlint.base import interrupts
 
 interrupts.take()
 with interrupts.held():

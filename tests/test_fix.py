@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from torchlint import limits
-from torchlint.config import Config
-from torchlint.fix import applied, compatible, compiles, offered, repair
-from torchlint.fixer import CONFLICTS, UNTRIED, fix_text
+from torchlint.base import limits
+from torchlint.config.config import Config
 from torchlint.model import Edit, FileResult, Finding, Fix, Problem, Safety, Severity, Span
-from torchlint.session import Plan, plan
+from torchlint.run.fix import applied, compatible, compiles, offered, repair
+from torchlint.run.fixer import CONFLICTS, UNTRIED, fix_text
+from torchlint.run.session import Plan, plan
 
 TEXT = "alpha = 1\nbeta = 2\n"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import files
-from torchlint.cli import main
-from torchlint.files import NotWritten, rewrite
+from torchlint.base import files
+from torchlint.base.files import NotWritten, rewrite
+from torchlint.cli.main import main
 
 GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)  # here\n"
 FIXED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device)  # here\n"

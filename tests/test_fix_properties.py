@@ -7,12 +7,12 @@ import ast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from torchlint import session
 from torchlint.api import lint_source
-from torchlint.config import Config
-from torchlint.fix import compatible, offered
-from torchlint.fixer import fix_text
+from torchlint.config.config import Config
 from torchlint.model import Finding, Safety
+from torchlint.run import session
+from torchlint.run.fix import compatible, offered
+from torchlint.run.fixer import fix_text
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n\n"
 PLAN = session.plan(Config())
@@ -117,7 +117,7 @@ def test_one_fix_changes_only_the_lines_of_its_edits_and_ends_its_finding(text: 
 
 
 def _with(text: str, finding: Finding) -> str:
-    from torchlint.fix import applied
+    from torchlint.run.fix import applied
 
     return applied(text, compatible(text, [finding]))
 

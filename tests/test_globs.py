@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import discover, session
-from torchlint.cli import main
-from torchlint.config import Config
-from torchlint.configurations import Configurations
-from torchlint.globs import MOST, MOST_CHARACTERS, GlobProblem, path_matches
+from torchlint.base.globs import MOST, MOST_CHARACTERS, GlobProblem, path_matches
+from torchlint.cli.main import main
+from torchlint.config.config import Config
+from torchlint.config.configurations import Configurations
 from torchlint.model import Problem
+from torchlint.run import discover, session
 
 HOSTILE = ["*a" * 60 + "b", "*?" * 60 + "b", "/".join(["*a" * 40] * 3), "*[!b]" * 300, "**/*a*a*/" * 20 + "b"]
 DEEP = ["**/a/" * 30 + "b", "**/" + "a/**/" * 30 + "b"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests import harness
-from torchlint.comments import comments
 from torchlint.model import Safety
+from torchlint.text.comments import comments
 
 EVERY = sorted([*harness.FIXTURES.rglob("*.py"), *harness.SHAPES.rglob("*.py")])
 GOLDEN = [path for path in EVERY if harness.is_golden(path)]

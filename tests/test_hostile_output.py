@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from torchlint.cli import main
+from torchlint.cli.main import main
 from torchlint.report import FORMATS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names cannot be there")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import config
-from torchlint.config import ConfigError
-from torchlint.configurations import load
-from torchlint.inputs import read, read_own
+from torchlint.base.inputs import read, read_own
+from torchlint.config import config
+from torchlint.config.config import ConfigError
+from torchlint.config.configurations import load
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need privileges there")
 READ_ALONG = (

@@ -144,7 +144,7 @@ def test_a_libcst_that_makes_its_nodes_otherwise_is_imported_as_ever(obstacle: s
         "import sys, types\n"
         "loading = types.ModuleType('torchlint.analysis'); loading.__path__ = [torchlint.__path__[0] + '/analysis']\n"
         "sys.modules['torchlint.analysis'] = loading\n"
-        "own = import_module('torchlint.analysis.libcst_import')\n"
+        "own = import_module('torchlint.analysis.syntax.libcst_import')\n"
         f"unfinished = own._unfinished\ndef broken(*args, **options):\n    {obstacle}\n"
         "own._unfinished = broken\n"
         "own.load()\n"

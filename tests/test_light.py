@@ -9,10 +9,10 @@ import libcst as cst
 import pytest
 
 from tests import harness
-from torchlint.analysis.index import Block
-from torchlint.analysis.light.parse import parse
 from torchlint.analysis.module import SourceModule, Unsupported
-from torchlint.analysis.walk import descendants, fields_of
+from torchlint.analysis.syntax.light.parse import parse
+from torchlint.analysis.syntax.tree import Block
+from torchlint.analysis.syntax.walk import descendants, fields_of
 
 SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
     **dict.fromkeys((cst.Arg, cst.Param, cst.Index), ("star",)),

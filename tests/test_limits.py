@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import limits, session, size
 from torchlint.api import lint_source
-from torchlint.cache import Cache
-from torchlint.config import Config
-from torchlint.engine import Analysis, analyse
+from torchlint.base import limits
+from torchlint.config.config import Config
 from torchlint.model import FileResult, RunResult, Severity
+from torchlint.run import session
+from torchlint.run.cache import Cache
+from torchlint.run.engine import Analysis, analyse
+from torchlint.text import size
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 LIMIT = Config(time_limit=0.3)
@@ -63,7 +65,7 @@ def test_a_file_that_takes_too_long_is_one_finding_that_says_what_to_do() -> Non
 
 @alarmed
 def test_a_rule_that_never_ends_is_no_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchlint.engine._findings", never_ends)
+    monkeypatch.setattr("torchlint.run.engine._findings", never_ends)
     assert "timeout" in the_timeout(lint_source(GUILTY, "code.py", LIMIT))
 
 
@@ -77,7 +79,7 @@ def test_a_search_that_never_ends_is_interrupted() -> None:
 def test_a_file_that_takes_too_much_memory_is_one_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torchlint.analysis.module.SourceModule.parse", never_ends)
     readings = iter(range(0, 10**18, 10**10))
-    monkeypatch.setattr("torchlint.limits._memory", lambda: next(readings))
+    monkeypatch.setattr("torchlint.base.limits._memory", lambda: next(readings))
     assert "out of memory" in the_timeout(lint_source(GUILTY, "code.py", Config(time_limit=0)))
 
 
@@ -137,8 +139,8 @@ def hangs_on_file03(data: bytes, path: str, *rest: object, **more: object) -> An
 
 @forking
 def test_a_process_that_hangs_costs_only_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchlint.engine.analyse", hangs_on_file03)
-    monkeypatch.setattr("torchlint.limits.patience", lambda _: 3.0)
+    monkeypatch.setattr("torchlint.run.engine.analyse", hangs_on_file03)
+    monkeypatch.setattr("torchlint.base.limits.patience", lambda _: 3.0)
     result = session.run(tree(tmp_path), session.plan(Config()), jobs=2)
     assert "timeout" in the_timeout(result)
     assert [Path(f.path).name for f in result.findings if f.rule == "TL000"] == ["file03.py"]
@@ -222,5 +224,7 @@ def test_no_more_of_a_file_is_read_than_shows_that_it_is_too_large(
 def test_a_file_that_grows_while_it_is_read_is_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "x.py"
     file.write_bytes(b"0123456789")
-    monkeypatch.setattr("torchlint.inputs.os.fstat", lambda _: os.stat_result((stat.S_IFREG, *[0] * 5, 4, 0, 0, 0)))
+    monkeypatch.setattr(
+        "torchlint.base.inputs.os.fstat", lambda _: os.stat_result((stat.S_IFREG, *[0] * 5, 4, 0, 0, 0))
+    )
     assert limits.content(str(file)) == b"0123456789"

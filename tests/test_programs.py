@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from torchlint import registry
 from torchlint.confirm.probes import PROBES
+from torchlint.run import registry
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))

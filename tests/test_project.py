@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import session
 from torchlint.api import lint_paths
-from torchlint.cache import Cache
-from torchlint.config import Config
-from torchlint.facts import from_bytes, needs_parsing
+from torchlint.config.config import Config
 from torchlint.model import Finding, RunResult, Safety
 from torchlint.prefilter.contents import Contents
+from torchlint.prefilter.facts import from_bytes, needs_parsing
 from torchlint.project import Project
+from torchlint.run import session
+from torchlint.run.cache import Cache
 
 SEED = """
     import torch
@@ -492,8 +492,8 @@ def test_a_cached_result_is_dropped_when_another_file_answers_differently(tmp_pa
 
 
 def test_a_question_that_is_not_known_any_more_never_holds() -> None:
-    from torchlint.engine import Analysis
     from torchlint.model import FileResult
+    from torchlint.run.engine import Analysis
 
     analysis = Analysis(FileResult("a.py"), {}, ((("moon_phase",), "0"), (("seeds",), "1")))
     assert not analysis.holds(Project({"a.py": {}}))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from torchlint.config import Config
-from torchlint.session import plan
+from torchlint.config.config import Config
+from torchlint.run.session import plan
 
 READS = plan(Config(select=("TL301", "TL302")))
 LOG = "def log(x):\n    y = x.cuda()\n    return y.sum().item()\n\n"

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 import torchlint
-from torchlint import comments, limits
+from torchlint.base import limits
 from torchlint.prefilter.needs import Spelled, Text, compiled
+from torchlint.text import comments
 
 Compiled = re.Pattern[Any]
 APART = ("torchlint.runtime", "torchlint.pytest_plugin", "torchlint.__main__")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import torchlint.rules
-from torchlint import registry, session
-from torchlint.cache import for_settings
-from torchlint.config import Config
-from torchlint.registry import RegistryError
+from torchlint.config.config import Config
+from torchlint.run import registry, session
+from torchlint.run.cache import for_settings
+from torchlint.run.registry import RegistryError
 
 PLUGIN = '''
 from torchlint.model import Recipe, Severity

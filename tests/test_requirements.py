@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.configurations import load
+from torchlint.config.configurations import load
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests import harness
-from torchlint import registry, session
 from torchlint.api import lint_source
-from torchlint.config import Config
-from torchlint.fixer import fix_text
+from torchlint.config.config import Config
 from torchlint.model import Safety
 from torchlint.rule import Rule, info, problems
-from torchlint.session import plan
+from torchlint.run import registry, session
+from torchlint.run.fixer import fix_text
+from torchlint.run.session import plan
 
 RULES = registry.load()
 each_rule = pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])

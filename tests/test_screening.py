@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from torchlint import limits
-from torchlint.config import Config
+from torchlint.base import limits
+from torchlint.config.config import Config
 from torchlint.knowledge.heat import LOADER_WORDS, OPTIMIZER_NAMES, OPTIMIZER_WORDS
 from torchlint.prefilter.concepts import STEPS as STEP_CONCEPT
 from torchlint.prefilter.contents import Contents
-from torchlint.session import plan
+from torchlint.run.session import plan
 
 RULES = plan(Config(select=("TL103", "TL502", "TL507")))
 EVERYTHING = plan(Config(select=("TL",)))

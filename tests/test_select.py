@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from torchlint.config import Config, ConfigError
+from torchlint.config.config import Config, ConfigError
+from torchlint.config.select import check, chosen, ignored_for, selectors
 from torchlint.model import RuleInfo, Severity
-from torchlint.select import check, chosen, ignored_for, selectors
 
 
 def rule(rule_id: str, name: str, *, default: bool = True) -> RuleInfo:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from torchlint import parallel, session
-from torchlint.cache import Cache
-from torchlint.config import Config
-from torchlint.engine import Analysis, analyse, screen_alone
+from torchlint.config.config import Config
 from torchlint.model import RunResult
-from torchlint.screened import Screened
+from torchlint.run import parallel, session
+from torchlint.run.cache import Cache
+from torchlint.run.engine import Analysis, analyse, screen_alone
+from torchlint.run.screened import Screened
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 
@@ -125,7 +125,7 @@ def test_screening_ahead_ends_with_the_import(tmp_path: Path, monkeypatch: pytes
         return screen_alone(data, path, *rest, **more)
 
     monkeypatch.setattr(parallel, "_import_analysis", import_analysis)
-    monkeypatch.setattr("torchlint.engine.screen_alone", wait_for_the_import)
+    monkeypatch.setattr("torchlint.run.engine.screen_alone", wait_for_the_import)
     screened = ahead_of(monkeypatch)
     assert run(paths, jobs=2) == wanted
     assert sorted(screened) == paths[:2]
@@ -135,7 +135,7 @@ def test_a_process_that_dies_while_it_screens_costs_nothing(tmp_path: Path, monk
     paths = tree(tmp_path)
     wanted = run(paths, jobs=1)
     monkeypatch.setattr(parallel, "_is_imported", lambda: False)
-    monkeypatch.setattr("torchlint.engine.screen_alone", lambda *_, **__: os._exit(9))
+    monkeypatch.setattr("torchlint.run.engine.screen_alone", lambda *_, **__: os._exit(9))
     assert run(paths, jobs=2) == wanted
 
 
@@ -151,7 +151,7 @@ def test_a_process_that_dies_costs_only_its_file(tmp_path: Path, monkeypatch: py
 
     if multiprocessing.get_start_method() != "fork":
         pytest.skip("the replacement reaches other processes by forking")
-    monkeypatch.setattr("torchlint.engine.analyse", dies_on_file03)
+    monkeypatch.setattr("torchlint.run.engine.analyse", dies_on_file03)
     result = run(tree(tmp_path), jobs=2)
     assert len(result.findings) == 13
     assert [Path(p.path).name for p in result.problems] == ["file03.py"]

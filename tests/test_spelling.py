@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests import harness
-from torchlint import session
-from torchlint.config import Config
-from torchlint.fixer import fix_text
+from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
-from torchlint.spelling import is_odd
+from torchlint.run import session
+from torchlint.run.fixer import fix_text
+from torchlint.text.spelling import is_odd
 
 EVERYTHING = session.plan(Config(select=("ALL",)))
 EXHAUSTIVE = EVERYTHING._replace(exhaustive=True)

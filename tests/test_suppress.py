@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torchlint
-from torchlint.comments import comments
-from torchlint.suppress import Suppressions, scan
+from torchlint.run.suppress import Suppressions, scan
+from torchlint.text.comments import comments
 
 KNOWN = {
     "TL000": "syntax-error",

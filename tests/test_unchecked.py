@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from torchlint import session
-from torchlint.cli import main
-from torchlint.config import Config
-from torchlint.engine import Analysis
-from torchlint.limits import MAX_BYTES
-from torchlint.parsable import is_parsable
+from torchlint.base.limits import MAX_BYTES
+from torchlint.cli.main import main
+from torchlint.config.config import Config
+from torchlint.run import session
+from torchlint.run.engine import Analysis
+from torchlint.run.parsable import is_parsable
 
 TORCHLINT = [sys.executable, "-m", "torchlint"]
 CLEAN = "import torch\n\nx = torch.ones(2)\n"
@@ -103,7 +103,7 @@ def test_only_files_that_nothing_else_is_parsed_for_are_asked_whether_they_parse
         asked.append(data)
         return is_parsable(data)
 
-    monkeypatch.setattr("torchlint.screened.is_parsable", counted)
+    monkeypatch.setattr("torchlint.run.screened.is_parsable", counted)
     plan = session.plan(Config())
     guilty = b"import torch\n\n\ndef f(model):\n    return model.cuda()\n"
     assert plan.lint(guilty, "guilty.py").findings

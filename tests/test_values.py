@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from tests.analysis_help import find, parse
-from torchlint.analysis.values import Device, Kind, Value
+from torchlint.analysis.values.lattice import Device, Kind, Value
 
 HEADER = "import numpy as np\nimport torch\nimport pandas as pd\nimport cv2\nfrom torch import nn\n"
 

@@ -300,11 +300,13 @@ def test_profiles_are_checked(tmp_path: Path) -> None:
 
 
 def test_the_static_half_never_loads_torch() -> None:
-    import torchlint.companion
+    import torchlint.cli.companion
     import torchlint.confirm.probes
 
     assert torchlint.confirm.probes.PROBES
-    modules = [name for name in sys.modules if name.startswith("torchlint.confirm") or name == "torchlint.companion"]
+    modules = [
+        name for name in sys.modules if name.startswith("torchlint.confirm") or name == "torchlint.cli.companion"
+    ]
     assert modules
     for name in modules:
         assert "torch" not in vars(sys.modules[name])

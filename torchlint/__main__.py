@@ -21,11 +21,11 @@ def _leave_the_current_folder() -> None:
 def run() -> int:
     """Run the command line in a process of its own; gives the exit status."""
     try:
-        from torchlint import interrupts
+        from torchlint.base import interrupts
 
         interrupts.take()
         _open_streams()
-        from torchlint.cli import main
+        from torchlint.cli.main import main
 
         status = main()
         interrupts.ignore()
@@ -67,7 +67,7 @@ def _is_awaited() -> bool:
     watched = sys.gettrace() is not None or sys.getprofile() is not None or sys.flags.inspect
     monitoring = getattr(sys, "monitoring", None)  # Python 3.12
     tools = monitoring is not None and any(monitoring.get_tool(number) for number in range(6))
-    return bool(watched or tools or "torchlint.companion" in sys.modules)
+    return bool(watched or tools or "torchlint.cli.companion" in sys.modules)
 
 
 def _end(status: int) -> None:

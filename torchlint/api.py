@@ -6,17 +6,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlint import discover, session
-from torchlint.config import Config
-from torchlint.fixer import fix_text
+from torchlint.config.config import Config
 from torchlint.model import FileResult, RunResult, Safety
+from torchlint.run import discover, session
+from torchlint.run.fixer import fix_text
 
 
 def lint_source(source: str | bytes, path: str = "<string>", config: Config | None = None) -> FileResult:
     """Lint one source text, without reading or writing any file.
 
     ``path`` is what findings are reported under and what per-file ignores match. Raises
-    :class:`torchlint.config.ConfigError` when the configuration names what does not exist.
+    :class:`torchlint.config.config.ConfigError` when the configuration names what does not exist.
     """
     data = source.encode() if isinstance(source, str) else source
     return session.plan(config or Config()).lint(data, path)

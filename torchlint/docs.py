@@ -69,7 +69,7 @@ def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
 
 def main() -> None:
     """Write every document; pages of rules that are gone are deleted."""
-    from torchlint import registry, session
+    from torchlint.run import registry, session
 
     wanted = documents(session.infos(registry.load()))
     for path in PAGES.glob("*.md"):

@@ -415,7 +415,7 @@ def digest_of(project: Project, path: str, question: Question) -> str:
 def _digest(found: object) -> str:
     import json
 
-    from torchlint.digests import blake2b
+    from torchlint.base.digests import blake2b
 
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

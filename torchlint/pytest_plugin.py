@@ -39,11 +39,11 @@ def _ordered(config: pytest.Config) -> str:
 
     import pytest
 
-    from torchlint import discover, session
-    from torchlint.config import ConfigError
-    from torchlint.configurations import configurations
+    from torchlint.config.config import ConfigError
+    from torchlint.config.configurations import configurations
     from torchlint.confirm import order, prepare
     from torchlint.confirm.imports import closure
+    from torchlint.run import discover, session
 
     root = str(config.rootpath)
     try:
@@ -129,7 +129,7 @@ def _judged(directory: str) -> tuple[bool, str]:
     """Whether the run is over its budget, and the report."""
     from pathlib import Path
 
-    from torchlint.configurations import load
+    from torchlint.config.configurations import load
     from torchlint.confirm import evidence, order, prices
     from torchlint.confirm.budget import BudgetProblem
     from torchlint.confirm.result import result

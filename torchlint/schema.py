@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torchlint.config import KEYS, Config
+from torchlint.config.config import KEYS, Config
+from torchlint.config.options import names_of
+from torchlint.config.select import selectors
+from torchlint.config.values import BUDGET, FAIL_ON
 from torchlint.model import Severity
 from torchlint.rule import Rule
-from torchlint.rule_options import names_of
-from torchlint.select import selectors
-from torchlint.setting_values import BUDGET, FAIL_ON
 
 TARGET = Path("docs", "torchlint.schema.json")
 _ID = "https://github.com/torchlint/torchlint/blob/main/docs/torchlint.schema.json"
@@ -46,7 +46,7 @@ def render(rules: Sequence[type[Rule]]) -> str:
 
 def main() -> None:
     """Write the schema of the installed rules to its place in the repository."""
-    from torchlint import registry
+    from torchlint.run import registry
 
     TARGET.write_text(render(registry.load()), encoding="utf-8", newline="\n")
 

@@ -28,7 +28,7 @@ PASS = "python -c pass"
 WITHOUT, BESIDE = "without ", "all rules, beside "
 #: Runs of a fraction of a second are repeated more often.
 _SHORT = 4
-_LOADED = "import sys; from torchlint.cli import main; main(sys.argv[1:]); print('libcst' in sys.modules)"
+_LOADED = "import sys; from torchlint.cli.main import main; main(sys.argv[1:]); print('libcst' in sys.modules)"
 
 
 def utils(bench: c.Bench) -> Suite:

@@ -15,11 +15,11 @@ np = pytest.importorskip("numpy")
 
 from tests.behaviour.observe import differences, outcome  # noqa: E402 - both need torch
 from tests.behaviour.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
-from torchlint import session  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
-from torchlint.config import Config  # noqa: E402
-from torchlint.fixer import fix_text  # noqa: E402
+from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
+from torchlint.run import session  # noqa: E402
+from torchlint.run.fixer import fix_text  # noqa: E402
 
 
 def _numbers(dtype: str) -> Any:

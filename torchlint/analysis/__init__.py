@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from torchlint.analysis import libcst_import
+from torchlint.analysis.syntax import libcst_import
 
 libcst_import.load()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.calls import may_be, method
+from torchlint.analysis.syntax.calls import may_be, method
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.bindings import Binding
-from torchlint.analysis.guards import different_branches
-from torchlint.analysis.names import Scope
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.guards import different_branches
+from torchlint.analysis.scopes.names import Scope
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis import depth
-from torchlint.analysis.bindings import Binding
-from torchlint.analysis.classes import Classes
 from torchlint.analysis.dominance import exclusive
-from torchlint.analysis.evaluate import Evaluator
-from torchlint.analysis.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.guards import Guard, Guards
-from torchlint.analysis.heat import Heats
-from torchlint.analysis.identifiers import Spellings, normalised, spelled_as_written
-from torchlint.analysis.index import Identifiers, Index, Keys, Unit, last_part, written
-from torchlint.analysis.light.expressions import Unsupported
-from torchlint.analysis.light.statements import Lines
-from torchlint.analysis.names import Names
-from torchlint.analysis.pieces import Pieces
-from torchlint.analysis.positions import Layout, Positions
-from torchlint.analysis.reaching import Reaching
-from torchlint.analysis.signs import Signs
-from torchlint.analysis.syntax import SyntaxProblem, syntax_problem
-from torchlint.analysis.testing import Testing
-from torchlint.analysis.values import UNKNOWN, Value
+from torchlint.analysis.heat.heat import Heats
+from torchlint.analysis.heat.testing import Testing
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.guards import Guard, Guards
+from torchlint.analysis.scopes.names import Names
+from torchlint.analysis.scopes.reaching import Reaching
+from torchlint.analysis.syntax import depth
+from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
+from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
+from torchlint.analysis.syntax.lazy_positions import Pieces
+from torchlint.analysis.syntax.light.expressions import Unsupported
+from torchlint.analysis.syntax.light.statements import Lines
+from torchlint.analysis.syntax.positions import Layout, Positions
+from torchlint.analysis.syntax.tree import Identifiers, Index, Keys, Unit, last_part, written
+from torchlint.analysis.values.classes import Classes
+from torchlint.analysis.values.device_evidence import Signs
+from torchlint.analysis.values.evaluate import Evaluator
+from torchlint.analysis.values.functions import Functions, Parameters, annotation_value
+from torchlint.analysis.values.lattice import UNKNOWN, Value
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Heat, Span
 from torchlint.prefilter.contents import Contents
@@ -88,7 +88,7 @@ class SourceModule:
         when the text is no valid Python, or nested deeper than the parser survives.
         """
         if not layout:
-            from torchlint.analysis.light.parse import parse
+            from torchlint.analysis.syntax.light.parse import parse
 
             tree, units, lines = parse(text, at_once=not searched)
             return cls(tree, text, path, target_torch, project, (units, lines), contents)

@@ -15,9 +15,9 @@ from typing import Any
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
 from torchlint.confirm.order import Order
-from torchlint.decode import DecodeProblem, decode
-from torchlint.fix import applied
 from torchlint.model import Finding, Safety
+from torchlint.run.fix import applied
+from torchlint.text.decode import DecodeProblem, decode
 
 # Less than this is not worth a change, whatever the interval says.
 LEAST = 0.02

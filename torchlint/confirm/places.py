@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from torchlint.decode import DecodeProblem, decode
 from torchlint.model import Finding, Span
-from torchlint.text import split_lines
+from torchlint.text.decode import DecodeProblem, decode
+from torchlint.text.lines import split_lines
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from torchlint import session, user_cache
+from torchlint.base import user_cache
 from torchlint.confirm import evidence, order
 from torchlint.confirm.imports import closure, program_file
 from torchlint.confirm.order import Order, OrderProblem
 from torchlint.model import SYNTAX_ERROR, Finding, Recipe
+from torchlint.run import session
 
 _WAIT = 60.0
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from torchlint.model import RunResult
-from torchlint.text import split_lines
+from torchlint.text.lines import split_lines
 
 __all__ = ["FORMATS", "Renderer", "ReportOptions", "renderer", "split_lines"]
 

@@ -95,7 +95,7 @@ class BenchmarkNeverSet(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.tuning import Tuning
+        from torchlint.rules.backends._tuning import Tuning
 
         main = self.module.shared(Tuning).untuned()
         if main is not None:

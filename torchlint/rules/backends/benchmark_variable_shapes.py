@@ -88,10 +88,10 @@ class BenchmarkVariableShapes(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.tuning import Tuning
+        from torchlint.rules.backends._tuning import Tuning
 
         for found in self.module.shared(Tuning).varying_shapes():
-            from torchlint.repairs.flags import without_benchmark
+            from torchlint.rules.backends._fixes import without_benchmark
 
             reasons = "; ".join(found.kinds)
             outside = [f"{path}, line {line}" for path, line, _ in found.elsewhere[:2]]

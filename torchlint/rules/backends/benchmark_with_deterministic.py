@@ -97,12 +97,12 @@ class BenchmarkWithDeterministic(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.backends import Backends
+        from torchlint.analysis.things.backends import Backends
         from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC
 
         backends = self.module.shared(Backends)
         for conflict in backends.conflicts(BENCHMARK, DETERMINISTIC):
-            from torchlint.repairs.flags import chosen
+            from torchlint.rules.backends._fixes import chosen
 
             here = conflict.later.flag.rpartition(".")[2]
             other = "benchmark" if here == "deterministic" else "deterministic"
@@ -116,10 +116,10 @@ class BenchmarkWithDeterministic(Rule):
             )
 
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.backends import Backends
+        from torchlint.analysis.things.backends import Backends
 
         if self.module.shared(Backends).sets_both(node):
-            from torchlint.repairs.flags import chosen_of_call
+            from torchlint.rules.backends._fixes import chosen_of_call
 
             fix = chosen_of_call(self.module, node, self.options.prefer)
             self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)

@@ -12,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.backends import Conflict
+    from torchlint.analysis.things.backends import Conflict
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):
@@ -98,7 +98,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.backends import Backends
+        from torchlint.analysis.things.backends import Backends
         from torchlint.knowledge.backends import ALGORITHMS, AUTOTUNE, BENCHMARK
 
         backends = self.module.shared(Backends)
@@ -115,8 +115,8 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             )
 
     def _report(self, conflict: Conflict, consequence: str) -> None:
-        from torchlint.analysis.backends import Backends
-        from torchlint.repairs.flags import chosen
+        from torchlint.analysis.things.backends import Backends
+        from torchlint.rules.backends._fixes import chosen
 
         backends = self.module.shared(Backends)
         earlier, later = conflict.earlier, conflict.later

@@ -74,14 +74,14 @@ class CudnnDisabled(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.backends import Backends
+        from torchlint.analysis.things.backends import Backends
         from torchlint.knowledge.backends import ENABLED
 
         backends = self.module.shared(Backends)
         for write in backends.left(ENABLED, value=False):
             if backends.is_test(write.node) or backends.by_choice(write.node):
                 continue
-            from torchlint.repairs.flags import with_cudnn
+            from torchlint.rules.backends._fixes import with_cudnn
 
             hint = backends.explained(write.node) or backends.without_cudnn()
             self.report(

@@ -70,13 +70,13 @@ class CudnnFlagsImplicitDisable(Rule):
 
     @on.call("torch.backends.cudnn.flags")
     def check(self, node: cst.Call) -> None:
-        from torchlint.analysis.calls import argument, is_opaque
+        from torchlint.analysis.syntax.calls import argument, is_opaque
         from torchlint.knowledge.backends import FLAGS_CONTEXT
 
         if self.module.qualified(node.func) != FLAGS_CONTEXT or is_opaque(node):
             return
         if argument(node, "enabled", 0) is None:
-            from torchlint.repairs.flags import enabled
+            from torchlint.rules.backends._fixes import enabled
 
             self.report(
                 node,

@@ -21,7 +21,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.dead_flags import DeadWrite
+    from torchlint.rules.backends._dead_flags import DeadWrite
 
 
 # Statements that set no flag are told by their form alone: most files that name `step` or `no_grad` have none of them,
@@ -115,20 +115,20 @@ class DeadBackendFlag(Rule):
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
     def visit_Assign(self, node: cst.Assign) -> None:
-        from torchlint.analysis.dead_flags import DeadFlags
+        from torchlint.rules.backends._dead_flags import DeadFlags
 
         for dead in self.module.shared(DeadFlags).assigned(node):
             self._report(dead)
 
     def visit_Expr(self, node: cst.Expr) -> None:
-        from torchlint.analysis.dead_flags import DeadFlags
+        from torchlint.rules.backends._dead_flags import DeadFlags
 
         dead = self.module.shared(DeadFlags).stated(node)
         if dead is not None:
             self._report(dead)
 
     def _report(self, dead: DeadWrite) -> None:
-        from torchlint.repairs.flags import revived
+        from torchlint.rules.backends._fixes import revived
 
         if dead.since is not None:
             line = self.module.line(dead.since)

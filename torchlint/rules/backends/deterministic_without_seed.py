@@ -78,7 +78,7 @@ class DeterministicWithoutSeed(Rule):
     recipe = Recipe("unseeded", "run", "determinism is on, layers run, and torch was never seeded")
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.tuning import Tuning
+        from torchlint.rules.backends._tuning import Tuning
 
         for write in self.module.shared(Tuning).unseeded():
             self.report(

@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.factories import MovedFactory
+    from torchlint.rules.copies._factories import MovedFactory
 
 
 class FactoryThenMove(Rule):
@@ -93,13 +93,13 @@ class FactoryThenMove(Rule):
 
     @on.call(*ALL)
     def check(self, node: cst.Call) -> None:
-        from torchlint.analysis.factories import Factories
+        from torchlint.rules.copies._factories import Factories
 
         found = self.module.shared(Factories).moved(node)
         if found is None:
             return
 
-        from torchlint.repairs.factories import at_device
+        from torchlint.rules.copies._factory_fixes import at_device
 
         heat = self.module.heat(node)
         evidence = [self.module.evidence(node, "made on the CPU here")] if found.move.named else []

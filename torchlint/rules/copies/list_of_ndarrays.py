@@ -80,13 +80,13 @@ class ListOfNdarrays(Rule):
 
     @on.call("torch.tensor", "torch.as_tensor", "torch.asarray", *LEGACY)
     def check(self, node: cst.Call) -> None:
-        from torchlint.analysis.array_lists import ArrayLists
+        from torchlint.rules.copies._array_lists import ArrayLists
 
         found = self.module.shared(ArrayLists).of(node)
         if found is None:
             return
 
-        from torchlint.repairs.arrays import stacked_first
+        from torchlint.rules.copies._array_fixes import stacked_first
 
         origin = found.element.origin
         evidence = [self.module.evidence(origin, "the members are ndarrays")] if origin is not None else []

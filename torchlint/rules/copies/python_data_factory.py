@@ -14,7 +14,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.factories import RegularData
+    from torchlint.rules.copies._factories import RegularData
 
 
 # Constructors and lists stand in most files that name torch. With this predicate, 13 of timm's 304 files are parsed for
@@ -129,15 +129,15 @@ class PythonDataFactory(Rule):
 
     @on.within(*LAST_CONSTRUCTORS)
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.backends import Backends
-        from torchlint.analysis.factories import Factories
+        from torchlint.analysis.things.backends import Backends
+        from torchlint.rules.copies._factories import Factories
 
         factories = self.module.shared(Factories)
         found = factories.regular(node) or factories.filled(node)
         if found is None or self.module.shared(Backends).is_test(node):
             return
 
-        from torchlint.repairs.regular import made_by_torch
+        from torchlint.rules.copies._regular.fix import made_by_torch
 
         heat = self.module.heat(node)
         self.report(

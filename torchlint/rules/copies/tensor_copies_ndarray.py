@@ -14,7 +14,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.copies import ArrayCopy
+    from torchlint.rules.copies._array_copies import ArrayCopy
 
 
 class TensorCopiesNdarray(Rule):
@@ -89,13 +89,13 @@ class TensorCopiesNdarray(Rule):
 
     @on.call("torch.tensor", "torch.Tensor", "torch.FloatTensor")
     def check(self, node: cst.Call) -> None:
-        from torchlint.analysis.copies import Copies
+        from torchlint.rules.copies._array_copies import Copies
 
         copy = Copies(self.module).of(node)
         if copy is None:
             return
 
-        from torchlint.repairs.arrays import without_copy
+        from torchlint.rules.copies._array_fixes import without_copy
 
         heat = self.module.heat(node)
         self.report(
@@ -128,7 +128,7 @@ class TensorCopiesNdarray(Rule):
         return f" from `{source}` at line {self.module.line(copy.array.origin)}"
 
     def _advice(self, copy: ArrayCopy, data: str) -> str:
-        from torchlint.analysis.copies import is_blocking
+        from torchlint.rules.copies._array_copies import is_blocking
 
         dtype = ", dtype=..." if copy.converts else ""
         shared = f"`torch.as_tensor({data}{dtype})`"

@@ -12,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.loaders import UnpinnedLoader
+    from torchlint.analysis.things.loaders import UnpinnedLoader
 
 
 class LoaderNotPinned(Rule):
@@ -91,13 +91,13 @@ class LoaderNotPinned(Rule):
 
     @on.within("DataLoader")
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.loaders import Loaders
+        from torchlint.analysis.things.loaders import Loaders
 
         loader = self.module.shared(Loaders).unpinned(node)
         if loader is None:
             return
 
-        from torchlint.repairs.loaders import pinned
+        from torchlint.rules.loading._fixes import pinned
 
         hint = not loader.workers or loader.evaluation
         self.report(

@@ -12,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.portability import CudaUse, Portability
+    from torchlint.rules.portability._places import CudaUse, Portability
 
 
 class PortabilityOptions(NamedTuple):
@@ -108,7 +108,7 @@ class HardcodedCuda(Rule):
     @property
     def portability(self) -> Portability:
         """The questions about devices, asked of one object, which remembers its answers."""
-        from torchlint.analysis.portability import Portability
+        from torchlint.rules.portability._places import Portability
 
         return self.module.shared(Portability)
 
@@ -124,7 +124,7 @@ class HardcodedCuda(Rule):
         if use is None or not self.portability.is_reported(use):
             return
 
-        from torchlint.repairs.portability import portable
+        from torchlint.rules.portability._fixes import portable
 
         message, evidence = self._message(use, self.portability.in_forward(use.node))
         severity = Severity.INFO if use.overridable else Severity.WARNING

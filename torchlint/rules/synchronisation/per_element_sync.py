@@ -80,10 +80,10 @@ class PerElementSync(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
-        from torchlint.analysis.syncs import Syncs
+        from torchlint.rules.synchronisation._reads import Syncs
 
         for found in self.module.shared(Syncs).per_element():
-            from torchlint.repairs.transfers import read_once
+            from torchlint.rules.transfers._fixes import read_once
 
             read, through = found.reads[0], found.through
             heat = self.module.heat(read.node)

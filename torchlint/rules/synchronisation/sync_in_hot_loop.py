@@ -12,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.syncs import HotReads, Read
+    from torchlint.rules.synchronisation._reads import HotReads, Read
 
 
 class SyncInHotLoop(Rule):
@@ -103,7 +103,7 @@ class SyncInHotLoop(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
-        from torchlint.analysis.syncs import Syncs
+        from torchlint.rules.synchronisation._reads import Syncs
 
         for found in self.module.shared(Syncs).hot():
             self.report(
@@ -127,7 +127,7 @@ class SyncInHotLoop(Rule):
         return [self.module.evidence(read.node, self._place(found, read)) for read in found.reads]
 
     def _place(self, found: HotReads, read: Read) -> str:
-        from torchlint.analysis.syncs import Syncs
+        from torchlint.rules.synchronisation._reads import Syncs
 
         if read in found.again:
             return f"{read.how}: the same value was read before in this step, so this costs little"

@@ -11,7 +11,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.uploads import Upload
+    from torchlint.analysis.things.uploads import Upload
 
 
 class BlockingTransfer(Rule):
@@ -81,10 +81,10 @@ class BlockingTransfer(Rule):
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves
-        from torchlint.analysis.uploads import Uploads
+        from torchlint.analysis.things.uploads import Uploads
 
         for upload in self.module.shared(Uploads).found():
-            from torchlint.repairs.transfers import asynchronous
+            from torchlint.rules.transfers._fixes import asynchronous
 
             first = upload.moves[0]
             self.report(

@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.transfers import RoundTrip
+    from torchlint.analysis.things.transfers import RoundTrip
 
 
 class DeviceRoundTrip(Rule):
@@ -88,13 +88,13 @@ class DeviceRoundTrip(Rule):
     @on.within("cpu", "item", "tolist", "to")
     @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.transfers import Transfers
+        from torchlint.analysis.things.transfers import Transfers
 
         trip = Transfers(self.module).round_trip(node)
         if trip is None:
             return
 
-        from torchlint.repairs.transfers import stay_on_device
+        from torchlint.rules.transfers._fixes import stay_on_device
 
         heat = self.module.heat(node)
         hot = trip.direct or heat.rank >= Heat.STEP.rank

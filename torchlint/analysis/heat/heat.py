@@ -1,0 +1,297 @@
+"""Heat: how often a line runs. Once, once an epoch, every step, or for every element of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.heat.throttling import Cooling
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.scopes.flow import LOOPS, repeats
+from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.walk import children, descendants
+from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.lattice import Kind
+from torchlint.knowledge import heat as known
+from torchlint.knowledge.synchronisation import PROFILERS
+from torchlint.model import Heat
+from torchlint.prefilter import concepts
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+_FUNCTIONS: frozenset[type] = frozenset({cst.FunctionDef, cst.Lambda})
+_LOOPS: frozenset[type] = frozenset(LOOPS)
+_COMPREHENSIONS: frozenset[type] = frozenset(COMPREHENSIONS)
+_RANKS = (Heat.ONCE, Heat.EPOCH, Heat.STEP, Heat.ELEMENT)
+_DEPTH = 6
+
+
+class Heats:
+    """Heat of the nodes of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._cooling = module.shared(Cooling)
+        self._answers = Answers()
+        self._repeating: dict[cst.CSTNode, bool] = {}
+        self._evaluating: dict[cst.CSTNode, bool] = {}
+
+    def of(self, node: cst.CSTNode) -> Heat:
+        """How often the node runs, from the loops around it, the function it is in, and who calls that."""
+        loops, function = self.around(node)
+        base = self.of_function(function) if function is not None else Heat.ONCE
+        heat = self._through(loops, base)
+        cold = heat.rank > Heat.EPOCH.rank and self.is_cool(node, loops[-1] if loops else function)
+        return Heat.EPOCH if cold else heat
+
+    def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
+        """The loops that repeat and comprehensions around a node, innermost first, and its function."""
+        loops: list[cst.CSTNode] = []
+        below, current = node, self._module.parent(node)
+        while current is not None and current.__class__ not in _FUNCTIONS:
+            if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
+                if self.repeats(current):
+                    loops.append(current)
+            elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
+                loops.append(current)
+            below, current = current, self._module.parent(current)
+        return loops, current if isinstance(current, cst.FunctionDef) else None
+
+    def is_cool(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
+        """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""
+        if any(self._cooling.cools(guard) for guard in self._module.guards(node, stop=stop)):
+            return True
+        for current in self._module.ancestors(node):
+            if isinstance(current, cst.FunctionDef):
+                return False
+            if isinstance(current, cst.With):
+                calls = [i.item.func for i in current.items if isinstance(i.item, cst.Call)]
+                if any(self._module.qualified(call) in PROFILERS for call in calls):
+                    return True
+        return False
+
+    def _through(self, loops: list[cst.CSTNode], base: Heat) -> Heat:
+        heat = base
+        for loop in reversed(loops):
+            kind = self.loop(loop)
+            if kind == "step":
+                heat = Heat.STEP
+            elif heat.rank >= Heat.STEP.rank:
+                heat = Heat.ELEMENT
+            else:
+                heat = Heat.EPOCH
+        return heat
+
+    # -- loops -----------------------------------------------------------------------------------
+
+    def repeats(self, loop: cst.CSTNode) -> bool:
+        """A loop, or a comprehension, may run more than once: no ``break`` ends its first round."""
+        found = self._repeating.get(loop)
+        if found is None:
+            found = not isinstance(loop, LOOPS) or repeats(loop, self._module.qualified)
+            self._repeating[loop] = found
+        return found
+
+    def runs_again(self, loop: cst.CSTNode) -> bool:
+        """A loop repeats, or a loop around it does."""
+        return self.repeats(loop) or bool(self.around(loop)[0])
+
+    def loop(self, loop: cst.CSTNode) -> str | None:
+        """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
+        if not self._any_steps:
+            return None
+        return self._answers.find(("loop", loop), lambda: self._classify(loop), None)
+
+    def _classify(self, loop: cst.CSTNode) -> str | None:
+        if isinstance(loop, COMPREHENSIONS):
+            return "step" if self.over_batches(loop.for_in.iter) else None
+        if not isinstance(loop, LOOPS) or not self.repeats(loop):
+            return None
+        if isinstance(loop, cst.For) and self.over_batches(loop.iter):
+            return "step"
+        content = self._content(loop.body)
+        return "epoch" if content == "step" and _counts_epochs(loop) else content
+
+    @cached_property
+    def _any_steps(self) -> bool:
+        """Some code of the file may make a step, or go through batches."""
+        return self._module.contents.has(concepts.STEPS)
+
+    def _content(self, body: cst.CSTNode) -> str | None:
+        """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
+        if not self._any_steps:
+            return None
+        return self._answers.find(("content", body), lambda: self._of_body(body), None)
+
+    def _of_body(self, body: cst.CSTNode) -> str | None:
+        found = {self._of_part(node) for node in self._own(body)}
+        return "epoch" if "epoch" in found else "step" if "step" in found else None
+
+    def _of_part(self, node: cst.CSTNode) -> str | None:
+        if node.__class__ in _LOOPS:
+            if self.repeats(node):
+                return "epoch" if self.loop(node) is not None else None
+            return "step" if isinstance(node, cst.For) and self.over_batches(node.iter) else None
+        if node.__class__ is not cst.Call:
+            return None
+        assert isinstance(node, cst.Call)
+        if self.is_step(node) or self._fetches(node):
+            return "step"
+        function = self._module.functions.called(node)
+        return self._content(function.body) if function is not None else None
+
+    def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes of a body without those of functions and loops that repeat inside it; such a loop is yielded."""
+        stack = list(children(body))
+        while stack:
+            node = stack.pop()
+            kind = node.__class__
+            if kind in _FUNCTIONS or kind is cst.ClassDef:
+                continue
+            yield node
+            if kind not in _LOOPS or not self.repeats(node):
+                stack += children(node)
+            elif node.orelse is not None:  # type: ignore[attr-defined]
+                stack.append(node.orelse)  # type: ignore[attr-defined]
+
+    def is_step(self, node: cst.CSTNode) -> bool:
+        """``loss.backward()``, ``optimizer.step()``, ``scaler.step(optimizer)``."""
+        name = method(node)
+        if name is None or not isinstance(node, cst.Call):
+            return False
+        if name in known.STEP_METHODS:
+            return True
+        assert isinstance(node.func, cst.Attribute)
+        if name != "step":
+            return False
+        owner = (dotted(node.func.value) or "").rpartition(".")[2].lower()
+        named = owner.startswith(known.OPTIMIZER_WORDS) or owner in known.OPTIMIZER_NAMES or "optimizer" in owner
+        return named or self._module.value(node.func.value).kind is Kind.OPTIMIZER
+
+    def _fetches(self, call: cst.Call) -> bool:
+        """``next(iterator)`` of a loader."""
+        if self._module.qualified(call.func) != "builtins.next" or not call.args:
+            return False
+        return self.over_batches(call.args[0].value)
+
+    def over_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
+        """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
+        if depth == 0 or not self._any_steps:
+            return False
+        if self._module.value(iterable).kind is Kind.LOADER:
+            return True
+        if isinstance(iterable, cst.Call):
+            return self._wraps(iterable, depth)
+        name = dotted(iterable)
+        if isinstance(iterable, cst.Subscript):
+            name = dotted(iterable.value)
+        if name is not None and name.rpartition(".")[2].lower().endswith(known.LOADER_WORDS):
+            return True
+        if isinstance(iterable, cst.Name):
+            values = [b.value for b in self._module.definitions(iterable) if b.kind == "assign" and b.value is not None]
+            return any(isinstance(v, (cst.Call, cst.IfExp)) and self.over_batches(v, depth - 1) for v in values)
+        if isinstance(iterable, cst.IfExp):
+            return any(self.over_batches(side, depth - 1) for side in (iterable.body, iterable.orelse))
+        return False
+
+    def _wraps(self, call: cst.Call, depth: int) -> bool:
+        verb = method(call)
+        if self._module.qualified(call.func) is None and verb is not None and verb not in known.WRAPPING_METHODS:
+            return False
+        if self._module.qualified(call.func) in ("builtins.range", "builtins.len"):
+            return False
+        return any(self.over_batches(arg.value, depth - 1) for arg in call.args)
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def of_function(self, function: cst.FunctionDef) -> Heat:
+        """How often a function runs."""
+        return self._answers.find(("function", function), lambda: self._compute(function), Heat.ONCE)
+
+    def _compute(self, function: cst.FunctionDef) -> Heat:
+        name = function.name.value
+        if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._module.class_of(function) is not None):
+            return Heat.STEP
+        callers = self._module.functions.callers(function)
+        ranks = [self.of(site.call).rank for site in callers.sites]
+        if not ranks and self.does_step(function):
+            return Heat.STEP
+        rank = max(ranks, default=0)
+        return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
+
+    def _steps(self, function: cst.FunctionDef) -> bool:
+        return self._content(function.body) == "step"
+
+    def does_step(self, function: cst.FunctionDef) -> bool:
+        """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
+        words = set(function.name.value.lower().strip("_").split("_"))
+        return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
+
+    def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The innermost loop around a node whose body is one step; else its function, or the node itself."""
+        loops, function = self.around(node)
+        return next((loop for loop in loops if self.loop(loop) == "step"), function or node)
+
+    # -- what a loop is for ----------------------------------------------------------------------
+
+    def trains(self, place: cst.CSTNode) -> bool:
+        """A loop or function makes steps of an optimizer, itself or in the functions of the file that it calls."""
+        body = getattr(place, "body", None)
+        return body is not None and self._trains(body)
+
+    def _trains(self, body: cst.CSTNode) -> bool:
+        if not self._any_steps:
+            return False
+        return self._answers.find(
+            ("training", body), lambda: any(self._trains_below(node) for node in descendants(body)), False
+        )
+
+    def _trains_below(self, node: cst.CSTNode) -> bool:
+        if self.is_step(node):
+            return True
+        function = self._module.functions.called(node) if isinstance(node, cst.Call) else None
+        return function is not None and self._trains(function.body)
+
+    def evaluates(self, place: cst.CSTNode) -> bool:
+        """A loop that trains nothing, without gradients, or in a function that says that it evaluates."""
+        if self.trains(place):
+            return False
+        function = place if isinstance(place, cst.FunctionDef) else self._module.function_of(place)
+        words = set(function.name.value.lower().strip("_").split("_")) if function is not None else set()
+        return self.without_gradients(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+
+    def without_gradients(self, place: cst.CSTNode) -> bool:
+        """Gradients are switched off around a loop, in all of it, or in all of its function."""
+        for around in (place, *self._module.ancestors(place)):
+            if isinstance(around, cst.With):
+                if any(self._no_gradients(item.item) for item in around.items):
+                    return True
+            elif isinstance(around, cst.FunctionDef):
+                return any(self._no_gradients(d.decorator) for d in around.decorators) or self._body_evaluates(place)
+        return self._body_evaluates(place)
+
+    def _no_gradients(self, node: cst.BaseExpression) -> bool:
+        function = node.func if isinstance(node, cst.Call) else node
+        return self._module.qualified(function) in known.NO_GRADIENTS
+
+    def _body_evaluates(self, loop: cst.CSTNode) -> bool:
+        """Everything the loop does stands under ``no_grad``."""
+        body = getattr(loop, "body", None)
+        if not isinstance(body, cst.IndentedBlock):
+            return False
+        if body not in self._evaluating:
+            withs = (s for s in body.body if isinstance(s, cst.With))
+            switched_off = any(self._no_gradients(item.item) for with_ in withs for item in with_.items)
+            self._evaluating[body] = switched_off and not any(method(n) == "backward" for n in descendants(body))
+        return self._evaluating[body]
+
+
+def _counts_epochs(loop: cst.CSTNode) -> bool:
+    """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
+    target = getattr(loop, "target", None)
+    return isinstance(target, cst.Name) and "epoch" in target.value.lower()

@@ -1,0 +1,47 @@
+"""Test code: whose lines may be the subject of a test, not a means to an end."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.testing)\b", re.MULTILINE)
+
+
+class Testing:
+    """Answers for one module what belongs to a test."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def covers(self, node: cst.CSTNode) -> bool:
+        """The node stands in a file of tests, or in a function that is called after a test and asserts something."""
+        if self._whole_file:
+            return True
+        around = (a for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef))
+        return any(f.name.value.startswith("test_") and _asserts(f) for f in around)
+
+    @cached_property
+    def _whole_file(self) -> bool:
+        name = self._module.path.replace("\\", "/").rpartition("/")[2]
+        named = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+        return named or _IMPORTED.search(self._module.text) is not None
+
+
+def _asserts(function: cst.FunctionDef) -> bool:
+    for node in descendants(function.body):
+        if isinstance(node, cst.Assert):
+            return True
+        called = node.func if isinstance(node, cst.Call) else None
+        last = called.attr if isinstance(called, cst.Attribute) else called
+        if isinstance(last, cst.Name) and last.value.lower().startswith("assert"):
+            return True
+    return False

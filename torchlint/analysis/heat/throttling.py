@@ -1,0 +1,118 @@
+"""Guards that cool: conditions under which code inside a hot loop runs only now and then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.syntax.calls import literal
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.knowledge import synchronisation as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.scopes.guards import Guard
+
+_DEPTH = 4
+_EQUAL = (cst.Equal, cst.Is)
+_UNEQUAL = (cst.NotEqual, cst.IsNot)
+
+
+class Cooling:
+    """Answers for one module whether a guard lets code through only now and then."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def cools(self, guard: Guard) -> bool:
+        """Every so many steps, in an exception handler, for debugging, at one step only."""
+        if guard.kind == "handler":
+            return True
+        if guard.kind != "test" or guard.condition is None or isinstance(guard.node, (cst.While, cst.Assert)):
+            return False
+        return self._seldom(guard.condition, guard.holds, _DEPTH)
+
+    def _seldom(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
+        """The condition comes out as ``holds`` only now and then."""
+        if depth == 0:
+            return False
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            return self._seldom(test.expression, not holds, depth)
+        if isinstance(test, cst.BooleanOperation):
+            sides = [self._seldom(side, holds, depth) for side in (test.left, test.right)]
+            return any(sides) if isinstance(test.operator, cst.And) is holds else all(sides)
+        if isinstance(test, cst.NamedExpr):
+            return self._seldom(test.value, holds, depth)
+        if isinstance(test, cst.BinaryOperation) and isinstance(test.operator, (cst.Modulo, cst.BitAnd)):
+            return not holds
+        if isinstance(test, cst.Comparison):
+            return len(test.comparisons) == 1 and self._compared(test.left, test.comparisons[0], holds)
+        if isinstance(test, cst.Call):
+            return self._called(test, holds, depth)
+        if isinstance(test, (cst.Name, cst.Attribute)):
+            return self._named(test, holds, depth)
+        return False
+
+    def _compared(self, left: cst.BaseExpression, target: cst.ComparisonTarget, holds: bool) -> bool:
+        operator, right = target.operator, target.comparator
+        sides = (left, right)
+        if any(_is_modulo(n) for side in sides for n in descendants(side)):
+            if isinstance(operator, _UNEQUAL):
+                return not holds
+            return holds is isinstance(operator, (*_EQUAL, cst.LessThan, cst.LessThanEqual, cst.In))
+        if any(self._is_clock(n) for side in sides for n in descendants(side)):
+            return holds is isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual))
+        if isinstance(operator, (cst.In, cst.NotIn)):
+            return holds is isinstance(operator, cst.In) and self._is_counter(left)
+        if isinstance(operator, (*_EQUAL, *_UNEQUAL)) and any(self._is_counter(side) for side in sides):
+            texts = any(isinstance(literal(side), (str, bool)) or literal(side) is None for side in sides)
+            return not texts and holds is isinstance(operator, _EQUAL)
+        return False
+
+    def _is_clock(self, node: cst.CSTNode) -> bool:
+        return isinstance(node, cst.Call) and self._module.qualified(node.func) in known.CLOCKS
+
+    def _is_counter(self, node: cst.BaseExpression) -> bool:
+        """``i``, ``self.global_step``, ``(i + 1)``."""
+        if isinstance(node, cst.BinaryOperation):
+            return self._is_counter(node.left)
+        return (dotted(node) or "").rpartition(".")[2].lower() in known.COUNTERS
+
+    def _called(self, call: cst.Call, holds: bool, depth: int) -> bool:
+        name = (dotted(call.func) or "").rpartition(".")[2].lower()
+        if name in ("any", "bool", "all") and call.args:
+            return self._seldom(call.args[0].value, holds, depth - 1)
+        if name in known.FREQUENT_CALLS:
+            return not holds
+        if name in ("any", "all", "item") and isinstance(call.func, cst.Attribute):
+            return self._seldom(call.func.value, holds, depth - 1)
+        definition = self._module.value(call.func).node
+        if isinstance(definition, cst.FunctionDef):
+            returns = [r.value for r in self._module.functions.body(definition).returns]
+            if returns and all(r is not None and self._seldom(r, holds, depth - 1) for r in returns):
+                return True
+        return holds and (name in known.SELDOM_CALLS or _by_words(name))
+
+    def _named(self, node: cst.BaseExpression, holds: bool, depth: int) -> bool:
+        """A name is as seldom true as what it was given, or says so itself."""
+        if isinstance(node, cst.Name):
+            values = [b.value for b in self._module.definitions(node) if b.value is not None and not b.path]
+            if values and all(self._seldom(v, holds, depth - 1) for v in values):
+                return True
+        return holds and _by_words((dotted(node) or "").rpartition(".")[2].lower())
+
+
+def _is_modulo(node: cst.CSTNode) -> bool:
+    """``step % n``, but not the formatting of a string."""
+    return (
+        isinstance(node, cst.BinaryOperation)
+        and isinstance(node.operator, cst.Modulo)
+        and not isinstance(node.left, (cst.SimpleString, cst.ConcatenatedString))
+    )
+
+
+def _by_words(name: str) -> bool:
+    words = name.strip("_").split("_")
+    return not known.SELDOM_WORDS.isdisjoint(words) or any(phrase in name for phrase in known.SELDOM_PHRASES)

@@ -1,0 +1,233 @@
+"""Facts: what one file offers to the others of a run, gathered from its analysis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.batches import Consumed, Consumptions
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda_needs import CudaNeeds
+from torchlint.analysis.things.flags import Flags
+from torchlint.analysis.things.loaders import Loaders
+from torchlint.analysis.things.shapes import Shapes
+from torchlint.analysis.things.uploads import Uploads
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.portability import CUDA_CHECK, DEVICE_NAME
+from torchlint.prefilter import concepts
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+from torchlint.project import Feeding, FileFacts, Given, Made, Relay
+
+_DEVICE_NAME = re.compile(DEVICE_NAME)
+_CHECK = re.compile(CUDA_CHECK)
+_MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
+_LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
+
+
+def collect(module: SourceModule, known: FileFacts) -> FileFacts:
+    """The facts of a parsed file, added to those that its bytes have told already."""
+    facts = known
+    text = module.text
+    if "cudnn" in text or "deterministic" in text:
+        flags = Flags(module)
+        offered = _offered(module) if flags.any_writes else ()
+        helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
+        if helpers:
+            facts["flags"] = helpers
+    if (".to(" in text or ".cuda" in text) and module.contents.has(concepts.FED):
+        _add_feeds(module, facts)
+    relays = list(_relays(module)) if "data" in text or "oader" in text else []
+    if relays:
+        facts["relays"] = relays
+    if "DataLoader" in text:
+        given = _given(module)
+        if given:
+            facts["given"] = given
+    shapes = [(module.line(node), words) for node, words in Shapes(module).varying()]
+    if shapes:
+        facts["shapes"] = shapes
+    devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
+    if devices:
+        facts["devices"] = devices
+    _add_cuda(module, facts)
+    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
+        facts["containers"] = True
+    return facts
+
+
+def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
+    """The functions that other files can import."""
+    for statement in module.tree.body:
+        if isinstance(statement, cst.FunctionDef):
+            yield statement
+
+
+# -- loaders -------------------------------------------------------------------------------------
+
+
+def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
+    consumptions, loaders = Consumptions(module), module.shared(Loaders)
+    feeds: dict[str, dict[str, Feeding]] = {}
+    parameters: dict[str, list[str]] = {}
+    for name, function, skipped in _callables(module):
+        ordered = (*function.params.posonly_params, *function.params.params)[skipped:]
+        for param in (*ordered, *function.params.kwonly_params):
+            if not _LOADER_NAME.search(param.name.value):
+                continue
+            feeding = _feeding(module, loaders, consumptions.of_parameter(param))
+            if feeding is not None:
+                feeds.setdefault(name, {})[param.name.value] = feeding
+                parameters[name] = [p.name.value for p in ordered]
+    if feeds:
+        facts["feeds"] = feeds
+        facts["parameters"] = parameters
+    made = list(_made(module, consumptions, loaders))
+    if made:
+        facts["made"] = made
+
+
+def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
+    """Functions, methods, and constructors under the name of their class; with how many parameters are not passed."""
+    for function in _offered(module):
+        yield function.name.value, function, 0
+    for statement in module.tree.body:
+        if isinstance(statement, cst.ClassDef):
+            for method in statement.body.body:
+                if isinstance(method, cst.FunctionDef):
+                    name, owner = method.name.value, statement.name.value
+                    yield owner if name == "__init__" else f"{owner}.{name}", method, 1
+
+
+def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feeding | None:
+    if not consumed.moves or consumed.pinned:
+        return None
+    first = min(consumed.moves, key=lambda move: module.order(move.move))
+    evaluation = all(loaders.evaluates(move.loop) for move in consumed.moves)
+    return {"line": module.line(first.move), "evaluation": evaluation}
+
+
+def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[Made]:
+    """Results of functions of other files that are used as loaders here."""
+    for call in module.nodes_of(cst.Call, module.foreign_names):
+        name = module.foreign(call.func)
+        if name is None or not _seems_loader(module, call, name):
+            continue
+        width = _width(module, call)
+        feeding = _feeding(module, loaders, consumptions.of(call)) if width == 0 else None
+        if feeding is not None:
+            yield {"function": name, "place": None, "feeding": feeding}
+        for place in range(width):
+            feeding = _feeding(module, loaders, consumptions.of_member(call, place))
+            if feeding is not None:
+                yield {"function": name, "place": place, "feeding": feeding}
+
+
+def _relays(module: SourceModule) -> Iterator[Relay]:
+    """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
+    if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_names)):
+        return
+    for call in module.nodes_of(cst.Call, module.foreign_names | module.foreign_made):
+        to = module.foreign(call.func) or module.foreign_method(call)
+        if to is None or any(arg.star for arg in call.args):
+            continue
+        for position, arg in enumerate(call.args):
+            bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
+            made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+            name = module.foreign(made.func) if isinstance(made, cst.Call) else None
+            if name is None or not _makes_loader(name):
+                continue
+            path = bindings[0].path
+            place = path[0] if len(path) == 1 and isinstance(path[0], int) else None
+            argument = arg.keyword.value if arg.keyword is not None else position
+            yield {"function": name, "place": place, "to": to, "argument": argument}
+
+
+def _makes_loader(name: str | None) -> bool:
+    return name is not None and _MAKER.search(name.rpartition(".")[2]) is not None
+
+
+def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
+    """The function or what its result is kept in is called after loaders or data."""
+    if _LOADER_NAME.search(name.rpartition(".")[2]):
+        return True
+    parent = module.parent(call)
+    if not isinstance(parent, cst.Assign):
+        return False
+    values = (getattr(part, "value", None) for part in descendants(parent.targets[0].target))
+    return any(isinstance(value, str) and _LOADER_NAME.search(value) for value in values)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    """``loader`` of ``loader`` and of ``self.loader``; empty for anything else."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _width(module: SourceModule, call: cst.Call) -> int:
+    parent = module.parent(call)
+    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Tuple):
+        return len(parent.targets[0].target.elements)
+    return 0
+
+
+def _given(module: SourceModule) -> list[Given]:
+    """The loaders that are handed to functions of other files, and whether they pin."""
+    uploads = module.shared(Uploads)
+    found: list[Given] = []
+    for call in module.nodes_of(cst.Call, module.foreign_names):
+        name = module.foreign(call.func)
+        if name is None or any(arg.star for arg in call.args):
+            continue
+        for place, arg in enumerate(call.args):
+            if not _last_name(arg.value).lower().endswith(LOADER_WORDS):
+                continue
+            made = module.value(arg.value)
+            if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call):
+                key: int | str = arg.keyword.value if arg.keyword is not None else place
+                pins = uploads.pins(made.origin)
+                found.append({"function": name, "argument": key, "pins": pins, "line": module.line(made.origin)})
+    return found
+
+
+# -- devices -------------------------------------------------------------------------------------
+
+
+def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
+    """What the file needs CUDA for, and which of its functions ask for it."""
+    guards = CudaGuards(module)
+    checking = _CHECK.search(module.text) is not None
+    asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
+    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
+    if checks:
+        facts["cuda_checks"] = checks
+    cuda = CudaNeeds(module, guards)
+    packages = cuda.packages()
+    if packages:
+        facts["cuda_packages"] = packages
+    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
+    if needs:
+        facts["needs_cuda"] = needs
+
+
+def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
+    if not _DEVICE_NAME.search(function.name.value):
+        return None
+    value = module.evaluator.returned(function)
+    known = value.kind is Kind.DEVICE and value.device is not Device.UNKNOWN
+    return value.device.value if known else None
+
+
+def _is_own_move(function: cst.FunctionDef) -> bool:
+    """A method ``to`` that takes a device and nothing else."""
+    params = function.params
+    named = function.name.value == "to" and len(params.params) == 2 and params.params[0].name.value == "self"
+    starred = isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None
+    return named and not starred and not params.kwonly_params

@@ -1,0 +1,95 @@
+"""Strings as nodes of LibCST: in one or several parts, and f-strings with nothing odd between braces.
+
+LibCST's parser takes longer over a single f-string than everything else here over a whole function.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import libcst as cst
+
+from torchlint.analysis.syntax.light.make import Node, maker
+
+_simple = maker(cst.SimpleString, "value")
+_concatenated = maker(cst.ConcatenatedString, "left", "right")
+_string = maker(cst.FormattedString, "start", "parts", "end")
+_text = maker(cst.FormattedStringText, "value")
+_expression = maker(cst.FormattedStringExpression, "expression", "conversion", "format_spec", "equal")
+_LITERAL = re.compile(
+    r"([a-zA-Z]{0,2})(?:"
+    r"\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^'\\]|\\.|'(?!''))*'''"
+    r"|\"(?!\"\")(?:[^\"\\\n]|\\.)*\"|'(?!'')(?:[^'\\\n]|\\.)*')",
+    re.DOTALL,
+)
+_BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
+_WHOLE = re.compile(r"([fF])(\"\"\"|\'\'\'|\"|\')(.*)\2", re.DOTALL)
+_QUOTED = r"'[^'\\\n{}]*'|\"[^\"\\\n{}]*\""
+# What stands between expressions, and an expression with its conversion and its format.
+_PART = re.compile(
+    r"((?:[^{}\\]|\{\{|\}\}|\\[^N\r\n{}])+)"
+    rf"|\{{((?:[^{{}}\[\]!:=#'\"\\]|{_QUOTED}|\[(?:[^{{}}\[\]!=#'\"\\]|{_QUOTED})*\])+)(?:!([rsa]))?(?::([^{{}}\\]*))?\}}"
+)
+
+Convert = Callable[[ast.expr, str], Node]
+
+
+def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
+    """The node of a string, given its text, the expressions in it, and what makes nodes of these.
+
+    None for f-strings with anything odd: raw ones, braces in braces, comparisons, comments and backslashes between
+    braces, named characters. ``convert`` gets the text of an expression as well.
+    """
+    if _is_plain(text):
+        return _simple(text)
+    nodes: list[Node] = []
+    place = 0
+    while place < len(text):
+        literal = _LITERAL.match(text, place)
+        if literal is None:
+            return None
+        node = _formatted(literal[0], values, convert) if "f" in literal[1].lower() else _simple(literal[0])
+        if node is None:
+            return None
+        nodes.append(node)
+        between = _BETWEEN.match(text, literal.end())
+        place = between.end() if between is not None else literal.end()
+    found = nodes.pop() if nodes else None
+    while nodes:
+        found = _concatenated(nodes.pop(), found)
+    return found
+
+
+def _is_plain(text: str) -> bool:
+    """One literal without a prefix, as nearly every string is: its quotes stand nowhere else in it."""
+    quote = text[0]
+    if quote not in "\"'":
+        return False
+    if text[1:3] == quote * 2:
+        return text.find(quote * 3, 3) == len(text) - 3
+    return text.find(quote, 1) == len(text) - 1
+
+
+def _formatted(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
+    whole = _WHOLE.fullmatch(text)
+    if whole is None:
+        return None
+    body, place = whole[3], 0
+    parts: list[Any] = []
+    while place < len(body):
+        found = _PART.match(body, place)
+        if found is None:
+            return None
+        place = found.end()
+        if found[1]:
+            parts.append(_text(found[1]))
+            continue
+        value = next(values, None)
+        if value is None or found[2].count("(") != found[2].count(")"):
+            return None  # the colon of a walrus or a lambda is no end
+        spec = [_text(found[4])] if found[4] else [] if found[4] is not None else None
+        parts.append(_expression(convert(value, found[2]), found[3], spec, None))
+    return _string(whole[1] + whole[2], parts, whole[2])

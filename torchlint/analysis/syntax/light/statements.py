@@ -1,0 +1,336 @@
+"""Statements of :mod:`ast` as nodes of LibCST; bodies of functions wait until somebody looks."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.light.exact import exact
+from torchlint.analysis.syntax.light.expressions import (
+    ASYNCHRONOUS,
+    BINARY_KINDS,
+    Expressions,
+    Unsupported,
+    annotation_of,
+    from_,
+    name,
+)
+from torchlint.analysis.syntax.light.make import Node, maker, operators
+from torchlint.analysis.syntax.light.source import Source
+
+_AUGMENTED = operators({operator: getattr(cst, f"{kind.__name__}Assign") for operator, kind in BINARY_KINDS.items()})
+_DOT = maker(cst.Dot)()
+
+_line = maker(cst.SimpleStatementLine, "body")
+_block = maker(cst.IndentedBlock, "body")
+_suite = maker(cst.SimpleStatementSuite, "body")
+_function = maker(cst.FunctionDef, "name", "params", "body", "decorators", "returns", "type_parameters", "asynchronous")
+_class = maker(cst.ClassDef, "name", "body", "bases", "keywords", "decorators", "type_parameters")
+_decorator = maker(cst.Decorator, "decorator")
+_arg = maker(cst.Arg, "value", "keyword", "star")
+_if = maker(cst.If, "test", "body", "orelse")
+_else = maker(cst.Else, "body")
+_for = maker(cst.For, "target", "iter", "body", "orelse", "asynchronous")
+_while = maker(cst.While, "test", "body", "orelse")
+_with = maker(cst.With, "items", "body", "asynchronous")
+_with_item = maker(cst.WithItem, "item", "asname")
+_as = maker(cst.AsName, "name")
+_try = maker(cst.Try, "body", "handlers", "orelse", "finalbody")
+_try_star = maker(cst.TryStar, "body", "handlers", "orelse", "finalbody")
+_handler = maker(cst.ExceptHandler, "body", "type", "name")
+_handler_star = maker(cst.ExceptStarHandler, "body", "type", "name")
+_finally = maker(cst.Finally, "body")
+_expression = maker(cst.Expr, "value")
+_assign = maker(cst.Assign, "targets", "value")
+_target = maker(cst.AssignTarget, "target")
+_annotated = maker(cst.AnnAssign, "target", "annotation", "value")
+_augmented = maker(cst.AugAssign, "target", "operator", "value")
+_return = maker(cst.Return, "value")
+_raise = maker(cst.Raise, "exc", "cause")
+_assert = maker(cst.Assert, "test", "msg")
+_delete = maker(cst.Del, "target")
+_global = maker(cst.Global, "names")
+_nonlocal = maker(cst.Nonlocal, "names")
+_name_item = maker(cst.NameItem, "name")
+_import = maker(cst.Import, "names")
+_import_from = maker(cst.ImportFrom, "module", "names", "relative")
+_alias = maker(cst.ImportAlias, "name", "asname")
+_star = maker(cst.ImportStar)
+_attribute = maker(cst.Attribute, "value", "attr")
+_pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
+
+
+_LONG_HEADER = 4  # lines of a header more than which are parsed parameter by parameter
+
+
+class Header(NamedTuple):
+    """The lines of a compound statement before its body: the first, with decorators, that of its keyword, the last.
+
+    ``body`` is the line on which the body begins: comments before it, and decorators of it, belong to it.
+    ``parameters`` are the lines on which those of a function begin, where the header has many lines.
+    """
+
+    first: int
+    keyword: int
+    last: int
+    body: int
+    parameters: tuple[int, ...] = ()
+
+
+class Lines(NamedTuple):
+    """On which lines statements stand.
+
+    ``whole``: the first and last line of each statement of the module and of its class bodies, and of what stands on
+    lines of its own anywhere. ``headers``: those of statements with bodies on lines of their own, without ``elif``.
+    """
+
+    whole: dict[cst.CSTNode, tuple[int, int]]
+    headers: dict[cst.CSTNode, Header]
+
+
+Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
+
+
+class Statements(Expressions):
+    """Turns the statements of one text into nodes.
+
+    ``defer`` makes the block of a function of the module level or of a method, given this object and its statements;
+    without it they are blocks like others.
+    """
+
+    def __init__(self, source: Source, defer: Deferred | None) -> None:
+        super().__init__(source)
+        self._defer = defer
+        self.lines = Lines({}, {})
+
+    def module(self, tree: ast.Module) -> cst.Module:
+        """The module."""
+        return cst.Module(self.body(tree.body, outermost=True), default_newline=self.source.newline)
+
+    def body(self, statements: Sequence[ast.stmt], *, outermost: bool = False) -> list[Node]:
+        """The statements of a block; small ones that share a line come together."""
+        found: list[Node] = []
+        shared: list[Node] = []
+        first = end = 0
+        for statement in statements:
+            kind = statement.__class__
+            small = _SMALL.get(kind)
+            if small is None:
+                found.append(self._compound(statement, outermost))
+                self._note_header(found[-1], statement)
+                if outermost:
+                    self.lines.whole[found[-1]] = (first_line(statement), statement.end_lineno or 0)
+                end = 0
+                continue
+            node = small(self, statement)
+            if statement.lineno == end:
+                shared.append(node)
+            else:
+                shared, first = [node], statement.lineno
+                found.append(_line(shared))
+            end = statement.end_lineno or 0
+            if outermost or not self.source.paged:
+                self.lines.whole[found[-1]] = (first, end)
+        return found
+
+    def _note_header(self, made: Node, node: ast.stmt) -> None:
+        if node.__class__ not in _HEADED or self.source.paged:
+            return
+        inner: ast.stmt = node.body[0]  # type: ignore[attr-defined]
+        if self.source.starts_line(inner):
+            last = first_line(inner) - 1
+            long = last - node.lineno >= _LONG_HEADER and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            parameters = _parameter_lines(node.args) if long else ()  # type: ignore[attr-defined]
+            self.lines.headers[made] = Header(first_line(node), node.lineno, last, inner.lineno, parameters)
+
+    def _compound(self, node: ast.stmt, outermost: bool) -> Node:
+        if node.__class__ is ast.ClassDef:
+            return self._class(node, outermost)
+        if node.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef):
+            return self._function(node, outermost)
+        find = _COMPOUND.get(node.__class__)
+        return find(self, node) if find is not None else self._parsed(node)
+
+    def _parsed(self, node: ast.stmt) -> Node:
+        """What LibCST's parser makes of the lines of a statement."""
+        lines = self.source.lines[node.lineno - 1 : node.end_lineno]
+        return exact("\n".join((*lines, ""))).statement
+
+    def suite(self, statements: Sequence[ast.stmt]) -> Node:
+        """A block, indented or on the line of its header."""
+        if self.source.starts_line(statements[0]):
+            return _block(self.body(statements))
+        return _suite([_SMALL[statement.__class__](self, statement) for statement in statements])
+
+    def _orelse(self, statements: Sequence[ast.stmt]) -> Node:
+        return _else(self.suite(statements)) if statements else None
+
+    # -- definitions -----------------------------------------------------------------------------
+
+    def _decorators(self, nodes: list[ast.expr]) -> list[Node]:
+        return [_decorator(self.of(node)) for node in nodes]
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outermost: bool) -> Node:
+        if getattr(node, "type_params", None):
+            raise Unsupported(node.name)
+        deferred = self._defer if outermost and self.source.starts_line(node.body[0]) else None
+        whole = deferred(self, node.body) if deferred is not None else None
+        returns = annotation_of(self.of(node.returns)) if node.returns is not None else None
+        turn = ASYNCHRONOUS if node.__class__ is ast.AsyncFunctionDef else None
+        return _function(
+            name(node.name),
+            self.parameters(node.args),
+            whole if whole is not None else self.suite(node.body),
+            self._decorators(node.decorator_list),
+            returns,
+            None,
+            turn,
+        )
+
+    def _class(self, node: ast.ClassDef, outermost: bool) -> Node:
+        if getattr(node, "type_params", None):
+            raise Unsupported(node.name)
+        given = self.arguments(node.bases, node.keywords)
+        named = [arg.keyword is not None or arg.star == "**" for arg in given]
+        indented = self.source.starts_line(node.body[0])
+        return _class(
+            name(node.name),
+            _block(self.body(node.body, outermost=outermost)) if indented else self.suite(node.body),
+            [arg for arg, is_keyword in zip(given, named, strict=True) if not is_keyword],
+            [arg for arg, is_keyword in zip(given, named, strict=True) if is_keyword],
+            self._decorators(node.decorator_list),
+            None,
+        )
+
+    # -- compound statements ---------------------------------------------------------------------
+
+    def _if_statement(self, node: ast.If) -> Node:
+        test, body, rest = self.of(node.test), self.suite(node.body), node.orelse
+        if len(rest) == 1 and rest[0].__class__ is ast.If and self.source.says(rest[0], "elif"):
+            return _if(test, body, self._if_statement(rest[0]))
+        return _if(test, body, self._orelse(rest))
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> Node:
+        turn = ASYNCHRONOUS if node.__class__ is ast.AsyncFor else None
+        target, iterable = self.of(node.target), self.of(node.iter)
+        return _for(target, iterable, self.suite(node.body), self._orelse(node.orelse), turn)
+
+    def _while(self, node: ast.While) -> Node:
+        return _while(self.of(node.test), self.suite(node.body), self._orelse(node.orelse))
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> Node:
+        turn = ASYNCHRONOUS if node.__class__ is ast.AsyncWith else None
+        items = [_with_item(self.of(item.context_expr), self._as(item.optional_vars)) for item in node.items]
+        return _with(items, self.suite(node.body), turn)
+
+    def _as(self, node: ast.expr | None) -> Node:
+        return _as(self.of(node)) if node is not None else None
+
+    def _try(self, node: Any) -> Node:
+        starred = node.__class__ is not ast.Try
+        make, handle = (_try_star, _handler_star) if starred else (_try, _handler)
+        handlers = [
+            handle(self.suite(part.body), self.optional(part.type), _as(name(part.name)) if part.name else None)
+            for part in node.handlers
+        ]
+        last = _finally(self.suite(node.finalbody)) if node.finalbody else None
+        return make(self.suite(node.body), handlers, self._orelse(node.orelse), last)
+
+    # -- small statements ------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr) -> Node:
+        return _expression(self.of(node.value))
+
+    def _assign(self, node: ast.Assign) -> Node:
+        return _assign([_target(self.of(target)) for target in node.targets], self.of(node.value))
+
+    def _annotated(self, node: ast.AnnAssign) -> Node:
+        return _annotated(self.of(node.target), annotation_of(self.of(node.annotation)), self.optional(node.value))
+
+    def _augmented(self, node: ast.AugAssign) -> Node:
+        return _augmented(self.of(node.target), _AUGMENTED[node.op.__class__], self.of(node.value))
+
+    def _return(self, node: ast.Return) -> Node:
+        return _return(self.optional(node.value))
+
+    def _raise(self, node: ast.Raise) -> Node:
+        cause = from_(self.of(node.cause)) if node.cause is not None else None
+        return _raise(self.optional(node.exc), cause)
+
+    def _assert(self, node: ast.Assert) -> Node:
+        return _assert(self.of(node.test), self.optional(node.msg))
+
+    def _delete(self, node: ast.Delete) -> Node:
+        return _delete(self.of(node.targets[0]) if len(node.targets) == 1 else self.tuple_of(node.targets))
+
+    def _names(self, node: ast.Global | ast.Nonlocal) -> Node:
+        make = _global if node.__class__ is ast.Global else _nonlocal
+        return make([_name_item(name(item)) for item in node.names])
+
+    def _import(self, node: ast.Import) -> Node:
+        return _import([self._alias(alias) for alias in node.names])
+
+    def _import_from(self, node: ast.ImportFrom) -> Node:
+        star = node.names[0].name == "*"
+        names = _star() if star else [self._alias(alias) for alias in node.names]
+        module = self._dotted(node.module) if node.module is not None else None
+        return _import_from(module, names, [_DOT] * node.level)
+
+    def _alias(self, alias: ast.alias) -> Node:
+        return _alias(self._dotted(alias.name), _as(name(alias.asname)) if alias.asname else None)
+
+    def _dotted(self, text: str) -> Node:
+        first, *rest = text.split(".")
+        node = name(first)
+        for part in rest:
+            node = _attribute(node, name(part))
+        return node
+
+    def _plain(self, node: ast.stmt) -> Node:
+        return _PLAIN[node.__class__]()
+
+
+def _parameter_lines(node: ast.arguments) -> tuple[int, ...]:
+    every = (*node.posonlyargs, *node.args, node.vararg, *node.kwonlyargs, node.kwarg)
+    return tuple(one.lineno for one in every if one is not None)
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line on which a statement begins, with its decorators."""
+    decorators = getattr(statement, "decorator_list", None)
+    return min(statement.lineno, decorators[0].lineno) if decorators else statement.lineno
+
+
+_PLAIN = {ast.Pass: _pass, ast.Break: _break, ast.Continue: _continue}
+_SMALL: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
+    ast.Expr: Statements._expression,
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._augmented,
+    ast.Return: Statements._return,
+    ast.Raise: Statements._raise,
+    ast.Assert: Statements._assert,
+    ast.Delete: Statements._delete,
+    ast.Global: Statements._names,
+    ast.Nonlocal: Statements._names,
+    ast.Import: Statements._import,
+    ast.ImportFrom: Statements._import_from,
+    ast.Pass: Statements._plain,
+    ast.Break: Statements._plain,
+    ast.Continue: Statements._plain,
+}
+_COMPOUND: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
+    ast.If: Statements._if_statement,
+    ast.For: Statements._for,
+    ast.AsyncFor: Statements._for,
+    ast.While: Statements._while,
+    ast.With: Statements._with,
+    ast.AsyncWith: Statements._with,
+    ast.Try: Statements._try,
+}
+_HEADED = frozenset({*_COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef} - {ast.Try})
+if hasattr(ast, "TryStar"):
+    _COMPOUND[ast.TryStar] = Statements._try

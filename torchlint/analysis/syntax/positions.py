@@ -1,0 +1,147 @@
+"""Where nodes stand in the text.
+
+LibCST keeps no positions; its own provider costs several times the parse. Here the tree is written
+out once, only in files with something to report, and only token counts are noted on the way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import accumulate
+from types import TracebackType
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.model import Span
+from torchlint.text.lines import Places
+
+
+class _Mark:
+    """Notes the token range of one node while it is written out."""
+
+    __slots__ = ("end_node", "node", "start", "start_node", "state")
+
+    def __init__(
+        self,
+        state: _Recorder,
+        node: cst.CSTNode,
+        start_node: cst.CSTNode | None,
+        end_node: cst.CSTNode | None,
+    ) -> None:
+        self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
+        self.start = 0
+
+    def __enter__(self) -> None:
+        self.start = len(self.state.tokens)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        ranges = self.state.ranges
+        start, end = self.start, len(self.state.tokens)
+        if self.start_node is not None and self.start_node in ranges:
+            start = ranges[self.start_node][0]
+        if self.end_node is not None and self.end_node in ranges:
+            end = ranges[self.end_node][1]
+        ranges[self.node] = (start, end)
+
+
+class _Recorder(CodegenState):
+    """Collects the tokens of the module, and which of them belong to which node."""
+
+    ranges: dict[cst.CSTNode, tuple[int, int]]
+    opened: dict[cst.CSTNode, int]
+    closed: dict[cst.CSTNode, int]
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if node.__class__ is cst.LeftParen:
+            self.opened[node] = len(self.tokens)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        if node.__class__ is cst.RightParen:
+            self.closed[node] = len(self.tokens)
+
+    def record_syntactic_position(  # type: ignore[override]
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> _Mark:
+        return _Mark(self, node, start_node, end_node)
+
+
+class Layout(ABC):
+    """Where nodes stand in one text: offsets of characters, and the spans and texts between them."""
+
+    def __init__(self, whole: str) -> None:
+        self.whole = whole
+        self._places = Places(whole)
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where the node starts and ends, without surrounding whitespace and parentheses."""
+        return self.between(*self.extent(node))
+
+    def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of a statement; of a compound one, from its keyword to the line before its body."""
+        span = self.span(statement)
+        body = getattr(statement, "body", None)
+        if not isinstance(body, cst.BaseSuite) or not body.body:
+            return span.line, span.end_line
+        first = self.span(body.body[0]).line
+        return span.line, max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
+
+    def between(self, start: int, end: int) -> Span:
+        """The span of a range of characters."""
+        return self._places.span(start, end)
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source text of the node."""
+        start, end = self.extent(node)
+        return self.whole[start:end]
+
+    @abstractmethod
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of an expression with the parentheses around it."""
+
+    @abstractmethod
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
+
+    @abstractmethod
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+
+
+class Positions(Layout):
+    """Spans of all nodes of one module."""
+
+    def __init__(self, tree: cst.Module) -> None:
+        recorder = _Recorder(tree.default_indent, tree.default_newline)
+        recorder.ranges, recorder.opened, recorder.closed = {}, {}, {}
+        tree._codegen(recorder)
+        self._ranges, self._opened, self._closed = recorder.ranges, recorder.opened, recorder.closed
+        self._offsets = [0, *accumulate(map(len, recorder.tokens))]
+        super().__init__("".join(recorder.tokens))
+
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of an expression with the parentheses around it."""
+        start, end = self.extent(node)
+        left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
+        if left:
+            start = self._offsets[self._opened[left[0]]]
+        if right:
+            end = self._offsets[self._closed[right[-1]]]
+        return start, end
+
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+        return bool(getattr(node, "lpar", ()))
+
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
+        found = self._ranges.get(node)
+        if found is None:
+            below = [self._ranges[child] for child in descendants(node) if child in self._ranges]
+            if not below:
+                return (0, 0)
+            found = (min(start for start, _ in below), max(end for _, end in below))
+        return self._offsets[found[0]], self._offsets[found[1]]

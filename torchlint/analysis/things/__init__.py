@@ -1,0 +1,1 @@
+"""What deep learning programs consist of: loaders, batches, moves, transfers, flags of backends."""

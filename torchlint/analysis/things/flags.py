@@ -1,0 +1,249 @@
+"""Backend flags: who writes them, to what, and what a function leaves them at for other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.flag_paths import FlagFlow, Path, Setting, Write, scope_name
+from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.mappings import Mappings
+from torchlint.knowledge import backends as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.project import FlagExit, FlagHelper
+
+_NAMES = frozenset(
+    "benchmark deterministic enabled use_deterministic_algorithms set_deterministic set_deterministic_debug_mode "
+    "autotune Trainer Fabric flags".split()
+)
+
+
+_DEBUG_MODES = {"0": False, "default": False, "1": True, "warn": True, "2": True, "error": True}
+
+
+class Flags:
+    """What one module does to backend flags."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self.module = module
+        self._mappings = Mappings(module)
+        self._writers = Answers()
+
+    def exits(self, root: cst.FunctionDef | cst.Module, watched: frozenset[str] = frozenset()) -> list[Path]:
+        """The paths at the ends of a body, in no order that means anything."""
+        flow = FlagFlow(self, root, (), watched)
+        flow.run(root.body if isinstance(root, cst.FunctionDef) else root, frozenset({Path()}))
+        return [path for state in flow.exits for path in state]
+
+    def roots(self) -> Iterator[cst.FunctionDef | cst.Module]:
+        """The module, and the functions that write flags and that nothing in the file calls."""
+        yield self.module.tree
+        for function in self.module.nodes_of(cst.FunctionDef, frozenset(("def",)), self._flag_names):
+            if self.writes(function):
+                sites = self.module.functions.callers(function).sites
+                if not any(self.writer_called(site.call) is function for site in sites):
+                    yield function
+
+    # -- functions that write --------------------------------------------------------------------
+
+    def writer_called(self, call: cst.Call) -> cst.FunctionDef | None:
+        """The function of the file that a call runs, if it writes a flag; a class stands for its constructor."""
+        function = self.module.functions.called(call)
+        if function is None:
+            owner = self.module.value(call.func)
+            if owner.kind is Kind.CLASS and isinstance(owner.node, cst.ClassDef):
+                function = self.module.classes.method(owner.node, "__init__")
+        return function if function is not None and self.writes(function) else None
+
+    def writes(self, function: cst.FunctionDef) -> bool:
+        """The function, or one it calls, writes a flag."""
+        return self._writers.find(function, lambda: self._writes(function), False)
+
+    def _writes(self, function: cst.FunctionDef) -> bool:
+        held = self.module.may_hold(function, self._flag_names)
+        return held and any(self._writes_below(node) for node in descendants(function.body))
+
+    @cached_property
+    def any_writes(self) -> bool:
+        """Something in the file writes a flag, or a function of another file that is called somewhere does."""
+        names = self.module.aliases(_NAMES)
+        named = self.module.each(cst.Attribute, names)
+        calls = self.module.each(cst.Call, names)
+        foreign = self.module.each(cst.Call, self.module.foreign_names)
+        return (
+            any(self._is_flag(node) for node in named)
+            or any(True for call in calls for _ in self.set_by_call(call))
+            or any(self._helper_of(call) is not None for call in foreign)
+        )
+
+    def _is_flag(self, node: cst.Attribute) -> bool:
+        return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
+
+    def _helper_of(self, call: cst.Call) -> tuple[str, FlagHelper] | None:
+        """The file and the outcome of the function of another file that a call runs, if that leaves flags behind."""
+        name = self.module.foreign(call.func)
+        return self.module.project.flag_helper(name) if name is not None else None
+
+    @cached_property
+    def _flag_names(self) -> frozenset[str]:
+        """One of these stands in every function that writes a flag, itself or by another function that does."""
+        names = self.module.aliases(_NAMES) | self.module.foreign_names
+        while not (found := self.module.aliases(frozenset(self._holding(names)))) <= names:
+            names |= found
+        return names
+
+    def _holding(self, names: frozenset[str]) -> Iterator[str]:
+        """The names of functions that hold one of these names; of classes, where it is the constructor."""
+        for function in self.module.outside(cst.FunctionDef):
+            if self.module.may_hold(function, names):
+                owner = self.module.class_of(function)
+                made = owner is not None and function.name.value == "__init__"
+                yield owner.name.value if made and owner is not None else function.name.value
+
+    def _writes_below(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Attribute):
+            return self._is_flag(node)
+        if node.__class__ is not cst.Call:
+            return False
+        assert isinstance(node, cst.Call)
+        if any(True for _ in self.set_by_call(node)) or self.writer_called(node) is not None:
+            return True
+        return any(True for _ in self.elsewhere(node))
+
+    # -- writes ----------------------------------------------------------------------------------
+
+    def assigned(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
+        """The flags an assignment writes, with the expressions they get, in order."""
+        if isinstance(statement, cst.Assign):
+            for target in statement.targets:
+                yield from self._assigned(target.target, statement.value)
+        elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
+            yield from self._assigned(statement.target, statement.value)
+
+    def _assigned(
+        self, target: cst.CSTNode, value: cst.BaseExpression
+    ) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
+        if isinstance(target, (cst.Tuple, cst.List)):
+            members = value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()
+            for i, element in enumerate(target.elements):
+                same = len(members) == len(target.elements)
+                yield from self._assigned(element.value, members[i].value if same else value)
+        elif isinstance(target, cst.Attribute):
+            flag = self.module.qualified(target)
+            if flag in known.ATTRIBUTES:
+                yield str(flag), value, target
+
+    def set_by_call(self, call: cst.Call) -> Iterator[Setting]:
+        """The flags that a call of a library sets."""
+        name = self.module.qualified(call.func)
+        if name in known.DETERMINISM:
+            soft = keyword(call, "warn_only")
+            softened = soft is not None and literal(soft) is not False
+            yield Setting(known.ALGORITHMS, argument(call, "mode", 0), call, softened)
+        elif name in known.DEBUG_MODE:
+            mode = literal(argument(call, "debug_mode", 0))
+            yield Setting(known.ALGORITHMS, _DEBUG_MODES.get(str(mode)), call, str(mode) in ("1", "warn"))
+        elif name == known.COMPILE:
+            if str(literal(keyword(call, "mode"))).startswith("max-autotune"):
+                yield Setting(known.AUTOTUNE, True, call)
+        elif name == "builtins.setattr" and len(call.args) == 3:
+            flag = f"{self.module.qualified(call.args[0].value)}.{literal(call.args[1].value)}"
+            if flag in known.ATTRIBUTES:
+                yield Setting(flag, call.args[2].value, call)
+        elif name in known.TRAINERS:
+            yield from self._trainer(call)
+
+    def _trainer(self, call: cst.Call) -> Iterator[Setting]:
+        """Lightning: determinism switches the benchmark off unless that is given as well."""
+        deterministic, benchmark = keyword(call, "deterministic"), keyword(call, "benchmark")
+        if deterministic is not None and literal(deterministic) not in (None, False):
+            warns = literal(deterministic) == "warn"
+            yield Setting(known.ALGORITHMS, True if warns else deterministic, call, warns)
+            if benchmark is None:
+                yield Setting(known.BENCHMARK, False, call)
+        if benchmark is not None and literal(benchmark) is not None:
+            yield Setting(known.BENCHMARK, benchmark, call)
+
+    def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None:
+        """True or False where certain on a path; a flag that is read has the value it was given."""
+        if node is None or isinstance(node, bool):
+            return node
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            inner = self.truth(node.expression, path)
+            return None if inner is None else not inner
+        if isinstance(node, cst.Attribute):
+            write = path.of(self.module.qualified(node) or "")
+            return write.value if write is not None else None
+        if isinstance(node, cst.Integer):
+            return node.value != "0"
+        return {"True": True, "False": False}.get(self.module.value(node).literal or "")
+
+    # -- other files -----------------------------------------------------------------------------
+
+    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]:
+        """The outcomes of a helper in another file: for each way through it, the writes that it leaves."""
+        found = self._helper_of(call)
+        if found is None:
+            return
+        path, helper = found
+        given = self._given(call, helper)
+        exits = [
+            tuple(
+                Write(w["flag"], w["value"], call, w["soft"], (path, w["line"]))
+                for w in sorted(way["writes"], key=lambda w: (w["line"], w["flag"]))
+            )
+            for way in helper["exits"]
+            if all(given.get(parameter, holds) is holds for parameter, holds in way["conditions"].items())
+        ]
+        if exits:
+            yield exits
+
+    def _given(self, call: cst.Call, helper: FlagHelper) -> dict[str, bool]:
+        """The parameters that certainly are True or False in a call."""
+        given: dict[str, bool] = {}
+        for i, name in enumerate(helper["parameters"]):
+            passed = keyword(call, name) or positional(call, i)
+            value = self.truth(passed, Path()) if passed is not None else helper["defaults"].get(name)
+            if value is not None and not any(arg.star for arg in call.args):
+                given[name] = value
+        return given
+
+    def helper(self, function: cst.FunctionDef) -> FlagHelper | None:
+        """A function of the file as others may know it; None when it leaves no flag behind."""
+        if not self.writes(function):
+            return None
+        params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+        names = [p.name.value for p in params]
+        prefix = scope_name(0, function) + ":"
+        exits: list[FlagExit] = []
+        for path in self.exits(function):
+            conditions = {
+                text.removeprefix(prefix): holds
+                for text, holds in sorted(path.conditions)
+                if text.startswith(prefix) and text.removeprefix(prefix) in names
+            }
+            way: FlagExit = {
+                "writes": [
+                    {"flag": w.flag, "value": w.value, "soft": w.soft, "line": self.module.line(w.node)}
+                    for w in sorted(path.writes, key=lambda w: (w.flag, str(w.value)))
+                ],
+                "conditions": conditions,
+            }
+            if way not in exits:
+                exits.append(way)
+        if not any(way["writes"] for way in exits):
+            return None
+        defaults = {p.name.value: literal(p.default) for p in params}
+        return {
+            "parameters": names,
+            "defaults": {name: value for name, value in defaults.items() if isinstance(value, bool)},
+            "exits": sorted(exits, key=repr),
+        }

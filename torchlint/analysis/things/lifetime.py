@@ -1,0 +1,194 @@
+"""Lifetimes: is an object written to, or wanted again, after a place in the code?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.calls import keyword, method, receiver
+from torchlint.knowledge import arrays as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_LOOPS = (cst.For, cst.While)
+_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
+
+
+class Lifetimes:
+    """Answers for one module what happens to objects that names and attributes hold."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def reused(self, node: cst.BaseExpression) -> cst.CSTNode | None:
+        """Where the object that an expression reads, or one that shares its memory, is used again.
+
+        Counted are reads after the expression (other than of its shape), and writes anywhere in a loop
+        around it, or anywhere in the class when an attribute holds it. None when nothing is in sight.
+        """
+        for holder in self._holders(node):
+            if isinstance(holder, cst.Attribute):
+                again = self._written_in_class(holder)
+            else:
+                again = self._used_again(holder, node)
+            if again is not None:
+                return again
+        return None
+
+    # -- who holds the memory --------------------------------------------------------------------
+
+    def _holders(self, node: cst.CSTNode) -> Iterator[cst.Attribute | Binding]:
+        """The names and attributes whose memory an expression may share, through views."""
+        seen: set[Binding] = set()
+        stack: list[cst.CSTNode] = [node]
+        while stack:
+            current = stack.pop()
+            if isinstance(current, cst.Name):
+                for binding in self._module.definitions(current):
+                    if binding not in seen:
+                        seen.add(binding)
+                        yield binding
+                        if binding.value is not None:
+                            stack.append(binding.value)
+            elif isinstance(current, cst.Attribute) and _is_self(current.value):
+                yield current
+            else:
+                stack += self._shared_by(current)
+
+    def _shared_by(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """The expressions whose memory another one may share; none when it makes new memory."""
+        if isinstance(node, (cst.Subscript, cst.Attribute)):
+            return [node.value]
+        if isinstance(node, cst.IfExp):
+            return [node.body, node.orelse]
+        if not isinstance(node, cst.Call) or self._module.value(node).fresh:
+            return []
+        source = receiver(node)
+        arguments = [arg.value for arg in node.args[:1]]
+        plain = source is None or self._module.qualified(node.func) is not None
+        return list(arguments) if plain or source is None else [source]
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def _used_again(self, binding: Binding, place: cst.CSTNode) -> cst.CSTNode | None:
+        loop = self._loop_not_around(binding.node, place)
+        for use in self._module.uses(binding):
+            if self._within(use, place) or is_neutral(self._module, use):
+                continue
+            later = self._module.comes_before(place, use) and not self._module.exclusive(place, use)
+            again_in_loop = loop is not None and self._within(use, loop) and self._may_write(use)
+            if later or again_in_loop or self._freezes(use):
+                return use
+        for write in self._augmented(binding):
+            if self._module.comes_before(place, write) or (loop is not None and self._within(write, loop)):
+                return write
+        return None
+
+    def _augmented(self, binding: Binding) -> list[cst.CSTNode]:
+        """``a += b`` changes the array that ``a`` held before."""
+        scope = self._module.names.scope_at(binding.node)
+        return [b.node for b in scope.bindings.get(binding.name, []) if b.kind == "augment"]
+
+    def _loop_not_around(self, definition: cst.CSTNode, place: cst.CSTNode) -> cst.CSTNode | None:
+        """The outermost loop that repeats the place but not the definition."""
+        found = None
+        for around in self._module.ancestors(place):
+            if self._within(definition, around):
+                break
+            if isinstance(around, _LOOPS):
+                found = around
+            if isinstance(around, _FUNCTIONS):
+                break
+        return found
+
+    def _within(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+        return node is outer or any(around is outer for around in self._module.ancestors(node))
+
+    def _freezes(self, use: cst.Name) -> bool:
+        parent = self._module.parent(use)
+        return isinstance(parent, cst.Attribute) and parent.attr.value in ("flags", "setflags")
+
+    def _may_write(self, use: cst.Name) -> bool:
+        """The read is the base of a store, the receiver of a mutator, or an argument of something unknown."""
+        node: cst.CSTNode = use
+        parent = self._module.parent(node)
+        while isinstance(parent, (cst.Subscript, cst.Attribute)) and parent.value is node:
+            if isinstance(parent, cst.Attribute) and parent.attr.value in known.MUTATORS:
+                return True
+            node, parent = parent, self._module.parent(parent)
+        if isinstance(parent, (cst.AssignTarget, cst.AugAssign, cst.Del)):
+            return node is not use or isinstance(parent, cst.AugAssign)
+        if isinstance(parent, cst.Arg):
+            call = self._module.parent(parent)
+            return not isinstance(call, cst.Call) or self._argument_written(call, parent)
+        return False
+
+    def _argument_written(self, call: cst.Call, arg: cst.Arg) -> bool:
+        name = self._module.qualified(call.func)
+        if arg.keyword is not None and arg.keyword.value == "out":
+            return True
+        if name is None:
+            return method(call) not in ("append", "add", "put", "extend")
+        return name in known.WRITING_FUNCTIONS or not name.startswith(("numpy.", "torch.", "builtins.", "math."))
+
+    # -- attributes ------------------------------------------------------------------------------
+
+    def _written_in_class(self, attribute: cst.Attribute) -> cst.CSTNode | None:
+        """A store into the array that an attribute holds, anywhere in the class."""
+        owner = self._module.class_of(attribute)
+        if owner is None:
+            return None
+        name = attribute.attr.value
+        names = frozenset((name,))
+        found: list[cst.CSTNode] = []
+        for kind in _STORES:
+            found += [node for node in self._module.within(owner, kind, names) if _stores_into(node, name)]
+        found += [call for call in self._module.within(owner, cst.Call, names) if self._call_writes(call, name)]
+        return min(found, key=self._module.order, default=None)
+
+    def _call_writes(self, call: cst.Call, name: str) -> bool:
+        source = receiver(call)
+        if source is not None and method(call) in known.MUTATORS and _is_attribute(source, name):
+            return True
+        out = keyword(call, "out")
+        if out is not None and _is_attribute(out, name):
+            return True
+        written = self._module.qualified(call.func) in known.WRITING_FUNCTIONS
+        return written and any(_is_attribute(arg.value, name) for arg in call.args[:1])
+
+
+_STORES: tuple[type[cst.CSTNode], ...] = (cst.AssignTarget, cst.AugAssign)
+
+
+def is_neutral(module: SourceModule, use: cst.Name) -> bool:
+    """Reading a shape, or asking for the length or for None, looks at no element."""
+    parent = module.parent(use)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in known.SHAPE_ATTRIBUTES
+    if isinstance(parent, cst.Comparison):
+        return all(isinstance(c.operator, (cst.Is, cst.IsNot)) for c in parent.comparisons)
+    call = module.parent(parent) if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and module.qualified(call.func) in ("builtins.len", "builtins.type")
+
+
+def _stores_into(node: cst.CSTNode, name: str) -> bool:
+    if not isinstance(node, (cst.AssignTarget, cst.AugAssign)):
+        return False
+    target = node.target
+    if isinstance(node, cst.AugAssign) and _is_attribute(target, name):
+        return True
+    return isinstance(target, cst.Subscript) and _is_attribute(target.value, name)
+
+
+def _is_attribute(node: cst.CSTNode, name: str) -> bool:
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Attribute) and node.attr.value == name and _is_self(node.value)
+
+
+def _is_self(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "self"

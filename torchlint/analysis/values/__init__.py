@@ -1,0 +1,1 @@
+"""What expressions are: abstract values of one file, inferred when somebody asks."""

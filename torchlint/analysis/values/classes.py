@@ -1,0 +1,172 @@
+"""Classes of the file: bases, attributes and what their instances are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Path
+from torchlint.analysis.values.lattice import Device, Kind, Value, join
+from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+class Classes:
+    """Answers questions about the classes defined in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._assigned: dict[tuple[cst.ClassDef, str], list[tuple[cst.CSTNode, Path]]] = {}
+        self._variables: dict[cst.ClassDef, dict[str, list[tuple[cst.CSTNode, Path]]]] = {}
+        self._methods: dict[cst.ClassDef, dict[str, cst.FunctionDef]] = {}
+
+    def bases(self, owner: cst.ClassDef) -> Iterator[str]:
+        """The qualified names of all bases, through classes of the file."""
+        seen: set[cst.CSTNode] = set()
+        stack = [owner]
+        while stack:
+            current = stack.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            for base in current.bases:
+                name = self._module.qualified(base.value)
+                if name:
+                    yield name
+                value = self._module.value(base.value)
+                if isinstance(value.node, cst.ClassDef):
+                    stack.append(value.node)
+
+    def derives(self, owner: cst.ClassDef, names: Iterable[str]) -> bool:
+        """The class derives, directly or through classes of the file, from one of these."""
+        wanted = set(names)
+        return any(base in wanted for base in self.bases(owner))
+
+    def inherits(self, owner: cst.ClassDef, base: cst.ClassDef) -> bool:
+        """One class of the file derives from another, or the other way round."""
+        return base in self._lineage(owner) or owner in self._lineage(base)
+
+    def is_module(self, owner: cst.ClassDef) -> bool:
+        """A subclass of ``nn.Module`` or of one of torch's own modules."""
+        return any(b in MODULE_BASES or b.startswith("torch.nn.") for b in self.bases(owner))
+
+    def itself(self, owner: cst.ClassDef) -> Value:
+        """What ``self`` is in a method."""
+        if self.is_module(owner):
+            return Value(Kind.MODULE, Device.UNKNOWN, node=owner, source=owner.name.value)
+        return Value(Kind.INSTANCE, node=owner, source=owner.name.value)
+
+    def instance(self, owner: cst.ClassDef, call: cst.Call) -> Value:
+        """What calling the class gives."""
+        if self.is_module(owner):
+            return Value(Kind.MODULE, Device.CPU, node=owner, origin=call, source=owner.name.value)
+        if self.derives(owner, DATASET_BASES):
+            return Value(Kind.DATASET, node=owner, origin=call, source=owner.name.value)
+        return Value(Kind.INSTANCE, node=owner, origin=call, source=owner.name.value)
+
+    def method(self, owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+        """The method of that name in the class body, or in a base class of the file."""
+        for current in self._lineage(owner):
+            if current not in self._methods:
+                functions = [s for s in reversed(current.body.body) if isinstance(s, cst.FunctionDef)]
+                self._methods[current] = {function.name.value: function for function in functions}
+            if name in self._methods[current]:
+                return self._methods[current][name]
+        return None
+
+    def _lineage(self, owner: cst.ClassDef) -> Iterator[cst.ClassDef]:
+        seen: set[cst.CSTNode] = set()
+        stack: list[cst.CSTNode | None] = [owner]
+        while stack:
+            current = stack.pop(0)
+            if isinstance(current, cst.ClassDef) and current not in seen:
+                seen.add(current)
+                yield current
+                stack += [self._module.value(base.value).node for base in current.bases]
+
+    def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
+        """``self.<name>`` in the methods of the class."""
+        named = self._module.attributes(name, owner)
+        return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
+
+    def attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        """The join of everything the class assigns to the attribute; a method by that name first."""
+        found = self.method(owner, name)
+        if found is not None:
+            if any(self._module.qualified(d.decorator) == "builtins.property" for d in found.decorators):
+                return self._module.evaluator.returned(found)
+            return Value(Kind.FUNCTION, node=found, origin=found)
+        return join(self._reached(value, path) for value, path in self.assignments(owner, name))
+
+    def _reached(self, node: cst.CSTNode, path: Path) -> Value:
+        value = self._module.value(node)
+        for step in path:
+            value = value.at(step)
+        return value
+
+    def assignments(self, owner: cst.ClassDef, name: str) -> list[tuple[cst.CSTNode, Path]]:
+        """What is assigned to ``self.<name>`` or to the class variable, in the class and its bases.
+
+        Each is an expression and the way into it when it is unpacked; an augmented assignment
+        comes as the statement itself, of which nothing is known.
+        """
+        found: list[tuple[cst.CSTNode, Path]] = []
+        for current in self._lineage(owner):
+            if (current, name) not in self._assigned:
+                self._assigned[current, name] = list(self._collect(current, name))
+            found += self._assigned[current, name]
+        return found
+
+    def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
+        kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
+        stores = [node for kind in kinds for node in self._module.keyed(kind, _stores, name, owner)]
+        if len(stores) > 1:
+            stores.sort(key=self._module.order)
+        for node in stores:
+            for target, value in _assigned(node):
+                yield from ((value, path) for attribute, path in _attributes(target) if attribute == name)
+        yield from self._variables_of(owner).get(name, ())
+
+    def _variables_of(self, owner: cst.ClassDef) -> dict[str, list[tuple[cst.CSTNode, Path]]]:
+        """What the body of a class itself assigns to names."""
+        if owner not in self._variables:
+            found: dict[str, list[tuple[cst.CSTNode, Path]]] = {}
+            for statement in owner.body.body:
+                for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                    for target, value in _assigned(small):
+                        if isinstance(target, cst.Name):
+                            found.setdefault(target.value, []).append((value, ()))
+            self._variables[owner] = found
+        return self._variables[owner]
+
+
+def _stores(node: cst.CSTNode) -> dict[str, None]:
+    """The attributes of ``self`` that an assignment sets."""
+    return {attribute: None for target, _ in _assigned(node) for attribute, _ in _attributes(target)}
+
+
+def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The targets of an assignment with what they are given."""
+    if isinstance(node, cst.Assign):
+        for target in node.targets:
+            yield target.target, node.value
+    elif isinstance(node, cst.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+    elif isinstance(node, cst.AugAssign):
+        yield node.target, node
+
+
+def _attributes(target: cst.CSTNode, path: Path = ()) -> Iterator[tuple[str, Path]]:
+    """The attributes of ``self`` that a target sets, also inside a tuple."""
+    if target.__class__ is cst.Attribute:
+        assert isinstance(target, cst.Attribute)
+        if isinstance(target.value, cst.Name) and target.value.value == "self":
+            yield target.attr.value, path
+    elif target.__class__ is not cst.Name and isinstance(target, (cst.Tuple, cst.List)):
+        for i, element in enumerate(target.elements):
+            step = "*" if isinstance(element, cst.StarredElement) else i
+            yield from _attributes(element.value, (*path, step))

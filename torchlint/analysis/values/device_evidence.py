@@ -1,0 +1,188 @@
+"""Signs of an accelerator, told from names; only where something is moved to is evaluated.
+
+What ``backward`` is called on is a tensor, and lies where the model and its batches are; what is moved is there
+afterwards; a tensor type of CUDA makes tensors there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.syntax.calls import argument, literal, method
+from torchlint.analysis.values.devices import device_of, is_device_name
+from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
+from torchlint.knowledge.tensors import LEGACY
+from torchlint.knowledge.transfers import FRAMEWORKS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
+_STARTERS = frozenset({"backward", "manual_backward", "scale"})
+_MOVES = frozenset(("to", "cuda"))
+
+
+class Signs:
+    """Knows these signs of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    @property
+    def on_accelerator(self) -> bool:
+        """Something in the file is put on an accelerator, by a fixed or a variable device."""
+        return self._module.evaluator.answers.find("on accelerator", self._uses_accelerator, False)
+
+    def _uses_accelerator(self) -> bool:
+        if any(word in self._module.text for word in FRAMEWORKS):
+            return True
+        every = self._module.each(cst.Call, _MOVES)
+        return any(self._target(call).accelerated and not self._module.never_runs(call) for call in every)
+
+    def _target(self, call: cst.Call) -> Device:
+        """Where a call moves what it is called on; UNKNOWN for what is no move in sight."""
+        if not self._may_move(call):
+            return Device.UNKNOWN
+        target = argument(call, "device", 0)
+        if method(call) == "cuda" or target is None:
+            return Device.CUDA
+        answers = self._module.evaluator.answers
+        return answers.find(("target", call), lambda: self._device_of(target), Device.UNKNOWN)
+
+    def _device_of(self, target: cst.BaseExpression) -> Device:
+        device = device_of(self._module.evaluator, target)
+        named = device is Device.UNKNOWN and is_device_name((dotted(target) or "").rpartition(".")[2])
+        return Device.VARIABLE if named and self._module.value(target).literal is None else device
+
+    def _may_move(self, call: cst.Call) -> bool:
+        """``x.cuda()``, or ``x.to`` with what may be a device: told from names, without evaluating anything."""
+        name = method(call)
+        if name == "cuda":
+            return self._module.qualified(call.func) is None
+        target = argument(call, "device", 0) if name == "to" else None
+        return target is not None and (isinstance(literal(target), str) or self._may_be_device(target))
+
+    def _may_be_device(self, target: cst.BaseExpression) -> bool:
+        """It is called a device, or is a variable that is given one in sight."""
+        called = target.func if isinstance(target, cst.Call) else target
+        last = called.attr.value if isinstance(called, cst.Attribute) else (dotted(called) or "")
+        if is_device_name(last) or not isinstance(target, cst.Name):
+            return is_device_name(last)
+        given = [b.value for b in self._module.definitions(target) if b.kind == "assign" and not b.path]
+        return any(value is not None and _makes_device(value) for value in given)
+
+    def placed(self, node: cst.CSTNode) -> Device:
+        """Where the file moves what is called so, by ``model.to(device)`` as a statement or assigned.
+
+        Moves of the same function count before others. UNKNOWN where nothing moves it.
+        """
+        name = dotted(node)
+        calls = self._moved.get(name, ()) if name is not None else ()
+        calls = [call for call in calls if self._target(call) is not Device.CPU or self._has_moved(call, node)]
+        function = self._module.function_of(node) if calls else None
+        here = [call for call in calls if self._module.function_of(call) is function]
+        return self._agreed(here or calls)
+
+    def _has_moved(self, call: cst.Call, node: cst.CSTNode) -> bool:
+        """A move to the CPU counts for what comes after it: it may be made to save a model that was elsewhere before.
+
+        In other functions it counts where it stands in the same class, and outside of functions.
+        """
+        function = self._module.function_of(call)
+        if function is self._module.function_of(node):
+            return self._module.comes_before(call, node)
+        own = (dotted(node) or "").startswith("self.") and self._module.class_of(call) is self._module.class_of(node)
+        return function is None or own
+
+    def _agreed(self, calls: Iterable[cst.Call]) -> Device:
+        devices = {self._target(call) for call in calls if not self._module.never_runs(call)}
+        if any(device.may_be_cuda for device in devices):
+            return Device.VARIABLE
+        return next((device for device in (Device.OTHER, Device.CPU) if device in devices), Device.UNKNOWN)
+
+    @cached_property
+    def _moved(self) -> dict[str, list[cst.Call]]:
+        """The moves by the dotted names of what is moved in place, or assigned something that is moved."""
+        found: dict[str, list[cst.Call]] = {}
+        for call in self._module.nodes_of(cst.Call, _MOVES):
+            if not self._may_move(call):
+                continue
+            assert isinstance(call.func, cst.Attribute)
+            parent = self._module.parent(call)
+            moved: list[cst.CSTNode] = [call.func.value] if isinstance(parent, cst.Expr) else []
+            if isinstance(parent, cst.Assign):
+                moved = [target.target for target in parent.targets]
+            for name in filter(None, map(dotted, moved)):
+                found.setdefault(name, []).append(call)
+        return found
+
+    def is_cuda_type(self, node: cst.CSTNode | None, depth: int = 8) -> bool:
+        """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
+        if isinstance(node, cst.IfExp):
+            return any(self.is_cuda_type(side, depth) for side in (node.body, node.orelse))
+        if isinstance(node, cst.Attribute):
+            return LEGACY.get(self._module.qualified(node) or "") == "cuda"
+        if isinstance(node, cst.Name) and depth:
+            values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
+            return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v, depth - 1) for v in values)
+        return False
+
+    def is_loss(self, binding: Binding) -> bool:
+        """A variable that gradients start from, in a file that uses an accelerator."""
+        if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
+            return False
+        return self.on_accelerator and any(
+            binding in self._module.definitions(name) for name in self._names[binding.name]
+        )
+
+    def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
+        """``self.loss_G.backward()`` in a class of such a file."""
+        return self.on_accelerator and any(
+            self._module.class_of(read) is owner for read in self._attributes.get(name, ())
+        )
+
+    @cached_property
+    def _starts(self) -> list[cst.BaseExpression]:
+        """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
+        found: list[cst.BaseExpression] = []
+        for call in self._module.nodes_of(cst.Call, _STARTERS):
+            if method(call) not in _STARTERS:
+                continue
+            assert isinstance(call.func, cst.Attribute)
+            if method(call) == "backward":
+                found.append(call.func.value)
+            if call.args and call.args[0].keyword is None:
+                found.append(call.args[0].value)
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, list[cst.Name]]:
+        found: dict[str, list[cst.Name]] = {}
+        for start in self._starts:
+            if isinstance(start, cst.Name):
+                found.setdefault(start.value, []).append(start)
+        return found
+
+    @cached_property
+    def _attributes(self) -> dict[str, list[cst.Attribute]]:
+        found: dict[str, list[cst.Attribute]] = {}
+        for start in self._starts:
+            if isinstance(start, cst.Attribute):
+                found.setdefault(start.attr.value, []).append(start)
+        return found
+
+
+def _makes_device(node: cst.BaseExpression) -> bool:
+    """``x.device``, ``torch.device(..)``, ``"cuda"``, or a choice that may be one of these."""
+    if isinstance(node, cst.IfExp):
+        return _makes_device(node.body) or _makes_device(node.orelse)
+    called = node.func if isinstance(node, cst.Call) else node
+    if isinstance(called, (cst.Attribute, cst.Name)):
+        return (dotted(called) or f".{getattr(called, 'attr', called).value}").rpartition(".")[2] == "device"
+    text = literal(node)
+    return isinstance(text, str) and device_named(Value(Kind.STRING, literal=text)).accelerated

@@ -1,0 +1,87 @@
+"""Dtypes: which one an expression stands for, whenever it is evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.syntax.calls import literal
+from torchlint.analysis.values.lattice import Kind
+from torchlint.knowledge import arrays as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.values.evaluate import Evaluator
+
+
+class Dtype(NamedTuple):
+    """What is proved of an argument for a dtype: ``sure`` says that it is one, and never ``None``."""
+
+    sure: bool = False
+    name: str | None = None
+
+
+_UNSURE = Dtype()
+
+
+def dtype_of(evaluator: Evaluator, node: cst.CSTNode) -> str | None:
+    """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``; None where it may be ``None``."""
+    return asked(evaluator, node).name
+
+
+def asked(evaluator: Evaluator, node: cst.CSTNode | None) -> Dtype:
+    """The dtype that an expression stands for, through names and conditions.
+
+    A default, or what the calls in sight pass, says nothing of what a parameter holds: other files may pass ``None``.
+    """
+    todo, seen, found = [node], set[cst.CSTNode | None](), list[Dtype]()
+    while todo:
+        part = todo.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        if isinstance(part, cst.IfExp):
+            todo += [part.body, part.orelse]
+        elif isinstance(part, cst.Name) and evaluator.module.qualified(part) not in known.DTYPE_NAMES:
+            todo += [_given(binding) for binding in evaluator.module.definitions(part)] or [None]
+        else:
+            found.append(_named(evaluator, part))
+    return _joined(found)
+
+
+def _given(binding: Binding) -> cst.CSTNode | None:
+    """What a binding gives its name: an expression, or what is passed for a parameter."""
+    if binding.kind == "parameter":
+        return binding.statement
+    return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
+
+
+def _named(evaluator: Evaluator, node: cst.CSTNode | None) -> Dtype:
+    if isinstance(node, cst.Param):
+        return Dtype(sure=_is_annotated(evaluator, node))
+    name = known.DTYPE_NAMES.get(evaluator.module.qualified(node) or "") if node is not None else None
+    if name is not None:
+        return Dtype(sure=True, name=name)
+    text = literal(node)
+    if isinstance(text, str):
+        return Dtype(sure=True, name=text if text in known.DTYPES else None)
+    if isinstance(node, cst.Attribute) and node.attr.value == "dtype":
+        owner = evaluator.value(node.value)
+        return Dtype(sure=owner.kind in (Kind.TENSOR, Kind.NDARRAY), name=owner.dtype)
+    return _UNSURE
+
+
+def _is_annotated(evaluator: Evaluator, param: cst.Param) -> bool:
+    """``dtype: torch.dtype``, without ``None`` as its default."""
+    if param.annotation is None or param.star:
+        return False
+    annotation = param.annotation.annotation
+    name = evaluator.module.qualified(annotation) or dotted(annotation)
+    return name == "torch.dtype" and (param.default is None or literal(param.default) is not None)
+
+
+def _joined(found: list[Dtype]) -> Dtype:
+    if not found or not all(one.sure for one in found):
+        return _UNSURE
+    return found[0] if len(set(found)) == 1 else Dtype(sure=True)

@@ -1,0 +1,286 @@
+"""Value inference: the abstract value of an expression, computed when asked and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.calls import literal, method
+from torchlint.analysis.values import arrays, devices, lists, tensors
+from torchlint.analysis.values.device_evidence import LOSS
+from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
+from torchlint.analysis.values.stores import Stores
+from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+_FEW = 8  # bindings of a name whose values are joined anew for each read
+
+
+class Evaluator:
+    """Infers values for one module. What is being computed counts as unknown in itself."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self.module = module
+        self.answers = Answers()
+
+    def value(self, node: cst.CSTNode | None) -> Value:
+        """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
+        known: Value | None = self.answers.known.get(node)
+        if known is not None:
+            return known
+        handler = VALUED.get(node.__class__) if node is not None else None
+        if node is None or handler is None:
+            return UNKNOWN
+        return self.answers.find(node, partial(self._of, handler, node), UNKNOWN)
+
+    def _of(self, handler: Callable[..., Value], node: cst.CSTNode) -> Value:
+        found = handler(self, node)
+        return bounded(found) if found.elements is not None or found.element is not None else found
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def name(self, node: cst.Name) -> Value:
+        constant = literal(node)
+        if constant is None:
+            return NONE
+        if isinstance(constant, bool):
+            return SCALAR._replace(literal=node.value)
+        qualified = self.module.qualified(node)
+        if qualified in DTYPE_NAMES:
+            return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
+        bindings = self.module.definitions(node)
+        many = len(bindings) > _FEW
+        found = self.answers.find(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
+        if lists.is_empty(found):
+            return self.answers.find(("grown", bindings), lambda: self._grown(bindings), UNKNOWN)
+        return found
+
+    def _any(self, bindings: Iterable[Binding]) -> Value:
+        return join(map(self.bound, bindings))
+
+    def _grown(self, bindings: Iterable[Binding]) -> Value:
+        return lists.grown(self.module, (use for binding in bindings for use in self.module.uses(binding)))
+
+    def bound(self, binding: Binding) -> Value:
+        """What a binding gives its name."""
+        return self.answers.find(binding, lambda: self._bound(binding), UNKNOWN)
+
+    def _bound(self, binding: Binding) -> Value:
+        found = self._given(binding)
+        return LOSS if _undecided(found) and self.module.signs.is_loss(binding) else found
+
+    def _given(self, binding: Binding) -> Value:
+        if binding.kind in ("function", "class"):
+            kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
+            return Value(kind, node=binding.statement, origin=binding.statement)
+        if binding.kind == "parameter":
+            return self.module.parameters.value(binding)
+        if binding.kind in ("augment", "annotation", "import"):
+            return self._augmented(binding)
+        value = self.value(binding.value)
+        if isinstance(binding.statement, cst.AnnAssign) and not value.known:
+            value = self.module.annotated(binding.statement.annotation)
+        for step in binding.path:
+            value = value.at(step) if step != "each" else self.each(binding.value, value)
+        return value
+
+    def _augmented(self, binding: Binding) -> Value:
+        if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
+            return self.module.annotated(binding.statement.annotation)
+        if binding.kind != "augment" or not isinstance(binding.node, cst.Name):
+            return UNKNOWN
+        before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
+        parts = [self.value(binding.value), *before]
+        tensor = next((part for part in parts if part.accelerated), None)
+        if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
+            tensor = next((part for part in parts if part.located), None)
+        return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
+
+    def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
+        """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
+        if isinstance(iterable, cst.Call):
+            yielded = tensors.iterated(self, iterable)
+            if yielded is not None:
+                return yielded
+        known = self.value(iterable) if value is None else value
+        if known.kind is Kind.LOADER:
+            return tensors.batch(iterable)
+        return known.each()
+
+    # -- attributes, subscripts, calls -----------------------------------------------------------
+
+    def attribute(self, node: cst.Attribute) -> Value:
+        qualified = self.module.qualified(node)
+        if qualified is not None:
+            dtype = DTYPE_NAMES.get(qualified)
+            if qualified in CONSTANTS:
+                return SCALAR
+            return Value(Kind.DTYPE, literal=dtype) if dtype else UNKNOWN
+        base = self.value(node.value)
+        if base.node is not None and isinstance(base.node, cst.ClassDef):
+            return self.class_attribute(base.node, node.attr.value)
+        if base.kind is Kind.UNKNOWN and not base.located and devices.is_device_name(node.attr.value):
+            assigned = self.module.shared(Stores).value(node)
+            if assigned.known:
+                return assigned
+        return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
+
+    def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        """The value an attribute of an instance may have, from every assignment in the class."""
+        return self.answers.find((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
+
+    def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        found = self.module.classes.attribute(owner, name)._replace(fresh=False)
+        if lists.is_empty(found):
+            found = lists.grown(self.module, self.module.classes.reads(owner, name))
+        return LOSS if _undecided(found) and self.module.signs.is_loss_attribute(owner, name) else found
+
+    def subscript(self, node: cst.Subscript) -> Value:
+        base = self.value(node.value)
+        index = [element.slice for element in node.slice]
+        if len(index) == 1 and isinstance(index[0], cst.Index):
+            key = literal(index[0].value)
+            if isinstance(key, int) and base.elements is not None and -len(base.elements) <= key < len(base.elements):
+                return base.elements[key]
+            if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
+                return base.element
+        return arrays.subscript(self, base, node) or tensors.subscript(base) or UNKNOWN
+
+    def call(self, node: cst.Call) -> Value:
+        qualified = self.module.qualified(node.func)
+        if qualified is not None:
+            found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
+            return found or self._foreign(node)
+        if isinstance(node.func, cst.Name) and self.module.signs.is_cuda_type(node.func):
+            return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
+        target = self.value(node.func)
+        if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
+            return self.returned(target.node)
+        if target.kind is Kind.CLASS and isinstance(target.node, cst.ClassDef):
+            return self.module.classes.instance(target.node, node)
+        if method(node):
+            assert isinstance(node.func, cst.Attribute)
+            base = self.value(node.func.value)
+            return arrays.method(self, base, node) or tensors.method(self, base, node) or UNKNOWN
+        return tensors.applied(self, target, node) or UNKNOWN
+
+    def _foreign(self, node: cst.Call) -> Value:
+        """A call of a function of another file: a device, or a tensor where its arguments are."""
+        name = self.module.foreign(node.func)
+        if name is not None and devices.is_device_name(name.rpartition(".")[2]):
+            device = self.module.project.device(name)
+            if device is not None:
+                return Value(Kind.DEVICE, Device(device), origin=node)
+        return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
+
+    def returned(self, function: cst.FunctionDef) -> Value:
+        """What a function of the file returns, whatever it is given."""
+        return self.answers.find(function, lambda: self._returned(function), UNKNOWN)
+
+    def _returned(self, function: cst.FunctionDef) -> Value:
+        info = self.module.functions.body(function)
+        if info.is_generator or function.asynchronous:
+            return UNKNOWN
+        annotated = self.module.annotated(function.returns)
+        value = join(self.value(r.value) if r.value else NONE for r in info.returns) if info.returns else NONE
+        return value if value.known else annotated
+
+    # -- operators and displays ------------------------------------------------------------------
+
+    def binary(self, node: cst.BinaryOperation) -> Value:
+        left, right = self.value(node.left), self.value(node.right)
+        return tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
+
+    def comparison(self, node: cst.Comparison) -> Value:
+        if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
+            return SCALAR
+        left, right = self.value(node.left), self.value(node.comparisons[0].comparator)
+        found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        return found._replace(dtype="bool") if found else UNKNOWN
+
+    def unary(self, node: cst.UnaryOperation) -> Value:
+        if isinstance(node.operator, cst.Not):
+            return SCALAR
+        inner = self.value(node.expression)
+        fresh = inner.kind is Kind.NDARRAY
+        return inner._replace(fresh=fresh, origin=node) if fresh or inner.kind is Kind.TENSOR else _number(inner)
+
+    def conditional(self, node: cst.IfExp) -> Value:
+        return join((self.value(node.body), self.value(node.orelse)))
+
+    def either(self, node: cst.BooleanOperation) -> Value:
+        return join((self.value(node.left), self.value(node.right)))
+
+    def display(self, node: cst.List | cst.Tuple) -> Value:
+        kind = Kind.LIST if isinstance(node, cst.List) else Kind.TUPLE
+        if any(isinstance(e, cst.StarredElement) for e in node.elements):
+            return Value(kind, origin=node, fresh=True)
+        members = tuple(self.value(e.value) for e in node.elements)
+        return Value(kind, elements=members, origin=node, fresh=True)
+
+    def list_comprehension(self, node: cst.ListComp | cst.GeneratorExp) -> Value:
+        element = self.value(node.elt)
+        return Value(Kind.LIST, element=element if element.known else None, origin=node, fresh=True)
+
+    def dictionary(self, node: cst.Dict | cst.DictComp) -> Value:
+        return Value(Kind.DICT, origin=node, node=node, fresh=True)
+
+    def walrus(self, node: cst.NamedExpr) -> Value:
+        return self.value(node.value)
+
+    def string(self, node: cst.CSTNode) -> Value:
+        text = literal(node)
+        return Value(Kind.STRING, literal=text if isinstance(text, str) else None, origin=node)
+
+    def number(self, node: cst.CSTNode) -> Value:
+        return Value(Kind.SCALAR, literal=str(literal(node)))
+
+
+def _undecided(value: Value) -> bool:
+    """Nothing is known, or of a tensor not where it lies."""
+    return value.device is Device.UNKNOWN and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
+
+
+def _numbers(left: Value, right: Value) -> Value:
+    plain = (Kind.SCALAR, Kind.NUMPY_SCALAR)
+    if left.kind in plain and right.kind in plain:
+        return Value(Kind.NUMPY_SCALAR) if Kind.NUMPY_SCALAR in (left.kind, right.kind) else SCALAR
+    return UNKNOWN
+
+
+def _number(value: Value) -> Value:
+    return value._replace(literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
+
+
+# What is computed of which expressions.
+VALUED: dict[type[cst.CSTNode], Callable[..., Value]] = {
+    cst.Name: Evaluator.name,
+    cst.Attribute: Evaluator.attribute,
+    cst.Subscript: Evaluator.subscript,
+    cst.Call: Evaluator.call,
+    cst.BinaryOperation: Evaluator.binary,
+    cst.Comparison: Evaluator.comparison,
+    cst.UnaryOperation: Evaluator.unary,
+    cst.IfExp: Evaluator.conditional,
+    cst.BooleanOperation: Evaluator.either,
+    cst.List: Evaluator.display,
+    cst.Tuple: Evaluator.display,
+    cst.ListComp: Evaluator.list_comprehension,
+    cst.GeneratorExp: Evaluator.list_comprehension,
+    cst.Dict: Evaluator.dictionary,
+    cst.DictComp: Evaluator.dictionary,
+    cst.NamedExpr: Evaluator.walrus,
+    cst.SimpleString: Evaluator.string,
+    cst.ConcatenatedString: Evaluator.string,
+    cst.FormattedString: Evaluator.string,
+    cst.Integer: Evaluator.number,
+    cst.Float: Evaluator.number,
+}

@@ -1,0 +1,98 @@
+"""Attributes of objects that other code makes: what the file itself has stored in ``args.device``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.dominance import dominates
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.values.lattice import UNKNOWN, Value, join
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 4
+_STATEMENTS = (cst.Assign, cst.AnnAssign, cst.AugAssign)
+
+
+class Stores:
+    """Knows the assignments to such attributes of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._found: dict[str, list[tuple[cst.Attribute, cst.CSTNode]]] = {}
+        self._targets: dict[tuple[str, str, cst.CSTNode | None], list[cst.Attribute]] = {}
+
+    def value(self, read: cst.Attribute) -> Value:
+        """What an attribute of a variable holds, if the file has certainly assigned it before.
+
+        Whatever the file assigns to attributes of that name counts, since the object may have other names.
+        """
+        name = read.attr.value
+        stores = self._of(name)
+        if not stores or not isinstance(read.value, cst.Name) or not self._is_certain(read.value, name, _DEPTH):
+            return UNKNOWN
+        answers = self._module.evaluator.answers
+        return answers.find(("stored", name), lambda: join(self._module.value(given) for _, given in stores), UNKNOWN)
+
+    def _of(self, name: str) -> list[tuple[cst.Attribute, cst.CSTNode]]:
+        """The targets of assignments, with what each is given; what is unpacked or added up is unknown."""
+        if name not in self._found:
+            names = frozenset((name,))
+            statements = [node for kind in _STATEMENTS for node in self._module.nodes_of(kind, names)]
+            pairs = [(target, given) for node in statements for target, given in _assigned(node)]
+            self._found[name] = [(t, g) for t, g in pairs if t.attr.value == name and not _is_own(t)]
+            for target, _ in self._found[name]:
+                if isinstance(target.value, cst.Name):
+                    key = name, target.value.value, self._module.function_of(target)
+                    self._targets.setdefault(key, []).append(target)
+        return self._found[name]
+
+    def _is_certain(self, owner: cst.Name, name: str, depth: int) -> bool:
+        """An assignment to this attribute of what a variable holds has run when the variable is read."""
+        bindings = self._module.definitions(owner)
+        function = self._module.function_of(owner)
+        beside = self._targets.get((name, owner.value, function), [])
+        outside = self._targets.get((name, owner.value, None), []) if function is not None else []
+        if any(self._has_run(target, owner, bindings) for target in (*beside, *outside)):
+            return True
+        if len(bindings) != 1 or bindings[0].kind != "parameter" or depth == 0:
+            return False
+        answers = self._module.evaluator.answers
+        return answers.find(("stored", name, bindings[0]), lambda: self._is_given(bindings[0], name, depth - 1), False)
+
+    def _is_given(self, parameter: Binding, name: str, depth: int) -> bool:
+        """Every call of the function is given an object of which that holds."""
+        given = self._module.parameters.given(parameter)
+        return bool(given) and all(isinstance(g, cst.Name) and self._is_certain(g, name, depth) for g in given)
+
+    def _has_run(self, target: cst.Attribute, owner: cst.Name, bindings: tuple[Binding, ...]) -> bool:
+        assert isinstance(target.value, cst.Name)
+        if set(bindings).isdisjoint(self._module.definitions(target.value)):
+            return False
+        statement = self._module.statement_of(target)
+        if dominates(self._module, statement, owner):
+            return True
+        if self._module.function_of(owner) is None:
+            return False
+        block = next((a for a in self._module.ancestors(statement) if not isinstance(a, cst.SimpleStatementLine)), None)
+        return block is self._module.tree  # functions are mostly called when the module has run
+
+
+def _assigned(node: cst.CSTNode) -> list[tuple[cst.Attribute, cst.CSTNode]]:
+    if isinstance(node, cst.Assign):
+        plain = [target.target for target in node.targets]
+        found = [(target, node.value) for target in plain if isinstance(target, cst.Attribute)]
+        unpacked = [t for t in plain if isinstance(t, (cst.Tuple, cst.List))]
+        inside = [n for t in unpacked for n in descendants(t) if isinstance(n, cst.Attribute)]
+        return [*found, *((attribute, node) for attribute in inside)]
+    given = node.value if isinstance(node, cst.AnnAssign) else node
+    target = getattr(node, "target", None)
+    return [(target, given)] if isinstance(target, cst.Attribute) and given is not None else []
+
+
+def _is_own(target: cst.Attribute) -> bool:
+    return isinstance(target.value, cst.Name) and target.value.value == "self"

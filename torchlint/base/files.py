@@ -1,0 +1,177 @@
+"""Files replaced as a whole: whoever reads them sees the old or the new content. Standard library only.
+
+New content goes to a file beside the old one, which then takes its name. That file's name is always the same and
+locked while it is written to, so what a run leaves behind that was killed is known by the next one for what it is, and
+two runs at once do not meet in it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from torchlint.base.digests import blake2b
+from torchlint.base.interrupts import held
+
+SUFFIX = ".torchlint"
+_PATIENCE = 2.0  # seconds
+_LONGEST = 200  # bytes of a name; most systems take 255
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class NotWritten(Exception):
+    """Why a file was left as it was, and what to do."""
+
+
+def replace(file: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Write a file of torchlint's own, new or not, with this mode as far as the umask lets. Raises ``OSError``."""
+    with _written_beside(file, data, mode) as beside:
+        beside.replace(file)
+
+
+def rewrite(file: Path, old: bytes, new: bytes, trees: Iterable[str]) -> None:
+    """Replace the content of somebody's source file, keeping its mode and, where possible, its owner.
+
+    Raises :class:`NotWritten` where the file does not hold ``old`` any more, may not be written, or lies in none of
+    these folders when all links are followed.
+    """
+    target = Path(os.path.realpath(file))
+    if not any(target.is_relative_to(os.path.realpath(tree)) for tree in trees):
+        raise NotWritten("is behind a link that leaves the project; fix that file itself")
+    try:
+        _rewrite_patiently(target, old, new)
+    except BlockingIOError:
+        raise NotWritten("is being fixed by another run, and was left to it; run torchlint again") from None
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise NotWritten(f"cannot be written: {reason}; nothing was changed") from None
+
+
+def _rewrite_patiently(target: Path, old: bytes, new: bytes) -> None:
+    """Another run that is writing will have written very soon, and most likely the same."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            _rewrite(target, old, new)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PATIENCE / 100)
+        else:
+            return
+
+
+def _rewrite(target: Path, old: bytes, new: bytes) -> None:
+    before = target.stat()
+    if not before.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        raise NotWritten("is read-only; make it writable to have it fixed")
+    if _has_all_of(target, old, new):
+        return
+    with _written_beside(target, new, 0o600, durable=True) as beside:
+        _like(beside, before)
+        if not _has_all_of(target, old, new):
+            beside.replace(target)
+    _sync(target.parent)
+
+
+def _has_all_of(target: Path, old: bytes, new: bytes) -> bool:
+    """Somebody else has written the very same content already."""
+    found = target.read_bytes()
+    if found not in (old, new):
+        raise NotWritten("was changed by somebody else meanwhile, and was left alone; run torchlint again")
+    return found == new
+
+
+@contextmanager
+def _written_beside(file: Path, data: bytes, mode: int, *, durable: bool = False) -> Iterator[Path]:
+    """A file with this content, to be given another name; if it is not, it is taken away."""
+    beside = _beside(file)
+    with held(), _claimed(beside, mode) as stream:
+        own = os.fstat(stream.fileno())
+        try:
+            stream.write(data)
+            stream.flush()
+            if durable:
+                os.fsync(stream.fileno())
+            if os.name == "nt":  # where an open file has one name for ever
+                stream.close()
+            yield beside
+        finally:
+            if _is_called(own, beside):
+                beside.unlink()
+
+
+def _beside(file: Path) -> Path:
+    name = os.fsencode(file.name)
+    short = file.name if len(name) <= _LONGEST else blake2b(name, digest_size=16).hexdigest()
+    return file.with_name(f".{short}{SUFFIX}")
+
+
+def _claimed(path: Path, mode: int) -> IO[bytes]:
+    """A new file that is locked. What lies there unlocked was left by a run that was killed."""
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINKS, mode)
+        except FileExistsError:
+            _remove_left_over(path)
+            continue
+        if _locked(handle, path):
+            return os.fdopen(handle, "wb")
+        os.close(handle)
+
+
+def _remove_left_over(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if os.name == "nt":
+            path.unlink()  # fails while somebody writes to it
+            return
+        handle = os.open(path, os.O_RDONLY | _NO_LINKS)
+        try:
+            if _locked(handle, path):
+                path.unlink()
+        finally:
+            os.close(handle)
+
+
+def _locked(handle: int, path: Path) -> bool:
+    """Lock an open file, if it still has this name. Raises ``BlockingIOError`` while somebody else has locked it."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except (ImportError, OSError):  # Windows, and file systems without locks: at worst, one of two runs fails
+        pass
+    return _is_called(os.fstat(handle), path)
+
+
+def _is_called(file: os.stat_result, path: Path) -> bool:
+    """This path is still a name of this file."""
+    try:
+        return os.path.samestat(file, path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _like(file: Path, before: os.stat_result) -> None:
+    """Give a new file the owner, as far as that is allowed, and the mode of the old one."""
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(file, before.st_uid, before.st_gid)
+    file.chmod(stat.S_IMODE(before.st_mode))
+
+
+def _sync(folder: Path) -> None:
+    """Have the new name on the disk as well, on systems where a folder can be opened."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

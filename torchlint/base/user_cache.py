@@ -1,0 +1,53 @@
+"""The user's own folder for what torchlint remembers, and the key that shows who has written a cache."""
+
+# os.path, because pathlib costs start-up.
+# ruff: noqa: PTH111, PTH117, PTH118
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from torchlint.base.digests import blake2b
+from torchlint.base.files import replace
+from torchlint.base.inputs import read_own
+
+_NAME = "cache-key"
+_BYTES = 32
+
+
+def folder() -> str | None:
+    """Where what is known of this user's installation is remembered; None where the user has no home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "torchlint") if os.path.isabs(base) else None
+
+
+def key() -> bytes | None:
+    """What signs this user's caches on this machine; made when it is first asked for, None where that is not possible.
+
+    The identity of the file counts as well as what it holds, so that a copy of it is worth nothing: neither one that
+    a repository brings along, where the user's folder is in a repository, nor one from another machine.
+    """
+    home = folder()
+    if home is None:
+        return None
+    path = Path(home, _NAME)
+    try:
+        return _known(path)
+    except (OSError, ValueError):
+        pass  # there is none yet, or it could be somebody else's
+    try:
+        Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace(path, os.urandom(_BYTES))
+        return _known(path)
+    except (OSError, ValueError):
+        return None
+
+
+def _known(path: Path) -> bytes:
+    secret = read_own(path, _BYTES, secret=True)
+    if len(secret) != _BYTES:
+        raise ValueError("cut off")
+    found = path.lstat()
+    return blake2b(secret + f"{found.st_ino} {found.st_ctime_ns}".encode(), digest_size=_BYTES).digest()

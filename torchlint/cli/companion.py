@@ -1,0 +1,242 @@
+"""The commands of the runtime companion: reads their arguments, prints, and gives the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from torchlint.cli.output import Failure, colored, print_text, write_file
+from torchlint.cli.settings import configured
+from torchlint.config.config import Config, ConfigError, read_budget
+from torchlint.confirm import evidence, launch, order, prepare, prices
+from torchlint.confirm.budget import BudgetProblem
+from torchlint.confirm.order import Order
+from torchlint.confirm.result import Result, result
+from torchlint.report.shared import visible
+from torchlint.run import session
+
+_PROBLEMS = (order.OrderProblem, evidence.EvidenceProblem, prices.ProfileProblem, BudgetProblem)
+CLEAN, FOUND, FAILED = 0, 1, 2
+
+
+def run(arguments: argparse.Namespace, program: Sequence[str]) -> int:
+    """Run a command; ``program`` is what stood after ``--``."""
+    try:
+        if arguments.command == "verdict":
+            return _verdict(arguments)
+        if arguments.command == "calibrate":
+            return _calibrate(arguments)
+        given = list(program) or [word for word in arguments.program if word != "--"]
+        if arguments.command == "compare":
+            return _compare(arguments, given)
+        return _confirm(arguments, given)
+    except _PROBLEMS as problem:
+        raise Failure(str(problem)) from None
+
+
+# -- confirm -------------------------------------------------------------------------------------
+
+
+def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
+    what = prepare.program(given)
+    _need_torch()
+    plan = _plan(arguments, what.shown)
+    budget = _budget(arguments, plan.config)
+    price_list = prices.load(arguments.profile)
+    directory = prepare.folder(arguments.evidence)
+    try:
+        ordered, path = _ordered(arguments, what, plan, directory)
+        told = None if arguments.quiet or not sys.stderr.isatty() or prepare.rank() else _Progress()
+        ended = launch.launch(path, ordered, told.show if told else None)
+        if told is not None:
+            told.clear()
+        if ended.refused is not None:
+            raise Failure(ended.refused)
+        if prepare.rank() != 0:
+            return ended.status
+        return _report(arguments, plan.config, ordered, price_list, budget, ended.status)
+    finally:
+        if arguments.evidence is None and prepare.rank() == 0:
+            prepare.remove(directory)
+
+
+def _need_torch() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        raise Failure("PyTorch is not installed for this Python; install it: pip install 'torchlint[runtime]'")
+
+
+def _ordered(
+    arguments: argparse.Namespace, what: prepare.Program, plan: session.Plan, directory: str
+) -> tuple[Order, str]:
+    """The order of this run, and the file it is in; all ranks of torchrun share that of rank 0."""
+    name = prepare.run_name()
+    if prepare.rank() != 0 and name is not None:
+        path = prepare.await_order(directory, name)
+        return order.read(directory), path
+    paths = prepare.files_of(what)
+    found = (
+        order.read_findings(arguments.findings, os.getcwd()) if arguments.findings else prepare.findings_of(paths, plan)
+    )
+    made = _limited(arguments, prepare.make(what, found, paths, plan, directory))
+    made = replace(made, run=name or made.run)
+    return made, order.write(made)
+
+
+def _limited(arguments: argparse.Namespace, made: Order) -> Order:
+    """The order with the mode and the limits of the command line."""
+    return replace(
+        made,
+        mode=arguments.on,
+        steps=arguments.steps,
+        seconds=arguments.seconds,
+        devices=arguments.devices,
+        copy_times=getattr(arguments, "copy_times", False),
+    )
+
+
+def _report(
+    arguments: argparse.Namespace,
+    config: Config,
+    ordered: Order,
+    price_list: prices.Prices,
+    budget: Mapping[str, float],
+    status: int,
+) -> int:
+    """Judge what the program has left, whatever became of it; its own failure comes first."""
+    try:
+        world = int(os.environ.get("WORLD_SIZE", "1") or 1)
+        if world > 1:
+            prepare.await_ranks(ordered.directory, ordered.run, world)
+        changed = order.stale(ordered)
+        if changed is not None:
+            raise Failure(f"{changed}: was changed while the program ran; run it again")
+        seen = evidence.read(ordered.directory, ordered.run)
+        judged = result(ordered, seen, price_list, budget if not status else {})
+    except (*_PROBLEMS, Failure) as problem:
+        if not status:
+            raise Failure(str(problem)) from None
+        print_text(f"torchlint: error: {visible(str(problem))}\n", sys.stderr)
+        return status
+    _write(arguments, judged, sys.stderr)
+    if status:
+        return status
+    return FOUND if judged.fails(config.fail_on) else CLEAN
+
+
+def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
+    from torchlint.confirm import documents, text
+    from torchlint.run import registry
+
+    to_file = bool(arguments.output_file) and arguments.output_file != "-"
+    target = sys.stdout if arguments.output_file == "-" else stream
+    if arguments.output_format == "text":
+        written = text.render(judged, color=colored(arguments.color, to_file=to_file, stream=target))
+    else:
+        written = documents.RENDERERS[arguments.output_format](judged, session.infos(registry.load()))
+    if to_file:
+        write_file("--output-file", arguments.output_file, written)
+    else:
+        sys.stdout.flush()
+        print_text(written, target)
+
+
+def _plan(arguments: argparse.Namespace, start: str) -> session.Plan:
+    """What to lint the files of the program for."""
+    return session.plan_of(configured(arguments, [start]))
+
+
+def _budget(arguments: argparse.Namespace, config: Config) -> Mapping[str, float]:
+    return read_budget(arguments.budget) if arguments.budget else config.budget
+
+
+class _Progress:
+    """One line on the terminal that says how far the program is."""
+
+    def show(self, steps: int, seconds: float, waits: int) -> None:
+        """Draw it anew."""
+        text = f"torchlint: {steps} steps in {seconds:.0f} s, {waits} synchronisations"
+        sys.stderr.write(f"\r\x1b[2K{text}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take it away."""
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
+
+
+# -- verdict -------------------------------------------------------------------------------------
+
+
+def _verdict(arguments: argparse.Namespace) -> int:
+    ordered = order.read(arguments.directory)
+    changed = order.stale(ordered)
+    if changed is not None:
+        raise Failure(f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again")
+    try:
+        plan = _plan(arguments, ordered.script or ".")
+        if ordered.lint:
+            ordered = prepare.adopted(ordered, plan)
+        seen = evidence.read(ordered.directory, ordered.run)
+        judged = result(ordered, seen, prices.load(arguments.profile), _budget(arguments, plan.config))
+    except ConfigError as error:
+        raise Failure(str(error)) from None
+    _write(arguments, judged, sys.stdout)
+    return FOUND if judged.fails(plan.config.fail_on) else CLEAN
+
+
+# -- compare and calibrate -----------------------------------------------------------------------
+
+
+def _compare(arguments: argparse.Namespace, given: Sequence[str]) -> int:
+    from torchlint.confirm import compare
+
+    if arguments.on == "sim":
+        raise Failure("--on sim: times under simulation say nothing; compare on a GPU, or with --on cpu")
+    what = prepare.program(given)
+    _need_torch()
+    plan = _plan(arguments, what.shown)
+    paths = prepare.files_of(what)
+    found = (
+        order.read_findings(arguments.findings, os.getcwd()) if arguments.findings else prepare.findings_of(paths, plan)
+    )
+    directory = prepare.folder(None)
+    try:
+        finding = compare.chosen(found, arguments.finding)
+        made = _limited(arguments, prepare.make(what, [finding], paths, plan, directory))
+        method = compare.method_of(finding) if arguments.method == "auto" else arguments.method
+        forms = compare.Forms(finding, made, unsafe=arguments.unsafe_fixes)
+        measured = compare.measure(forms, method, blocks=arguments.blocks, pairs=arguments.pairs)
+    except compare.ComparisonProblem as problem:
+        raise Failure(str(problem)) from None
+    finally:
+        prepare.remove(directory)
+    written = compare.as_json(measured) if arguments.output_format == "json" else compare.as_text(measured)
+    if arguments.output_file:
+        write_file("--output-file", arguments.output_file, written)
+    else:
+        print_text(written, sys.stderr)
+    return CLEAN
+
+
+def _calibrate(arguments: argparse.Namespace) -> int:
+    import subprocess
+
+    _need_torch()
+    target = os.path.abspath(arguments.output_file)
+    command = [*prepare.python(), "-m", "torchlint.runtime.calibrate", target, arguments.name or ""]
+    status = subprocess.run(command, check=False).returncode
+    if status:
+        return FAILED
+    measured = prices.load(target)
+    print_text(
+        f"{arguments.output_file}: prices of {measured.device}: {measured.pageable / 1000:.1f} GB/s from pageable and "
+        f"{measured.pinned / 1000:.1f} GB/s from pinned memory, {measured.copy:.1f} us a copy, "
+        f"{measured.synchronise:.1f} us a synchronisation\n"
+    )
+    return CLEAN

@@ -1,0 +1,348 @@
+"""The command line: subcommands, options and their help."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import NoReturn
+
+from torchlint import __version__
+from torchlint.config.values import FAIL_ON
+from torchlint.report import FORMATS
+
+# The commands of the runtime companion; of these the first two are given a program.
+COMPANION = ("confirm", "compare", "verdict", "calibrate")
+COMMANDS = ("check", "rule", "rules", "completion", *COMPANION)
+_EXAMPLES = """\
+examples:
+  torchlint                          lint the current folder
+  torchlint train.py src/            lint a file and a folder
+  torchlint --select loading src/    only the rules about data loading
+  torchlint --output-format sarif --output-file torchlint.sarif .
+  torchlint --fix src/               repair what is safe to repair
+  torchlint --diff --unsafe-fixes .  show everything that could be repaired
+  torchlint rule hardcoded-cuda      explain a rule
+  torchlint rules                    list the rules
+  torchlint confirm -- train.py      run a program, and say what its findings cost
+
+Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
+130 interrupted (143 and 129: ended by SIGTERM and SIGHUP).
+Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the statement.
+"""
+
+
+def with_command(arguments: Sequence[str]) -> list[str]:
+    """``torchlint path`` means ``torchlint check path``."""
+    if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version", "-V"):
+        return list(arguments)
+    return ["check", *arguments]
+
+
+def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is for torchlint, and what stands after ``--``: the program that is observed, with its arguments."""
+    given = list(arguments)
+    if given[0] not in COMPANION or "--" not in given:
+        return given, []
+    at = given.index("--")
+    return given[:at], given[at + 1 :]
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal; ``argparse`` makes one for every option, and a long way to find the width."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+@cache
+def _columns() -> int:
+    """What ``shutil`` says, which takes longer to be imported than all options to be made."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
+    except (AttributeError, ValueError, OSError):
+        return 80
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors stay on one harmless line, whatever a file that is taken for an option is called."""
+
+    def error(self, message: str) -> NoReturn:
+        from torchlint.report.shared import visible
+
+        super().error(visible(message))
+
+
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The command line; with ``only``, that of one command, which takes less time to make."""
+    top: argparse.ArgumentParser = _Parser(
+        prog="torchlint",
+        description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
+        epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
+        formatter_class=_Help,
+    )
+    top.add_argument("-V", "--version", action="version", version=f"torchlint {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog=top.prog)
+    for name, add in _ADDED.items():
+        if only in (None, name):
+            add(commands)
+    return top
+
+
+def _rule(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    rule = commands.add_parser("rule", help="explain one rule", description="Explain one rule.")
+    rule.add_argument("name", metavar="RULE", help="an id (TL101) or a name (tensor-copies-ndarray)")
+    rule.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def _rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
+    rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    completion = commands.add_parser(
+        "completion",
+        help="print a script that teaches a shell torchlint's options",
+        description="Print a completion script, for instance: torchlint completion bash > ~/.torchlint-completion",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+
+
+def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    check = commands.add_parser(
+        "check",
+        help="lint files and folders (the default)",
+        description="Lint files and folders. A folder means the Python files below it.",
+        epilog=_EXAMPLES,
+        formatter_class=_Help,
+    )
+    check.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and folders; `-` is standard input; default: the current folder",
+    )
+    _selection(check.add_argument_group("which rules"))
+    _repairs(check.add_argument_group("repairs"))
+    _files(check.add_argument_group("which files"))
+    _output(check.add_argument_group("what comes out"))
+    _running(check.add_argument_group("how it runs"))
+
+
+def _selection(group: argparse._ArgumentGroup) -> None:
+    rules = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading) or ALL"
+    group.add_argument("--select", metavar="RULES", action="append", help=f"run these rules only: {rules}")
+    group.add_argument("--extend-select", metavar="RULES", action="append", help="run these rules too")
+    group.add_argument("--ignore", metavar="RULES", action="append", help="do not run these rules")
+    group.add_argument(
+        "--per-file-ignores",
+        metavar="GLOB:RULES",
+        action="append",
+        help="do not report these rules in files that match, such as 'tests/**:TL7'",
+    )
+    group.add_argument("--target-torch", metavar="VERSION", help="the oldest torch the code must run on, such as 2.4")
+
+
+def _repairs(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--fix", action="store_true", help="repair what can be repaired without changing results")
+    group.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also repairs that may change results"
+    )
+    group.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+
+
+def _files(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--exclude", metavar="GLOB", action="append", help="leave these files and folders out")
+    group.add_argument("--force-exclude", action="store_true", help="exclude files named on the command line too")
+    group.add_argument("--stdin-filename", metavar="NAME", help="the name that standard input is reported under")
+    group.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    group.add_argument("--isolated", action="store_true", help="read no configuration")
+    group.add_argument("--show-files", action="store_true", help="list the files that would be linted, and stop")
+    group.add_argument("--show-settings", action="store_true", help="print the settings that count, and stop")
+
+
+def _output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--output-format", choices=FORMATS, default="text", help="default: text")
+    group.add_argument("--output-file", metavar="FILE", help="write the report to a file")
+    group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="findings only: no count, no progress")
+    group.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more: links to rules, cached files, folders passed over"
+    )
+    group.add_argument(
+        "--fail-on", choices=FAIL_ON, help="the least severity that makes the status 1; default: warning"
+    )
+    group.add_argument("--exit-zero", action="store_true", help="status 0 although there are findings")
+
+
+def _running(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-j", "--jobs", metavar="N", type=_positive, help="processes; default: one for each processor")
+    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
+    group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
+    # For torchlint's developers: no shortcuts, in one process, and where the time goes.
+    group.add_argument("--exhaustive", action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("--profile", metavar="FILE", help=argparse.SUPPRESS)
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
+    return number
+
+
+# -- the runtime companion -----------------------------------------------------------------------
+
+_CONFIRM_EXAMPLES = """\
+examples:
+  torchlint confirm -- train.py --epochs 1
+  torchlint confirm --steps 100 -- -m package.train
+  torchlint confirm --on sim --budget budget.toml -- train.py
+  torchrun --nproc-per-node 2 -m torchlint confirm -- train.py
+
+The program runs with all its side effects. Its output stays on standard output; the report goes to standard error.
+Exit status: the program's own if it failed, else 0, 1 for confirmed findings (--fail-on) and exceeded budgets, 2 if
+torchlint could not do its work.
+"""
+
+
+def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    confirm = commands.add_parser(
+        "confirm",
+        help="run a program, and say what its findings cost",
+        description="Run a program under observation, and give every finding in it a verdict.",
+        epilog=_CONFIRM_EXAMPLES,
+        formatter_class=_Help,
+    )
+    _program(confirm)
+    confirm.add_argument(
+        "--copy-times",
+        action="store_true",
+        help="on a GPU, profile four steps for the times of copies; the only instrument that makes the program wait",
+    )
+    confirm.add_argument("--evidence", metavar="DIR", help="keep the evidence in this folder")
+    _judging(confirm)
+    _settings(confirm)
+
+
+def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    compare = commands.add_parser(
+        "compare",
+        help="run a program, and measure what the fix of a finding is worth",
+        description="Measure a finding's fix: both forms in one process in random order, or in pairs of processes.",
+    )
+    compare.add_argument(
+        "--finding",
+        metavar="ID",
+        required=True,
+        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule that fires once",
+    )
+    compare.add_argument(
+        "--method", choices=("auto", "switch", "pairs"), default="auto", help="default: what suits the finding"
+    )
+    compare.add_argument(
+        "--blocks", metavar="N", type=_positive, default=60, help="pairs of blocks of steps; default: 60"
+    )
+    compare.add_argument("--pairs", metavar="N", type=_positive, default=8, help="pairs of processes; default: 8")
+    compare.add_argument("--unsafe-fixes", action="store_true", help="also fixes that may change results")
+    compare.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    compare.add_argument("--output-file", metavar="FILE", help="write the report to a file")
+    _program(compare)
+    _settings(compare)
+
+
+def _verdict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    verdict = commands.add_parser(
+        "verdict",
+        help="judge recorded evidence again, without running anything",
+        description="Judge the evidence that `confirm --evidence DIR` has left. Needs neither torch nor the program.",
+    )
+    verdict.add_argument("directory", metavar="DIR", help="the folder of the evidence")
+    _judging(verdict)
+    verdict.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    verdict.add_argument("--isolated", action="store_true", help="read no configuration")
+
+
+def _calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    calibrate = commands.add_parser(
+        "calibrate",
+        help="measure what copies and synchronisations cost on this GPU",
+        description="Measure prices on a GPU, and which operations make the host wait; write them as a profile.",
+    )
+    calibrate.add_argument(
+        "--output-file", metavar="FILE", default="torchlint-profile.json", help="default: %(default)s"
+    )
+    calibrate.add_argument("--name", metavar="NAME", help="the name of the profile; default: the device's")
+
+
+def _program(group: argparse.ArgumentParser) -> None:
+    group.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGUMENTS", help="a script, or `-m` and a module"
+    )
+    group.add_argument(
+        "--on",
+        choices=("auto", "gpu", "sim", "cpu"),
+        default="auto",
+        help="where; default: a GPU, else a simulated one",
+    )
+    group.add_argument("--steps", metavar="N", type=_positive, help="end the program after so many steps")
+    group.add_argument("--seconds", metavar="S", type=_seconds, help="end the program after so many seconds")
+    group.add_argument("--devices", metavar="N", type=_positive, default=1, help="simulated GPUs; default: 1")
+    group.add_argument("--findings", metavar="FILE", help="findings from a JSON report, instead of linting the program")
+
+
+def _judging(group: argparse.ArgumentParser) -> None:
+    group.add_argument(
+        "--profile", metavar="NAME", default="nominal", help="prices for modelled times; default: nominal"
+    )
+    group.add_argument("--budget", metavar="FILE", help="what a step may transfer and wait")
+    group.add_argument(
+        "--output-format", choices=("text", "json", "sarif", "github"), default="text", help="default: text"
+    )
+    group.add_argument("--output-file", metavar="FILE", help="write the report to a file; `-` is standard output")
+    group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    group.add_argument(
+        "--fail-on", choices=FAIL_ON, help="the least severity of a confirmed finding that makes the status 1"
+    )
+
+
+def _settings(group: argparse.ArgumentParser) -> None:
+    rules = group.add_argument_group("which rules")
+    rules.add_argument("--select", metavar="RULES", action="append", help="confirm these rules only")
+    rules.add_argument("--extend-select", metavar="RULES", action="append", help="confirm these rules too")
+    rules.add_argument("--ignore", metavar="RULES", action="append", help="do not confirm these rules")
+    rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
+    rules.add_argument("--isolated", action="store_true", help="read no configuration")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; give more than 0")
+    return seconds
+
+
+_ADDED = {
+    "check": _check,
+    "rule": _rule,
+    "rules": _rules,
+    "confirm": _confirm,
+    "compare": _compare,
+    "verdict": _verdict,
+    "calibrate": _calibrate,
+    "completion": _completion,
+}

@@ -1,0 +1,44 @@
+"""What the command line writes, and how it says that it cannot do its work. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+
+class Failure(Exception):
+    """torchlint cannot do its work: one line that says why and what to do."""
+
+
+def print_text(text: str, stream: TextIO | None = None) -> None:
+    """Print text that may hold what the terminal's encoding lacks."""
+    target = stream or sys.stdout
+    encoding = target.encoding or "utf-8"
+    target.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_file(option: str, name: str, text: str) -> None:
+    """Write a whole file, or nothing; a link stays one, and a device or a pipe is written to. Raises `Failure`."""
+    from pathlib import Path
+
+    from torchlint.base.files import replace
+
+    target, data = Path(name), text.encode("utf-8", "backslashreplace")
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+        else:
+            replace(target.resolve(), data, mode=0o666)
+    except OSError as error:
+        raise Failure(f"{option}: {name} cannot be written: {error.strerror}") from None
+
+
+def colored(wish: str, *, to_file: bool, stream: TextIO | None = None) -> bool:
+    """Whether to use colours: ``always``, ``never``, or ``auto`` for what the terminal can."""
+    if wish != "auto":
+        return wish == "always"
+    if to_file or os.environ.get("NO_COLOR"):
+        return False
+    target = stream or sys.stdout
+    return bool(os.environ.get("FORCE_COLOR")) or (target.isatty() and os.environ.get("TERM") != "dumb")

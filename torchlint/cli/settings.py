@@ -1,0 +1,107 @@
+"""The settings of a run: the configuration, with what the command line changes in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torchlint.cli.output import Failure
+
+if TYPE_CHECKING:
+    import argparse
+
+    from torchlint.config.config import Config
+    from torchlint.config.configurations import Configurations
+    from torchlint.run.session import Plan
+
+
+class Changes(NamedTuple):
+    """What options change in every configuration: what they replace, and what they add."""
+
+    replaced: Mapping[str, Any]
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+
+    def made(self, config: Config) -> Config:
+        """The configuration with these changes."""
+        config = config._replace(**self.replaced)
+        extended = (*config.extend_select, *self.extend_select)
+        return config._replace(ignore=(*config.ignore, *self.ignore), extend_select=extended)
+
+
+def configured(arguments: argparse.Namespace, paths: list[str]) -> Configurations:
+    """The configuration files nearest to the files that are linted, changed by options."""
+    from torchlint.config.configurations import configurations
+
+    first = paths[0] if paths != ["-"] else arguments.stdin_filename or "."
+    change = changes(arguments).made
+    return configurations(first, change, explicit=arguments.config or None, isolated=arguments.isolated)
+
+
+def changes(arguments: argparse.Namespace) -> Changes:
+    """What the options change, as far as the command has them."""
+    from torchlint.config.config import Given, read_value
+
+    options = vars(arguments)
+    replaced: dict[str, Any] = {}
+    if options.get("select"):
+        replaced |= {"select": _selectors("--select", arguments.select), "ignore": ()}
+    for name in ("target_torch", "fail_on"):
+        if given := options.get(name):
+            key = name.replace("_", "-")
+            replaced[name] = read_value(key, given, f"--{key}")
+    if options.get("force_exclude"):
+        replaced["force_exclude"] = True
+    exclude, ignores = options.get("exclude") or [], options.get("per_file_ignores") or []
+    if exclude or ignores:
+        read_value("exclude", exclude, "--exclude")
+        replaced["given"] = Given(os.getcwd(), tuple(exclude), tuple(_per_file(ignores)))  # noqa: PTH109
+    ignore = _selectors("--ignore", options.get("ignore") or [])
+    return Changes(replaced, ignore, _selectors("--extend-select", options.get("extend_select") or []))
+
+
+def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
+    """The selectors of an option that may be repeated and takes comma-separated lists."""
+    from torchlint.config.select import check
+    from torchlint.run.registry import load
+
+    if not given:
+        return ()
+    listed = tuple(part.strip() for text in given for part in text.split(",") if part.strip())
+    check(listed, load(), option)
+    return listed
+
+
+def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
+    found = []
+    for text in given:
+        glob, colon, rules = text.rpartition(":")
+        if not colon or not glob:
+            raise Failure(f"--per-file-ignores: {text!r} is not GLOB:RULES, such as 'tests/**:TL7,TL101'")
+        found.append((glob, _selectors("--per-file-ignores", [rules])))
+    return found
+
+
+def shown(what: Plan) -> str:
+    """What a run would go by, as JSON."""
+    import json
+
+    config = what.config
+    settings = {
+        "source": config.source,
+        "root": config.root,
+        "rules": sorted(what.active),
+        "per-file-ignores": {glob: list(rules) for glob, rules in _both(config, "per_file_ignores")},
+        "exclude": list(_both(config, "exclude")),
+        "force-exclude": config.force_exclude,
+        "target-torch": config.target_torch,
+        "fail-on": config.fail_on.value if config.fail_on else "never",
+        "time-limit": config.time_limit,
+        "rule-options": {name: dict(options) for name, options in config.rules.items()},
+    }
+    return json.dumps(settings, indent=2) + "\n"
+
+
+def _both(config: Config, field: str) -> tuple[Any, ...]:
+    return (*getattr(config, field), *getattr(config.given, field))

@@ -1,0 +1,81 @@
+"""Options of single rules: the tables ``rules.<name>`` of the configuration, checked against the rules there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from torchlint.config.config import Config, ConfigError, source_of
+from torchlint.config.values import KINDS, WrongValue, advice, choice, flag, kind, quote, strings
+
+if TYPE_CHECKING:
+    from torchlint.rule import Rule
+
+
+def options_for(rule: type[Rule], config: Config) -> Any:
+    """The options of a rule: its ``Options`` with what the configuration says."""
+    import typing
+
+    names = [key for key in (rule.name, rule.id) if key in config.rules]
+    if rule.options_of is not None:
+        if names:
+            raise ConfigError(f"{source_of(config)}: rules.{names[0]} has no table; write rules.{rule.options_of}")
+        names = [key for key in (rule.options_of,) if key in config.rules]
+    if not names:
+        return rule.Options()
+    where = f"{source_of(config)}: rules.{names[0]}"
+    if len(names) > 1:
+        raise ConfigError(f"{where} and rules.{names[1]} are the same rule; keep one of the two tables")
+    hints = typing.get_type_hints(rule.Options)
+    known = {name.replace("_", "-"): name for name in names_of(rule.Options)}
+    given: dict[str, Any] = {}
+    for key, value in config.rules[names[0]].items():
+        if key not in known:
+            raise ConfigError(f"{where} has no option {quote(key)}{advice(key, known, 'options')}")
+        try:
+            given[known[key]] = _conform(value, hints[known[key]])
+        except WrongValue as wrong:
+            raise ConfigError(f"{where}.{key} {wrong}") from None
+    try:
+        return rule.Options(**given)
+    except ValueError as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def names_of(options: type[Any]) -> tuple[str, ...]:
+    """The names of the options in a NamedTuple or a dataclass."""
+    if hasattr(options, "_fields"):
+        return tuple(options._fields)
+    from dataclasses import fields
+
+    return tuple(field.name for field in fields(options))
+
+
+def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
+    """Raise unless every ``rules.<name>`` table names a rule and fits its options."""
+    known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
+    for name in config.rules:
+        if name not in known:
+            hint = advice(name, known, "rules")
+            raise ConfigError(f"{source_of(config)}: rules.{quote(name)} names no rule{hint}")
+    for rule in rules:
+        options_for(rule, config)
+
+
+def _conform(value: object, hint: Any) -> Any:
+    import typing
+
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return choice(value, arguments)
+    if origin in (list, tuple):
+        return origin(strings(value))
+    if type(None) in arguments:
+        return _conform(value, next(a for a in arguments if a is not type(None)))
+    if hint is bool:
+        return flag(value)
+    if hint is float and type(value) is int:
+        return float(value)
+    if type(value) is not hint:
+        raise WrongValue(f"must be {KINDS[hint]}, not {kind(value)}; change it")
+    return value

@@ -1,0 +1,54 @@
+"""What counts for each file: its configuration, and the rules that this has on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.config.options import check_rule_tables
+from torchlint.config.select import chosen
+
+if TYPE_CHECKING:
+    from torchlint.config.config import Config
+    from torchlint.config.configurations import Configurations
+    from torchlint.rule import Rule
+
+
+class Scope(NamedTuple):
+    """A configuration, and the ids of the rules that are on."""
+
+    config: Config
+    active: frozenset[str]
+
+
+class Scopes:
+    """The scopes of a run. Each configuration is checked against the rules when the first file needs it."""
+
+    def __init__(self, configurations: Configurations, rules: Sequence[type[Rule]]) -> None:
+        self.configurations = configurations
+        self._made: dict[tuple[str, str | None, str | None], Scope] = {}
+        self._by_folder: dict[str, Scope] = {}
+        self.first = self._scope(configurations.first, rules)
+
+    def of(self, path: str, rules: Sequence[type[Rule]]) -> Scope:
+        """The scope of a file. Raises ``ConfigError``."""
+        folder = os.path.dirname(path)  # noqa: PTH120 - pathlib costs start-up
+        found = self._by_folder.get(folder)
+        if found is None:
+            config = self.configurations.for_folder(os.path.abspath(folder))  # noqa: PTH100
+            found = self._by_folder[folder] = self._scope(config, rules)
+        return found
+
+    def time_limit(self) -> float:
+        """The longest time that a file known so far may take; 0 where one may take any."""
+        limits = [scope.config.time_limit for scope in self._made.values()]
+        return max(limits) if all(limits) else 0.0
+
+    def _scope(self, config: Config, rules: Sequence[type[Rule]]) -> Scope:
+        key = (config.root, config.source, config.target_torch)
+        found = self._made.get(key)
+        if found is None:
+            check_rule_tables(rules, config)
+            found = self._made[key] = Scope(config, chosen(rules, config))
+        return found

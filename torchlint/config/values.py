@@ -1,0 +1,161 @@
+"""Values of the configuration: what they must be, and how to word that they are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from torchlint.base.globs import GlobProblem, check_size
+from torchlint.model import Severity
+
+FAIL_ON = ("error", "warning", "info", "never")
+# The keys of a budget, each a figure for one step, and what they are for.
+BUDGET: Mapping[str, str] = {
+    "synchronisations": "Times a step that the host may wait for the device.",
+    "uploads": "Copies to the device in a step.",
+    "upload-bytes": "Bytes copied to the device in a step.",
+    "pageable-uploads": "Copies to the device in a step that come from memory which is not pinned.",
+    "downloads": "Copies to the host in a step.",
+    "download-bytes": "Bytes copied to the host in a step.",
+}
+
+
+class WrongValue(Exception):
+    """What is wrong with a value, as the end of a sentence that begins with its key."""
+
+
+def nearest(word: str, valid: Iterable[str]) -> str | None:
+    """The valid word that ``word`` was probably meant to be."""
+    import difflib
+
+    by_fold = {v.casefold().replace("_", "-"): v for v in valid}
+    close = difflib.get_close_matches(word[:80].casefold().replace("_", "-"), by_fold, n=1)
+    return by_fold[close[0]] if close else None
+
+
+def quote(word: str) -> str:
+    """A word as messages show it."""
+    return repr(word if len(word) <= 80 else word[:77] + "...")
+
+
+def advice(word: str, valid: Iterable[str], what: str) -> str:
+    """What to do about a word that is not valid."""
+    valid = list(valid)
+    close = nearest(word, valid)
+    if close:
+        return f"; did you mean {close!r}?"
+    return f"; remove it, or use one of the {what} {', '.join(valid)}" if valid else "; remove it"
+
+
+KINDS: Mapping[type, str] = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+
+
+def kind(value: object) -> str:
+    """What TOML calls a value of this type."""
+    return KINDS.get(type(value), "a date or time")
+
+
+def strings(value: object, at: str = "") -> tuple[str, ...]:
+    """An array of strings that say something."""
+    if not isinstance(value, list):
+        example = f"; write [{quote(value)}]" if isinstance(value, str) else ""
+        raise WrongValue(f"{at}must be an array of strings, not {kind(value)}{example}")
+    for item in value:
+        if not isinstance(item, str):
+            raise WrongValue(f"{at}must hold strings only, not {kind(item)}; put quotes around it")
+        if not item.strip():
+            raise WrongValue(f"{at}holds an empty string; remove it")
+    return tuple(value)
+
+
+def globs(value: object) -> tuple[str, ...]:
+    """An array of globs, as many as anybody needs."""
+    found = strings(value)
+    _check_size(found)
+    return found
+
+
+def _check_size(found: Iterable[str]) -> None:
+    try:
+        check_size(found)
+    except GlobProblem as problem:
+        raise WrongValue(str(problem)) from None
+
+
+def flag(value: object) -> bool:
+    """A boolean."""
+    if not isinstance(value, bool):
+        raise WrongValue(f"must be true or false, not {kind(value)}; write true or false without quotes")
+    return value
+
+
+def version(value: object) -> str:
+    """A version of torch."""
+    if not isinstance(value, str):
+        raise WrongValue(f'must be a string such as "2.4", not {kind(value)}; put quotes around it')
+    if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?", value):
+        raise WrongValue(f'must be a torch version such as "2.4", not {quote(value)}')
+    return value
+
+
+def fail_on(value: object) -> Severity | None:
+    """A severity, or None for never."""
+    text = choice(value, FAIL_ON)
+    return None if text == "never" else Severity(text)
+
+
+def seconds(value: object) -> float:
+    """A number of seconds, 0 for no limit."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise WrongValue(f"must be a number of seconds, not {kind(value)}; write 60, or 0 for no limit")
+    if not 0 <= value <= 86_400:
+        raise WrongValue("must be between 0 and 86400 seconds; write 0 for no limit")
+    return float(value)
+
+
+def choice(value: object, choices: Sequence[object]) -> object:
+    """One of a few values."""
+    if any(type(value) is type(choice) and value == choice for choice in choices):
+        return value
+    given = quote(value) if isinstance(value, str) else kind(value)
+    close = nearest(value, [c for c in choices if isinstance(c, str)]) if isinstance(value, str) else None
+    hint = f"; did you mean {close!r}?" if close else ""
+    raise WrongValue(f"must be one of {', '.join(map(str, choices))}, not {given}{hint}")
+
+
+def ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Rules by glob."""
+    if not isinstance(value, dict):
+        raise WrongValue(f'must be a table of globs, not {kind(value)}; write "tests/*" = ["TL101"] in it')
+    _check_size(value)
+    return tuple((glob, strings(given, f"at {quote(glob)} ")) for glob, given in value.items())
+
+
+def tables(value: object) -> Mapping[str, Any]:
+    """Tables by name."""
+    if not isinstance(value, dict):
+        raise WrongValue(f"must be a table of tables, not {kind(value)}; give each rule a table of its own")
+    for name, table in value.items():
+        if not isinstance(table, dict):
+            raise WrongValue(f"at {quote(name)} must be a table, not {kind(table)}; write [rules.<name>]")
+    return value
+
+
+def budget(value: object) -> Mapping[str, float]:
+    """What a step may transfer and wait."""
+    if not isinstance(value, dict):
+        raise WrongValue(f"must be a table, not {kind(value)}; write synchronisations = 1 in it")
+    for key, limit in value.items():
+        if key not in BUDGET:
+            raise WrongValue(f"has no key {quote(key)}{advice(key, BUDGET, 'keys')}")
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit < float("inf"):
+            raise WrongValue(f"at {key} must be a number of 0 or more, not {kind(limit)}")
+    return {key: float(limit) for key, limit in value.items()}

@@ -1,0 +1,258 @@
+"""Text edits made from nodes: arguments added, methods taken off, statements deleted.
+
+Edits touch no more than they must, so that formatting survives. Whatever would lose a comment, or cannot be
+written without doubt, raises :class:`Unfixable`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import keyword
+from torchlint.model import Edit
+from torchlint.text.comments import comments
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
+_BLANK = re.compile(r"[ \t\f]*")
+_LINE_END = re.compile(r"\r\n|\r|\n|\Z")
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.SimpleString, cst.FormattedString)
+_BARE = (cst.GeneratorExp, cst.NamedExpr, cst.Yield, cst.StarredElement)
+
+
+class Unfixable(Exception):
+    """This place cannot be rewritten without doubt."""
+
+
+def or_none(repair: Callable[P, T]) -> Callable[P, T | None]:
+    """Make a function that may raise :class:`Unfixable` return None then."""
+
+    @wraps(repair)
+    def offered(*args: P.args, **kwargs: P.kwargs) -> T | None:
+        try:
+            return repair(*args, **kwargs)
+        except Unfixable:
+            return None
+
+    return offered
+
+
+def _meets(extents: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """A range has characters in common with one of these, which stand in order and never overlap."""
+    following = bisect_left(extents, (start, start))
+    near = extents[max(following - 1, 0) : following + 1]
+    return any(start < last and first < end for first, last in near)
+
+
+class Editor:
+    """Makes edits in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._positions = module.positions
+        self.text = module.text
+        if self._positions.whole != self.text:
+            raise Unfixable  # places in the tree would not be places in the text
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def source(self, node: cst.CSTNode) -> str:
+        """The text of an expression, with the parentheses around it."""
+        start, end = self._positions.outer(node)
+        return self.text[start:end]
+
+    def is_bracketed(self, node: cst.CSTNode) -> bool:
+        """Parentheses stand around the expression."""
+        return self._positions.is_bracketed(node)
+
+    def argument(self, node: cst.BaseExpression) -> str:
+        """The text of an expression, fit to be an argument of a call."""
+        bare = isinstance(node, _BARE) and not self.is_bracketed(node)
+        return f"({self.source(node)})" if bare else self.source(node)
+
+    def receiver(self, node: cst.BaseExpression) -> str:
+        """The text of an expression, fit to have an attribute taken of it."""
+        atom = isinstance(node, _ATOMS) or self.is_bracketed(node)
+        return self.source(node) if atom else f"({self.source(node)})"
+
+    @cached_property
+    def _comments(self) -> list[tuple[int, int]]:
+        return list(comments(self.text))
+
+    def _line_start(self, offset: int) -> int:
+        return max(self.text.rfind("\n", 0, offset), self.text.rfind("\r", 0, offset)) + 1
+
+    def _line_end(self, offset: int) -> int:
+        found = _LINE_END.search(self.text, offset)
+        assert found is not None
+        return found.start()
+
+    def _after_trivia(self, offset: int) -> int:
+        found = _TRIVIA.match(self.text, offset)
+        assert found is not None
+        return found.end()
+
+    def newline(self) -> str:
+        """The line end that the file uses."""
+        return self._module.tree.default_newline
+
+    # -- edits -----------------------------------------------------------------------------------
+
+    def edit(self, start: int, end: int, text: str) -> Edit:
+        """Replace a range of characters. No comment may stand in it."""
+        if _meets(self._comments, start, end):
+            raise Unfixable
+        return self._edit(start, end, text)
+
+    def _edit(self, start: int, end: int, text: str) -> Edit:
+        if any((start < last and first < end) or first < start < last for first, last in self._quoted):
+            raise Unfixable
+        return Edit(self._positions.between(start, end), text)
+
+    @cached_property
+    def _quoted(self) -> list[tuple[int, int]]:
+        """Code that a program prints: ``x.to(device)`` of ``f"{x.to(device)=}"``."""
+        parts = self._module.nodes_of(cst.FormattedStringExpression)
+        return [self._positions.extent(part) for part in parts if part.equal is not None]
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Replace an expression, and the parentheses around it."""
+        return self.edit(*self._positions.outer(node), text)
+
+    def replace_inside(self, node: cst.CSTNode, text: str) -> Edit:
+        """Replace an expression, and leave the parentheses around it."""
+        return self.edit(*self._positions.extent(node), text)
+
+    def wrap(self, node: cst.BaseExpression, before: str, after: str) -> tuple[Edit, Edit]:
+        """Put text before and after an expression, comments and all."""
+        start, end = self._positions.outer(node)
+        return self._insert(start, before), self._insert(end, after)
+
+    def append(self, node: cst.BaseExpression | cst.CSTNode, text: str) -> tuple[Edit, ...]:
+        """Put text right after an expression."""
+        return (self._insert(self._positions.outer(node)[1], text),)
+
+    def _insert(self, offset: int, text: str) -> Edit:
+        return self._edit(offset, offset, text)
+
+    def take_off(self, call: cst.Call) -> Edit:
+        """``x.method(..)`` becomes ``x``."""
+        if not isinstance(call.func, cst.Attribute):
+            raise Unfixable
+        return self.edit(self._positions.outer(call.func.value)[1], self._positions.extent(call)[1], "")
+
+    def set_argument(self, call: cst.Call, name: str, value: str) -> tuple[Edit, ...]:
+        """Give a call a keyword argument, in place of the one it has."""
+        before = keyword(call, name)
+        return (self.replace(before, value),) if before is not None else self.add_argument(call, f"{name}={value}")
+
+    def add_argument(self, call: cst.Call, text: str) -> tuple[Edit, ...]:
+        """Add an argument at the end of a call, on a line of its own if the last one stands on one."""
+        close = self._positions.extent(call)[1] - 1
+        if not call.args:
+            return (self._insert(close, text),)
+        last = call.args[-1]
+        end = self._positions.outer(last.value)[1]
+        if isinstance(last.value, cst.GeneratorExp) and self.text[self._after_trivia(end)] != ")":
+            raise Unfixable
+        if isinstance(last.value, cst.GeneratorExp) and not self.is_bracketed(last.value):
+            raise Unfixable  # `f(x for x in y)` takes no second argument as it stands
+        indent = self._own_line(last, end, close)
+        if indent is None:
+            return (self._insert(end, f", {text}"),)
+        return self._on_own_line(end, close, f"{indent}{text}")
+
+    def add_first_argument(self, call: cst.Call, text: str) -> tuple[Edit, ...]:
+        """Add an argument before all others."""
+        if not call.args:
+            return self.add_argument(call, text)
+        return (self._insert(self._argument_start(call.args[0]), f"{text}, "),)
+
+    def _argument_start(self, arg: cst.Arg) -> int:
+        first = arg.keyword if arg.keyword is not None else arg.value
+        return self._positions.outer(first)[0] - len(arg.star)
+
+    def _own_line(self, last: cst.Arg, end: int, close: int) -> str | None:
+        """The indentation of an argument that begins its line and does not share its end with the parenthesis."""
+        start = self._argument_start(last)
+        before = self.text[self._line_start(start) : start]
+        comma = self._after_trivia(end)
+        line = self._line_end(comma if comma < close else end)
+        if before.strip() or line > close or self.text[line - 1] == "\\":
+            return None
+        return before
+
+    def _on_own_line(self, end: int, close: int, line: str) -> tuple[Edit, ...]:
+        comma = self._after_trivia(end)
+        after = self._line_end(comma if comma < close else end)
+        if comma < close:  # a trailing comma, which the new argument then has as well
+            return (self._insert(after, f"{self.newline()}{line},"),)
+        if after == end:
+            return (self._insert(end, f",{self.newline()}{line}"),)
+        return self._insert(end, ","), self._insert(after, f"{self.newline()}{line}")
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def delete(self, statement: cst.CSTNode) -> Edit:
+        """Delete a small statement: its line, if it has one of its own; its comment stays."""
+        start, end = self._positions.extent(statement)
+        line, block = self._around(statement)
+        if len(line.body) > 1:
+            return self._delete_among(line, statement, start, end)
+        if block is None or len(block.body) == 1:
+            return self.edit(start, end, "pass")
+        first, last = self._line_start(start), self._line_end(end)
+        rest = self.text[end:last]
+        if self.text[first:start].strip():
+            raise Unfixable
+        if rest.strip(" \t\f;"):
+            return self.edit(start, end + len(rest) - len(rest.lstrip(" \t\f;")), "")
+        newline = _LINE_END.match(self.text, last)
+        assert newline is not None
+        return self.edit(first, newline.end(), "")
+
+    def _around(
+        self, statement: cst.CSTNode
+    ) -> tuple[cst.SimpleStatementLine | cst.SimpleStatementSuite, cst.IndentedBlock | cst.Module | None]:
+        """The line of a small statement, and the block in which that line stands."""
+        line = self._module.parent(statement)
+        if not isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
+            raise Unfixable
+        block = self._module.parent(line)
+        return line, block if isinstance(block, (cst.IndentedBlock, cst.Module)) else None
+
+    def _delete_among(
+        self,
+        line: cst.SimpleStatementLine | cst.SimpleStatementSuite,
+        statement: cst.CSTNode,
+        start: int,
+        end: int,
+    ) -> Edit:
+        """``a; b; c``: with the semicolon that follows, or the one before the last."""
+        place = next(i for i, small in enumerate(line.body) if small is statement)
+        if place + 1 < len(line.body):
+            return self.edit(start, self._positions.extent(line.body[place + 1])[0], "")
+        return self.edit(self._positions.extent(line.body[place - 1])[1], end, "")
+
+    def insert_after(self, statement: cst.CSTNode, line: str) -> Edit:
+        """Insert a line after the one on which a statement of the module ends, at its indentation."""
+        start, end = self._positions.extent(statement)
+        first = self._line_start(start)
+        indent = _BLANK.match(self.text, first)
+        newline = _LINE_END.search(self.text, end)
+        assert indent is not None
+        assert newline is not None
+        if newline.start() == newline.end():
+            raise Unfixable  # the last line of a file without an end
+        return self._insert(newline.end(), f"{indent[0]}{line}{self.newline()}")

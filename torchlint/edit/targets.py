@@ -1,0 +1,219 @@
+"""Moves as arguments: ``x.to(device)`` taken off, and ``device=`` given to the call that makes ``x``."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.dominance import dominates
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.moves import WRAPPERS, Move
+from torchlint.analysis.values.devices import device_of
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.edit.editor import Editor, Unfixable
+from torchlint.knowledge.tensors import CASTS
+from torchlint.model import Edit
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_KEYWORDS = frozenset({"device", "dtype", "non_blocking", "other"})
+EXPANDED = "an expanded tensor stays one, whose elements share memory, where the move made them apart"
+ON_META = "with `meta` as the default device the move fails, and the tensor is made all the same"
+_OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
+
+
+class Target(NamedTuple):
+    """Where a move takes a tensor: the text of a device, and of a dtype where the move converts as well."""
+
+    device: str
+    dtype: str | None = None
+    waits: bool = True
+
+    @property
+    def words(self) -> str:
+        """``device=..`` as a title shows it."""
+        short = len(self.device) <= 40 and "\n" not in self.device and "`" not in self.device
+        return f"device={self.device}" if short else "device=.."
+
+
+class Targets:
+    """Reads moves of one module, and takes them off."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._editor = module.shared(Editor)
+
+    # -- what a move asks for --------------------------------------------------------------------
+
+    def of(self, call: cst.Call) -> Target:
+        """The target of ``.to(..)``, ``.cuda(..)`` or ``.type_as(..)``. Raises :class:`Unfixable`."""
+        if is_opaque(call):
+            raise Unfixable
+        verb = method(call)
+        if verb == "cuda":
+            return self._cuda(call)
+        if verb == "type_as":
+            return self._like(argument(call, "other", 0))
+        if verb != "to" or any(a.keyword is not None and a.keyword.value not in _KEYWORDS for a in call.args):
+            raise Unfixable
+        return self._to(call)
+
+    def _cuda(self, call: cst.Call) -> Target:
+        where = argument(call, "device", 0)
+        index = literal(where) if where is not None else None
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise Unfixable  # it may be None, which means the current device here and the CPU in `device=`
+        name = "cuda" if index is None else f"cuda:{index}"
+        return Target(self.quoted(name, call), None, _waits(keyword(call, "non_blocking") or positional(call, 1)))
+
+    def _to(self, call: cst.Call) -> Target:
+        where = argument(call, "device", 0) or argument(call, "other", 0)
+        if where is None:
+            raise Unfixable
+        value = self._module.value(where)
+        if value.kind is Kind.TENSOR:
+            if len(call.args) > 1:
+                raise Unfixable
+            return self._like(where)
+        if value.kind is Kind.DTYPE or device_of(self._module.evaluator, where) is Device.UNKNOWN:
+            raise Unfixable
+        if isinstance(where, cst.Name) and not self._may_be_device(where):
+            raise Unfixable
+        dtype = argument(call, "dtype", 1)
+        waits = _waits(keyword(call, "non_blocking") or positional(call, 2))
+        if dtype is not None and self._module.value(dtype).kind is not Kind.DTYPE:
+            raise Unfixable
+        written = self._editor.argument(dtype) if dtype is not None else None
+        return Target(self._editor.argument(where), written, waits)
+
+    def _may_be_device(self, name: cst.Name) -> bool:
+        """Nothing that is given to the variable in sight is a dtype or a tensor, whatever it is called."""
+        parameters = [b for b in self._module.definitions(name) if b.kind == "parameter"]
+        passed = [expression for binding in parameters for expression in self._module.parameters.seen(binding)]
+        return all(self._module.value(one).kind not in (Kind.DTYPE, Kind.TENSOR) for one in passed)
+
+    def _like(self, other: cst.BaseExpression | None) -> Target:
+        if other is None or dotted(other) is None:
+            raise Unfixable  # it would be computed twice
+        name = self._editor.source(other)
+        return Target(f"{name}.device", f"{name}.dtype")
+
+    def quoted(self, text: str, place: cst.CSTNode) -> str:
+        """A string literal in the quotes that the file prefers, and that an f-string around it allows."""
+        around = [a.start for a in self._module.ancestors(place) if isinstance(a, cst.FormattedString)]
+        allowed = [q for q in "\"'" if not any(q in start for start in around)]
+        if not allowed:
+            raise Unfixable
+        quote = "'" if self._prefers_single and "'" in allowed else allowed[0]
+        return f"{quote}{text}{quote}"
+
+    @cached_property
+    def _prefers_single(self) -> bool:
+        strings = [node.quote for node in self._module.nodes_of(cst.SimpleString) if len(node.quote) == 1]
+        return strings.count("'") > strings.count('"')
+
+    # -- taking a move off -----------------------------------------------------------------------
+
+    def take_off(self, made: cst.CSTNode, move: Move) -> tuple[Edit, ...]:
+        """Drop the move of what ``made`` makes; through a variable only where that changes nothing between."""
+        self._check_wrappers(made)
+        if move.named:
+            self._check_way(made, move)
+        if move.named and not move.links and self._is_rebound(move.call):
+            return (self._editor.delete(self._module.statement_of(move.call)),)
+        return (self._editor.take_off(move.call),)
+
+    def expands(self, move: Move) -> bool:
+        """The tensor is expanded on its way to the move, which then copies the elements apart."""
+        return not {"expand", "expand_as"}.isdisjoint(move.links)
+
+    def casts(self, made: cst.Call, move: Move) -> list[cst.Call]:
+        """The casts that a new tensor is put through before it is moved, where all of it is one chain."""
+        found: list[cst.Call] = []
+        node: cst.CSTNode = made
+        for link in () if move.named else move.links:
+            attribute = self._module.parent(node)
+            call = self._module.parent(attribute) if isinstance(attribute, cst.Attribute) else None
+            if not isinstance(call, cst.Call) or (link in CASTS and call.args):
+                return []
+            if link in CASTS:
+                found.append(call)
+            node = call
+        return found
+
+    def to_cuda(self, call: cst.Call) -> bool:
+        """The move certainly goes to CUDA."""
+        where = argument(call, "device", 0)
+        if method(call) == "cuda":
+            return True
+        return where is not None and device_of(self._module.evaluator, where) is Device.CUDA
+
+    def _check_wrappers(self, made: cst.CSTNode) -> None:
+        """``Variable(t, requires_grad=True)`` is more than a wrapper."""
+        for around in self._module.ancestors(made):
+            if isinstance(around, cst.BaseSmallStatement):
+                return
+            wraps = isinstance(around, cst.Call) and self._module.qualified(around.func) in WRAPPERS
+            if wraps and len(around.args) > 1:  # type: ignore[attr-defined]
+                raise Unfixable
+
+    def _is_rebound(self, call: cst.Call) -> bool:
+        """``x = x.to(device)``."""
+        statement = self._module.parent(call)
+        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+            return False
+        assert isinstance(call.func, cst.Attribute)
+        name = dotted(call.func.value)
+        return isinstance(call.func.value, cst.Name) and dotted(statement.targets[0].target) == name
+
+    def _check_way(self, made: cst.CSTNode, move: Move) -> None:
+        """The device is the same where the tensor is made, and nobody can see the tensor in between."""
+        first, second = self._module.statement_of(made), self._module.statement_of(move.call)
+        lines = self._module.parent(first), self._module.parent(second)
+        if not all(isinstance(line, cst.SimpleStatementLine) for line in lines):
+            raise Unfixable
+        block = self._module.parent(lines[0])  # type: ignore[arg-type]
+        same = block is self._module.parent(lines[1])  # type: ignore[arg-type]
+        if not same or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+            raise Unfixable
+        if any(word in self._module.text for word in _OUT_OF_SIGHT):
+            raise Unfixable
+        if isinstance(block, cst.Module) and not self._is_rebound(move.call):
+            raise Unfixable  # other files may import the name
+        places = [block.body.index(line) for line in lines]
+        self._check_device(move.call, first, adjacent=places[1] - places[0] == 1)
+
+    def _check_device(self, call: cst.Call, first: cst.CSTNode, *, adjacent: bool) -> None:
+        for node in (part for arg in call.args for part in descendants(arg.value)):
+            changing = isinstance(node, (cst.Attribute, cst.Call, cst.Subscript, cst.NamedExpr, cst.Await))
+            if changing and not adjacent:
+                raise Unfixable
+            if isinstance(node, cst.NamedExpr):
+                raise Unfixable
+            if isinstance(node, cst.Name) and not self._known_at(node, first):
+                raise Unfixable
+
+    def _known_at(self, name: cst.Name, first: cst.CSTNode) -> bool:
+        """The name has the same meaning at an earlier statement."""
+        parent = self._module.parent(name)
+        if isinstance(parent, cst.Attribute) and parent.attr is name:
+            return True
+        bindings = self._module.definitions(name)
+        if not bindings:
+            return True  # a name of an outer scope, or a builtin
+        return all(b.kind in ("parameter", "import") or dominates(self._module, b.statement, first) for b in bindings)
+
+
+def _waits(non_blocking: cst.BaseExpression | None) -> bool:
+    """The move waits; raises :class:`Unfixable` where only a run could tell."""
+    if non_blocking is None:
+        return True
+    asked = literal(non_blocking)
+    if not isinstance(asked, bool):
+        raise Unfixable
+    return not asked

@@ -1,0 +1,197 @@
+"""Statements that look as if they set something, and do nothing: misspelt flags, lost calls, late variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.values.devices import device_of
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.knowledge import backends as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+class DeadWrite(NamedTuple):
+    """A statement without effect.
+
+    ``kind`` is ``unknown`` (no such flag), ``obsolete`` (a flag that nothing reads any more), ``comparison``
+    (``==`` as a statement), ``function`` (a value assigned to a function), ``uncalled`` (a function named
+    and not called), ``context`` (a context manager not entered) or ``late`` (a variable that CUDA has read
+    already). ``name`` is the name as libraries know it, ``instead`` what was probably meant.
+    """
+
+    node: cst.CSTNode
+    kind: str
+    name: str
+    instead: str = ""
+    since: cst.CSTNode | None = None
+
+
+class DeadFlags:
+    """Finds such statements in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def assigned(self, statement: cst.Assign) -> Iterator[DeadWrite]:
+        """What an assignment writes in vain."""
+        for target in statement.targets:
+            if isinstance(target.target, cst.Attribute):
+                found = self._target(target.target, statement.value)
+                if found is not None:
+                    yield found
+            elif isinstance(target.target, cst.Subscript):
+                late = self._late(target.target, statement)
+                if late is not None:
+                    yield late
+
+    def _target(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
+        if self._is_plain(target):
+            return None
+        name = self._module.qualified(target)
+        if name is None:
+            return self._method(target, value)
+        if name in known.CALLED or (name.endswith(f".{known.VALIDATE}") and name.startswith("torch.distributions.")):
+            return DeadWrite(target, "function", name) if _is_literal(value) else None
+        owner, _, attribute = name.rpartition(".")
+        if name in known.ELSEWHERE:
+            instead = known.ELSEWHERE[name]
+            return DeadWrite(target, "unknown" if instead else "obsolete", name, instead)
+        if owner not in known.SETTABLE or attribute in known.SETTABLE[owner] or not _is_literal(value):
+            return None
+        return DeadWrite(target, "unknown", name, self._nearest(owner, attribute))
+
+    def _is_plain(self, target: cst.Attribute) -> bool:
+        """An attribute that cannot be meant, decided by its spelling alone: nearly all of them."""
+        last = target.attr.value
+        flags = "backends" in self._module.text or "cudnn" in self._module.text
+        return not flags and last not in _SPECIAL and last != known.VALIDATE
+
+    def _nearest(self, owner: str, attribute: str) -> str:
+        """The flag of the target version of torch that the spelling is nearest to."""
+        from difflib import get_close_matches
+
+        flags = [flag for flag, since in known.SETTABLE[owner].items() if self._exists(since)]
+        close = get_close_matches(attribute.lower(), flags, 1, 0.7)
+        return f"{owner}.{close[0]}" if close else ""
+
+    def _exists(self, since: str) -> bool:
+        target = self._module.target_torch
+        return target is None or _version(since) <= _version(target)
+
+    def _method(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
+        """``model.eval = True``: the method is replaced, not called."""
+        verb = target.attr.value
+        methods = {Kind.MODULE: known.MODULE_METHODS, Kind.OPTIMIZER: known.OPTIMIZER_METHODS}
+        kind = self._module.value(target.value).kind
+        dead = verb in methods.get(kind, ()) and _is_literal(value)
+        return DeadWrite(target, "function", f"{dotted(target.value)}.{verb}") if dead else None
+
+    # -- statements that are expressions ---------------------------------------------------------
+
+    def stated(self, statement: cst.Expr) -> DeadWrite | None:
+        """A comparison, an attribute or a context manager as a statement of its own."""
+        value = statement.value
+        if isinstance(value, cst.Comparison):
+            return self._compared(value)
+        if isinstance(value, cst.Attribute):
+            return self._uncalled(value)
+        if isinstance(value, cst.Call):
+            name = self._module.qualified(value.func)
+            return DeadWrite(value, "context", name) if name in known.CONTEXTS else None
+        return None
+
+    def _compared(self, node: cst.Comparison) -> DeadWrite | None:
+        name = self._module.qualified(node.left) if isinstance(node.left, cst.Attribute) else None
+        equals = len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Equal)
+        flag = name is not None and name.startswith("torch.backends.")
+        return DeadWrite(node, "comparison", str(name)) if equals and flag else None
+
+    def _uncalled(self, node: cst.Attribute) -> DeadWrite | None:
+        name = self._module.qualified(node)
+        if name is not None:
+            if name in known.CONTEXTS:
+                return DeadWrite(node, "context", name)
+            return DeadWrite(node, "uncalled", name) if name in known.CALLED else None
+        methods = {
+            Kind.MODULE: known.MODULE_METHODS,
+            Kind.OPTIMIZER: known.OPTIMIZER_METHODS,
+            Kind.TENSOR: known.TENSOR_METHODS,
+        }
+        verb = node.attr.value
+        value = self._module.value(node.value)
+        last = (dotted(node.value) or "").rpartition(".")[2].lower()
+        dead = verb in methods.get(value.kind, ())
+        if value.kind is Kind.UNKNOWN:
+            dead = any(verb in methods[kind] and last.startswith(words) for kind, words in _CALLED_SO.items())
+        return DeadWrite(node, "uncalled", f"{dotted(node.value)}.{verb}") if dead else None
+
+    # -- variables that CUDA has read ------------------------------------------------------------
+
+    def _late(self, target: cst.Subscript, statement: cst.Assign) -> DeadWrite | None:
+        if self._module.qualified(target.value) != "os.environ" or len(target.slice) != 1:
+            return None
+        index = target.slice[0].slice
+        name = literal(index.value) if isinstance(index, cst.Index) else ...
+        if name not in known.START_VARIABLES:
+            return None
+        start = self._started_before(statement)
+        return DeadWrite(target, "late", str(name), since=start) if start is not None else None
+
+    def _started_before(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+        """A call that has started CUDA by the time a statement of the same body runs."""
+        below: cst.CSTNode = statement
+        for around in self._module.ancestors(statement):
+            if isinstance(around, (cst.IndentedBlock, cst.Module)):
+                for earlier in around.body:
+                    if earlier is below:
+                        break
+                    started = self._starts(earlier)
+                    if started is not None:
+                        return started
+            if isinstance(around, cst.FunctionDef):
+                return None
+            below = around
+        return None
+
+    def _starts(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+        if not isinstance(statement, cst.SimpleStatementLine):
+            return None
+        for node in descendants(statement):
+            if isinstance(node, cst.Lambda):
+                return None
+            if isinstance(node, cst.Call) and self._starts_cuda(node):
+                return node
+        return None
+
+    def _starts_cuda(self, call: cst.Call) -> bool:
+        name = self._module.qualified(call.func)
+        if name is not None:
+            device = keyword(call, "device") if name.startswith("torch.") else None
+            on_cuda = device is not None and device_of(self._module.evaluator, device) is Device.CUDA
+            return name in known.STARTS_CUDA or on_cuda
+        if self._module.value(receiver(call)).kind not in (Kind.TENSOR, Kind.MODULE):
+            return False
+        to_cuda = method(call) == "to" and device_of(self._module.evaluator, call.args[0].value if call.args else None)
+        return method(call) == "cuda" or to_cuda is Device.CUDA
+
+
+_SPECIAL = {name.rpartition(".")[2] for name in (*known.CALLED, *known.ELSEWHERE)}
+_SPECIAL |= known.MODULE_METHODS | known.OPTIMIZER_METHODS
+_CALLED_SO = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: ("optim",), Kind.TENSOR: ("loss",)}
+
+
+def _is_literal(value: cst.BaseExpression) -> bool:
+    """A constant: what replaces a function on purpose is another function."""
+    return literal(value) is not ...
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

@@ -1,0 +1,179 @@
+"""TL501 to TL504, TL507 and TL508: flags of backends that are switched, corrected or deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import keyword, literal
+from torchlint.analysis.things.backends import Conflict
+from torchlint.analysis.things.flag_paths import Write
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.knowledge import backends as known
+from torchlint.model import Edit, Fix, Safety
+from torchlint.rules.backends._dead_flags import DeadWrite
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_ALGORITHMS = "convolutions run by other algorithms, so that speed and the last bits of results change"
+_FAULT = (
+    "cuDNN runs convolutions and recurrent layers again, which rounds otherwise, and brings back what it was off for"
+)
+_STARTS = "the statement takes effect, which it never did before"
+# Methods that take no argument: `model.eval = True` was to be `model.eval()`.
+_BARE = frozenset("eval zero_grad step backward empty_cache synchronize".split())
+
+
+# -- two flags that are on -------------------------------------------------------------------------
+
+
+@or_none
+def chosen(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
+    """Resolve a conflict of determinism and benchmark as the configuration prefers."""
+    writes = {write.flag: write for write in (conflict.later, conflict.earlier)}
+    benchmark = writes.pop(known.BENCHMARK, None)
+    if prefer is None or benchmark is None:
+        raise Unfixable
+    if prefer == "reproducible":
+        edit = _switched_off(module, benchmark, "benchmark")
+        return Fix("switch `benchmark` off, to reproduce runs", Safety.UNSAFE, (edit,), _ALGORITHMS)
+    (determinism,) = writes.values()
+    edit = _deleted(module, determinism, "deterministic")
+    return Fix("drop the determinism, to be fast", Safety.UNSAFE, (edit,), _ALGORITHMS)
+
+
+@or_none
+def chosen_of_call(module: SourceModule, call: cst.Call, prefer: str | None) -> Fix:
+    """The same for one call that sets both."""
+    if prefer is None:
+        raise Unfixable
+    name = "benchmark" if prefer == "reproducible" else "deterministic"
+    edit = _argument_off(module, call, name)
+    purpose = "to reproduce runs" if prefer == "reproducible" else "to be fast"
+    return Fix(f"switch `{name}` off, {purpose}", Safety.UNSAFE, (edit,), _ALGORITHMS)
+
+
+@or_none
+def without_benchmark(module: SourceModule, write: Write) -> Fix:
+    """``benchmark = False``."""
+    edit = _switched_off(module, write, "benchmark")
+    return Fix("switch `benchmark` off", Safety.UNSAFE, (edit,), _ALGORITHMS)
+
+
+@or_none
+def with_cudnn(module: SourceModule, write: Write) -> Fix:
+    """Delete ``torch.backends.cudnn.enabled = False``."""
+    return Fix("delete the line", Safety.UNSAFE, (_deleted(module, write, "enabled"),), _FAULT)
+
+
+@or_none
+def enabled(module: SourceModule, call: cst.Call) -> Fix:
+    """``cudnn.flags(enabled=True, benchmark=True)``."""
+    edits = module.shared(Editor).add_first_argument(call, "enabled=True")
+    return Fix("add `enabled=True`", Safety.UNSAFE, edits, "cuDNN runs inside the block, and rounds otherwise")
+
+
+def _switched_off(module: SourceModule, write: Write, name: str) -> Edit:
+    """The value of a write becomes False."""
+    if write.elsewhere is not None:
+        raise Unfixable
+    if isinstance(write.node, cst.Call):
+        return _argument_off(module, write.node, name)
+    statement = _assignment(module, write.node)
+    if literal(statement.value) is not True:
+        raise Unfixable
+    return module.shared(Editor).replace(statement.value, "False")
+
+
+def _argument_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
+    value = keyword(call, name)
+    if module.qualified(call.func) == "builtins.setattr":
+        value = call.args[2].value
+    if literal(value) is not True or value is None:
+        raise Unfixable
+    return module.shared(Editor).replace(value, "False")
+
+
+def _deleted(module: SourceModule, write: Write, name: str) -> Edit:
+    """The statement of a write goes; of a call with other arguments, only this one is switched off."""
+    if write.elsewhere is not None:
+        raise Unfixable
+    if isinstance(write.node, cst.Call):
+        if module.qualified(write.node.func) in known.SETTERS | known.TRAINERS:
+            return _argument_off(module, write.node, name)
+        statement: cst.CSTNode | None = module.parent(write.node)
+        if not isinstance(statement, cst.Expr):
+            raise Unfixable
+        return module.shared(Editor).delete(statement)
+    return module.shared(Editor).delete(_assignment(module, write.node))
+
+
+def _assignment(module: SourceModule, target: cst.CSTNode) -> cst.Assign:
+    """The assignment to just one target."""
+    around = module.parent(target)
+    statement = module.parent(around) if isinstance(around, cst.AssignTarget) else None
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        raise Unfixable
+    return statement
+
+
+# -- statements without effect ---------------------------------------------------------------------
+
+
+@or_none
+def revived(module: SourceModule, dead: DeadWrite) -> Fix:
+    """Delete a statement that nothing reads, or make it do what it was written for."""
+    if dead.kind == "obsolete":
+        return _buried(module, dead)
+    edits = {"unknown": _spelled, "comparison": _assigned, "function": _called, "uncalled": _with_parentheses}
+    repair = edits.get(dead.kind)
+    if repair is None:
+        raise Unfixable
+    title, edit = repair(module, dead)
+    return Fix(title, Safety.UNSAFE, (edit,), _STARTS)
+
+
+def _buried(module: SourceModule, dead: DeadWrite) -> Fix:
+    name = dead.name.rpartition(".")[2]
+    if sum(n.value == name for n in module.nodes_of(cst.Name)) + module.text.count(f'"{name}"') != 1:
+        raise Unfixable  # somebody reads what is set here
+    return Fix("delete the line", Safety.SAFE, (module.shared(Editor).delete(_assignment(module, dead.node)),))
+
+
+def _spelled(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
+    if not dead.instead or not isinstance(dead.node, cst.Attribute):
+        raise Unfixable
+    editor = module.shared(Editor)
+    owner, _, last = dead.instead.rpartition(".")
+    title = f"set `{dead.instead}`"
+    if module.qualified(dead.node.value) == owner:
+        return title, editor.replace_inside(dead.node.attr, last)
+    return title, editor.replace_inside(dead.node, module.shared(Speller).spell(dead.instead, dead.node).text)
+
+
+def _assigned(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
+    node = dead.node
+    if not isinstance(node, cst.Comparison) or module.positions.is_bracketed(node):
+        raise Unfixable
+    editor = module.shared(Editor)
+    start, end = module.positions.outer(node.left)[1], module.positions.outer(node.comparisons[0].comparator)[0]
+    between = editor.text[start:end]
+    return "assign it", editor.edit(start, end, between.replace("==", "=", 1))
+
+
+def _called(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
+    statement = _assignment(module, dead.node)
+    editor = module.shared(Editor)
+    bare = dead.name.rpartition(".")[2] in _BARE
+    if bare and literal(statement.value) is not True:
+        raise Unfixable
+    argument = "" if bare else editor.source(statement.value)
+    return "call it", editor.replace_inside(statement, f"{editor.source(dead.node)}({argument})")
+
+
+def _with_parentheses(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
+    (edit,) = module.shared(Editor).append(dead.node, "()")
+    return "call it", edit

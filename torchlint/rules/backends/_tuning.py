@@ -1,0 +1,132 @@
+"""Tuning: whether cuDNN's benchmark and determinism fit the program that asks for them, or does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.syntax.calls import literal
+from torchlint.analysis.things.backends import Backends
+from torchlint.analysis.things.flag_paths import Write
+from torchlint.analysis.things.shapes import Shapes
+from torchlint.knowledge import backends as known
+from torchlint.knowledge.libraries import LIBRARIES
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+class VaryingShapes(NamedTuple):
+    """A benchmark switched on, and what makes shapes vary: places here, and ``(path, line, words)`` elsewhere."""
+
+    write: Write
+    here: tuple[tuple[cst.CSTNode, str], ...]
+    elsewhere: tuple[tuple[str, int, str], ...]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The reasons in words, each once."""
+        reasons = [text for _, text in self.here] + [text for _, _, text in self.elsewhere]
+        return list(dict.fromkeys(reasons))
+
+
+_STEPS = frozenset(("backward", "manual_backward", "step"))
+
+
+class Tuning:
+    """Answers these questions for one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._backends = module.shared(Backends)
+        self._shapes = Shapes(module)
+
+    # -- shapes ----------------------------------------------------------------------------------
+
+    def varying_shapes(self) -> list[VaryingShapes]:
+        """The benchmarks that are switched on although input shapes keep changing."""
+        writes = [w for w in self._backends.left(known.BENCHMARK, value=True) if not self._backends.is_test(w.node)]
+        if not writes or self._switched_off():
+            return []
+        here = tuple(self._shapes.varying())
+        imports = self.project_imports()
+        elsewhere = tuple(self._module.project.shapes(imports))
+        if not (here or elsewhere) or not (self._shapes.convolves() or self._module.project.convolves(imports)):
+            return []
+        return [VaryingShapes(write, here, elsewhere) for write in writes]
+
+    def _switched_off(self) -> bool:
+        """Some phase of the program switches the benchmark off."""
+        for assign in self._module.nodes_of(cst.Assign, self._module.aliases({"benchmark"})):
+            names = [self._module.qualified(t.target) for t in assign.targets if isinstance(t.target, cst.Attribute)]
+            if known.BENCHMARK in names and literal(assign.value) is False:
+                return True
+        return False
+
+    # -- seeds -----------------------------------------------------------------------------------
+
+    def unseeded(self) -> list[Write]:
+        """The switches for determinism in a program that trains, and in which nothing is seeded."""
+        if not self._is_program():
+            return []
+        writes = self._backends.writes_any((known.DETERMINISTIC, known.ALGORITHMS))
+        writes = [w for w in writes if not self._backends.is_test(w.node) and not self._seeds_by_name(w.node)]
+        if not writes or not self._trains():
+            return []
+        imports = self.project_imports()
+        if self._module.project.seeds() or not self._module.project.closed(imports):
+            return []
+        return writes
+
+    def _seeds_by_name(self, node: cst.CSTNode) -> bool:
+        function = self._module.function_of(node)
+        words = function.name.value.lower().split("_") if function is not None else []
+        return not known.SEED_WORDS.isdisjoint(words)
+
+    def _is_program(self) -> bool:
+        return self.main() is not None or any(
+            self._module.function_of(loop) is None for loop in self._module.outside(cst.For)
+        )
+
+    def _trains(self) -> bool:
+        return any(self._module.heats.is_step(call) for call in self._module.each(cst.Call, _STEPS))
+
+    # -- a benchmark that is missing -------------------------------------------------------------
+
+    def untuned(self) -> cst.CSTNode | None:
+        """Where a training script of a convolutional model with inputs of one size begins to run, untuned."""
+        main = self.main()
+        if main is None or not self._trains() or not self._module.signs.on_accelerator:
+            return None
+        if not self._shapes.convolves() or not self._shapes.fixed() or self._shapes.varying():
+            return None
+        if any(word in self._module.text for word in known.OWN_TUNING):
+            return None
+        if self._module.project.tunes() or not self._module.project.closed(self.project_imports()):
+            return None
+        return main
+
+    def main(self) -> cst.If | None:
+        """``if __name__ == "__main__":``."""
+        for node in self._module.outside(cst.If):
+            if _asks_for_main(node.test) and self._module.function_of(node) is None:
+                return node
+        return None
+
+    # -- imports ---------------------------------------------------------------------------------
+
+    def project_imports(self) -> list[str]:
+        """The dotted names of imports that no library accounts for."""
+        names = {str(binding.qualified) for binding in self._module.project_imports()}
+        stars = {s for s in self._module.names.star_imports() if s.partition(".")[0] not in LIBRARIES}
+        return sorted(names | stars)
+
+
+def _asks_for_main(test: cst.BaseExpression) -> bool:
+    """``__name__ == "__main__"``."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    return any(dotted(side) == "__name__" for side in sides) and any(literal(side) == "__main__" for side in sides)

@@ -1,0 +1,227 @@
+"""TL101 and TL102: tensors made from arrays without a copy, and from lists of arrays at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.calls import argument, keyword, method, receiver
+from torchlint.analysis.things.defaults import Defaults
+from torchlint.analysis.things.lifetime import is_neutral
+from torchlint.analysis.values.lattice import Kind
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
+from torchlint.knowledge.arrays import METHODS_FRESH
+from torchlint.knowledge.factories import FORM
+from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
+from torchlint.model import Edit, Fix, Safety
+from torchlint.rules.copies._array_copies import ArrayCopy, is_blocking
+from torchlint.rules.copies._array_lists import ArrayList
+from torchlint.rules.copies._array_shapes import ArrayShapes
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+# Packages of which it is tested which functions make new memory.
+_PROVED = frozenset({"numpy", "cv2", "scipy", "librosa"})
+_COPIED = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
+_SHARES = "tensor and array share memory afterwards: writing to one changes the other"
+_READONLY = "the array may be read-only, which torch warns of, and the tensor must not be written to"
+_RESIZED = "a tensor that shares an array's memory cannot be resized"
+_LEGACY = "an array that the legacy constructor refuses, or takes for a size, is converted"
+_CAST = "the conversion runs on the device, which may lack the array's dtype, or treat numbers out of range otherwise"
+_LIST = "an empty list fails or gets another dtype, and so may members of several dtypes; shapes must be equal"
+
+
+@or_none
+def without_copy(module: SourceModule, copy: ArrayCopy) -> Fix:
+    """``torch.tensor(a).to(d)`` becomes ``torch.tensor(a, device=d)``, ``torch.tensor(a)`` ``torch.as_tensor(a)``."""
+    if copy.moved is not None and copy.move is not None and is_blocking(copy.moved):
+        return _on_device(module, copy)
+    if module.qualified(copy.call.func) != "torch.tensor":
+        raise Unfixable
+    return _shared(module, copy)
+
+
+# -- one transfer ----------------------------------------------------------------------------------
+
+
+def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
+    assert copy.move is not None
+    targets, editor = module.shared(Targets), module.shared(Editor)
+    target = targets.of(copy.move.call)
+    cast = _first_cast(module, copy)
+    links = list(copy.move.links)
+    if cast is not None:
+        links.remove(str(method(cast)))
+    caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
+    caveats += [ON_META] if module.shared(Defaults).meta_set else []
+    title = f"transfer it at once, with `{target.words}`"
+    taken_off = targets.take_off(copy.call, copy.move)
+    name = module.qualified(copy.call.func)
+    if name in LEGACY:
+        if copy.move.links and target.dtype:
+            raise Unfixable
+        call = _as_tensor_call(module, copy.call, copy.data, target)
+        edit = editor.replace_inside(copy.call, call)
+        return Fix(title, Safety.UNSAFE, (edit, *taken_off), "; ".join([_LEGACY, *caveats]))
+    if target.dtype is not None and (keyword(copy.call, "dtype") is not None or links or cast is not None):
+        raise Unfixable  # two conversions, one after the other
+    dtype = target.dtype
+    if cast is not None:
+        dtype = module.shared(Speller).sibling(copy.call, f"torch.{CASTS[str(method(cast))]}").text
+        taken_off = (editor.take_off(cast), *taken_off)
+    written = f"dtype={dtype}, " if dtype is not None else ""
+    added = editor.add_argument(copy.call, f"{written}device={target.device}")
+    caveat = "; ".join(caveats) or None
+    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (*added, *taken_off), caveat)
+
+
+def _first_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
+    """The ``.float()`` of ``torch.tensor(a).float().to(d)``, which the constructor can do on the host as well."""
+    assert copy.move is not None
+    if module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
+        return None
+    return next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
+
+
+def _conversions(links: Sequence[str]) -> list[str]:
+    """What conversions between the constructor and the move may do otherwise on the device."""
+    if any(link not in FORM or link in ("type", "requires_grad_") for link in links):
+        raise Unfixable
+    return [_CAST] if any(link in CASTS for link in links) else []
+
+
+def _as_tensor_call(module: SourceModule, call: cst.Call, data: cst.BaseExpression, target: Target) -> str:
+    """``torch.FloatTensor(a)`` as ``torch.tensor(a, dtype=torch.float32, device=d)``."""
+    speller, editor = module.shared(Speller), module.shared(Editor)
+    last = str(module.qualified(call.func)).rpartition(".")[2].removesuffix("Tensor")
+    dtype = target.dtype or speller.sibling(call, f"torch.{LEGACY_DTYPES[last]}").text
+    made = speller.sibling(call, "torch.tensor").text
+    return f"{made}({editor.argument(data)}, dtype={dtype}, device={target.device})"
+
+
+# -- shared memory ---------------------------------------------------------------------------------
+
+
+def _shared(module: SourceModule, copy: ArrayCopy) -> Fix:
+    spelling = module.shared(Speller).sibling(copy.call, "torch.as_tensor")
+    edit = module.shared(Editor).replace(copy.call.func, spelling.text)
+    caveats = []
+    if not _nobody_else(module, copy.data):
+        caveats.append(_SHARES)
+    if copy.array.readonly:
+        caveats.append(_READONLY)
+    if "resize_" in module.text:
+        caveats.append(_RESIZED)
+    caveat = "; ".join(caveats) or None
+    title = "share the array's memory, with `torch.as_tensor`"
+    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit, *spelling.edits), caveat)
+
+
+def _nobody_else(module: SourceModule, data: cst.BaseExpression) -> bool:
+    """Nobody but the tensor can reach the array's memory: it has just been made, for this alone."""
+    if not isinstance(data, cst.Name):
+        return _is_new(module, data)
+    bindings = module.definitions(data)
+    return bool(bindings) and all(_only_for(module, binding, data) for binding in bindings)
+
+
+def _is_new(module: SourceModule, node: cst.BaseExpression) -> bool:
+    """The expression itself makes new memory, by what is known of its operator, method or function."""
+    value = module.value(node)
+    if value.kind is not Kind.NDARRAY or not value.fresh or value.origin is not node:
+        return False
+    if isinstance(node, cst.Call):
+        name = module.qualified(node.func)
+        if name is None:
+            return _is_new_by_method(module, node)
+        return name.partition(".")[0] in _PROVED and (name != "numpy.array" or _is_copied(module, node))
+    return isinstance(node, (cst.BinaryOperation, cst.UnaryOperation))
+
+
+def _is_copied(module: SourceModule, call: cst.Call) -> bool:
+    """``np.array`` copies what it is given; an ``__array__`` of another class may hand out its own memory."""
+    data = argument(call, "object", 0)
+    return data is not None and module.value(data).kind in _COPIED
+
+
+def _is_new_by_method(module: SourceModule, call: cst.Call) -> bool:
+    source = receiver(call)
+    kind = module.value(source).kind
+    return kind is Kind.GENERATOR or (kind is Kind.NDARRAY and method(call) in {*METHODS_FRESH, "astype"})
+
+
+def _only_for(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
+    """A local variable that is bound to new memory each time before it is read here, and read for nothing else."""
+    if binding.kind != "assign" or binding.path or binding.value is None or not _is_new(module, binding.value):
+        return False
+    function = module.function_of(data)
+    if function is None or module.function_of(binding.node) is not function:
+        return False
+    if not isinstance(binding.statement, cst.Assign) or len(binding.statement.targets) != 1:
+        return False
+    uses = [use for use in module.uses(binding) if use is not data]
+    return all(is_neutral(module, use) for use in uses) and not _repeats(module, binding.node, data)
+
+
+def _repeats(module: SourceModule, made: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """A loop or a comprehension runs the place again without making the array again."""
+    around_made = set(module.ancestors(made))
+    loops = (cst.For, cst.While, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+    return any(isinstance(around, loops) and around not in around_made for around in module.ancestors(place))
+
+
+# -- lists of arrays -------------------------------------------------------------------------------
+
+
+@or_none
+def stacked_first(module: SourceModule, found: ArrayList) -> Fix:
+    """``torch.tensor(arrays)`` becomes ``torch.tensor(np.array(arrays))``."""
+    editor, speller = module.shared(Editor), module.shared(Speller)
+    if any(arg.keyword is not None and arg.keyword.value not in _KEYWORDS for arg in found.call.args):
+        raise Unfixable
+    array = speller.spell("numpy.array", found.call)
+    edits: tuple[Edit, ...] = editor.wrap(found.data, f"{array.text}(", ")")
+    if isinstance(found.data, cst.GeneratorExp):
+        raise Unfixable
+    name = str(module.qualified(found.call.func))
+    caveat: str | None = None if _same_tensor(module, found) else _LIST
+    if name in LEGACY:
+        caveat = f"{_LIST}; {_LEGACY}"
+        edits = (editor.replace_inside(found.call, _legacy_list(module, found, array.text)),)
+    title = f"put the arrays together first, with `{array.text}`"
+    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, edits, caveat)
+
+
+_KEYWORDS = frozenset({"data", "obj", "dtype", "device", "requires_grad", "pin_memory"})
+
+
+def _legacy_list(module: SourceModule, found: ArrayList, array: str) -> str:
+    """``torch.FloatTensor(arrays)`` as ``torch.as_tensor(np.array(arrays), dtype=torch.float32)``."""
+    speller, editor = module.shared(Speller), module.shared(Editor)
+    name = str(module.qualified(found.call.func))
+    if LEGACY[name] == "cuda":
+        raise Unfixable
+    dtype = LEGACY_DTYPES[name.rpartition(".")[2].removesuffix("Tensor")]
+    made = speller.sibling(found.call, "torch.as_tensor").text
+    named = speller.sibling(found.call, f"torch.{dtype}").text
+    return f"{made}({array}({editor.argument(found.data)}), dtype={named})"
+
+
+def _same_tensor(module: SourceModule, found: ArrayList) -> bool:
+    """There are members, all of one dtype and of one shape."""
+    shapes = module.shared(ArrayShapes)
+    if not shapes.equal_members(found.data):
+        return False
+    if found.element.dtype is None:
+        return False
+    dtype = keyword(found.call, "dtype")
+    if dtype is None:
+        return True
+    asked = module.value(dtype).literal
+    return asked == found.element.dtype or (asked in ("float32", "float64") and "complex" not in found.element.dtype)

@@ -1,0 +1,87 @@
+"""Lists of ndarrays that become one tensor, also those that are filled by ``append``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, is_opaque, positional
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.values.lattice import UNKNOWN, Kind, Value
+from torchlint.knowledge.tensors import LEGACY
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+_LISTS = (Kind.LIST, Kind.TUPLE)
+_BEGINNINGS = frozenset({Kind.NDARRAY, Kind.NONE, *_LISTS})  # of lists of arrays, or of lists of these
+
+
+class ArrayList(NamedTuple):
+    """A constructor that is given a list of ndarrays. ``single`` where the list has just one member."""
+
+    call: cst.Call
+    data: cst.BaseExpression
+    element: Value
+    single: bool
+
+
+class ArrayLists:
+    """Finds such constructors in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def of(self, call: cst.Call) -> ArrayList | None:
+        """The list of ndarrays that a call converts, if it is proved to be one."""
+        name = self._module.qualified(call.func)
+        if name in _CONSTRUCTORS:
+            data = argument(call, "data", 0) or argument(call, "obj", 0)
+        elif name in LEGACY and len(call.args) == 1:
+            data = positional(call, 0)
+        else:
+            return None
+        if data is None or self._begins_otherwise(data) or is_opaque(call) or self._may_be_ragged(call):
+            return None
+        element = self._element(data)
+        if element.kind is not Kind.NDARRAY:
+            return None
+        single = isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) == 1
+        return ArrayList(call, data, element, single)
+
+    def _begins_otherwise(self, data: cst.BaseExpression) -> bool:
+        """The first member of a display is no array, so that the others need not be looked at."""
+        first = data
+        while isinstance(first, (cst.List, cst.Tuple)) and first.elements:
+            first = first.elements[0].value
+        return first is not data and self._module.value(first).kind not in _BEGINNINGS
+
+    def _element(self, data: cst.BaseExpression) -> Value:
+        """What every innermost member of a list is."""
+        value = self._listed(data)
+        for _ in range(3):
+            if value.kind not in _LISTS:
+                break
+            value = value.each()
+        return value if value.kind is Kind.NDARRAY else UNKNOWN
+
+    def _listed(self, data: cst.BaseExpression) -> Value:
+        value = self._module.value(data)
+        if value.kind not in _LISTS:
+            return UNKNOWN
+        if value.elements:
+            kinds = {member.kind for member in value.elements}
+            return value if len(kinds) == 1 else UNKNOWN
+        return value if value.element is not None else UNKNOWN
+
+    def _may_be_ragged(self, call: cst.Call) -> bool:
+        """``try: torch.tensor(..)`` with a handler for rows of different lengths."""
+        for guard in self._module.guards(call):
+            if guard.kind == "try":
+                assert isinstance(guard.node, (cst.Try, cst.TryStar))
+                types = [handler.type for handler in guard.node.handlers if handler.type is not None]
+                if any(isinstance(n, cst.Name) and n.value == "ValueError" for t in types for n in descendants(t)):
+                    return True
+        return False

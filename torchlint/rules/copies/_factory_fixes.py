@@ -1,0 +1,123 @@
+"""TL103 and TL104: regular content made by the torch factory that makes it where it is wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import keyword, method
+from torchlint.analysis.things.defaults import Defaults
+from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
+from torchlint.knowledge.dtypes import COMPLEX
+from torchlint.knowledge.tensors import CASTS
+from torchlint.model import Edit, Fix, Safety
+from torchlint.rules.copies._factories import MovedFactory
+from torchlint.rules.copies._integers import Integers
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+# Content of zeros and ones is the same in every dtype.
+_EXACT = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_like".split())
+# Factories that not every device has.
+_RARE = frozenset({"torch.tril_indices", "torch.triu_indices", "torch.range"})
+# Casts of whole numbers and of given values that the CPU and every device round alike.
+_SAME_CASTS = frozenset("float double long int".split())
+_RANDOM = "a generator of the device draws other numbers from the same seed, and the one of the CPU draws none"
+_ROUNDED = "the device may round the last bits of the content otherwise"
+_LACKS = "other devices than CUDA may lack the operation, or the dtype that is converted"
+_LEAF = "the tensor becomes a leaf that collects its own gradient; the moved one hands it on to the one on the CPU"
+
+
+@or_none
+def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
+    """``torch.zeros(n).to(device)`` becomes ``torch.zeros(n, device=device)``."""
+    if found.computed:
+        return None  # what runs in between would run on the device
+    targets = module.shared(Targets)
+    target = targets.of(found.move.call)
+    edits = [*_with_device(module, found, target), *targets.take_off(found.call, found.move)]
+    caveat = _caveat(module, found, targets)
+    safety = Safety.UNSAFE if caveat else Safety.SAFE
+    return Fix(f"make the tensor with `{target.words}`", safety, tuple(edits), caveat)
+
+
+def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> list[Edit]:
+    editor = module.shared(Editor)
+    casts = _folded(module, found)
+    if target.dtype is None and not casts:
+        return list(editor.set_argument(found.call, "device", target.device))
+    if found.name not in _EXACT or (target.dtype is not None and _casts(found) and not casts):
+        raise Unfixable  # the order of two conversions could matter
+    before = keyword(found.call, "dtype")
+    if before is not None and dtype_of(module.evaluator, before) in (None, *COMPLEX):
+        raise Unfixable  # torch warns of a conversion from complex numbers
+    dtype = target.dtype or _dtype_of(module, found, casts[-1])
+    dropped = [editor.take_off(cast) for cast in casts]
+    if before is None:
+        return [*editor.add_argument(found.call, f"dtype={dtype}, device={target.device}"), *dropped]
+    return [
+        *editor.set_argument(found.call, "dtype", dtype),
+        *editor.set_argument(found.call, "device", target.device),
+        *dropped,
+    ]
+
+
+def _casts(found: MovedFactory) -> list[str]:
+    return [link for link in found.move.links if link in CASTS]
+
+
+def _folded(module: SourceModule, found: MovedFactory) -> list[cst.Call]:
+    """The ``.bool()`` of ``torch.ones(n).bool().to(device)``, which a dtype in the factory says as well."""
+    if found.name not in _EXACT:
+        return []
+    return module.shared(Targets).casts(found.call, found.move)
+
+
+def _dtype_of(module: SourceModule, found: MovedFactory, cast: cst.Call) -> str:
+    return module.shared(Speller).sibling(found.call, f"torch.{CASTS[str(method(cast))]}").text
+
+
+def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str | None:
+    """What may change, or None when nothing does."""
+    if "type" in found.move.links:
+        raise Unfixable
+    caveats = []
+    if found.content == "random":
+        caveats.append(_RANDOM)
+    elif found.content == "rounded" or not _same_everywhere(module, found):
+        caveats.append(_ROUNDED)
+    if _needs_more(module, found, targets):
+        caveats.append(_LACKS)
+    if targets.expands(found.move):
+        caveats.append(EXPANDED)
+    if module.shared(Defaults).meta_set:
+        caveats.append(ON_META)
+    if found.leaf or "requires_grad_" in found.move.links:
+        caveats.append(_LEAF)
+    return "; ".join(caveats) or None
+
+
+def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:
+    """CPU and device write the same bits: constants, and counting in whole numbers."""
+    if found.name in _EXACT or found.name in ("torch.empty", "torch.empty_like"):
+        return True
+    if not all(cast in _SAME_CASTS for cast in _casts(found)):
+        return False
+    if found.name not in ("torch.arange", "torch.range"):
+        return True
+    numbers = [a.value for a in found.call.args if a.keyword is None or a.keyword.value in ("start", "end", "step")]
+    integers = module.shared(Integers)
+    return len(numbers) == 1 or all(integers.is_integer(number) for number in numbers)
+
+
+def _needs_more(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
+    """The device must know an operation, or a dtype on the way to another, that it did not need before."""
+    if found.name in _RARE and not targets.to_cuda(found.move.call):
+        return True
+    between = bool(_casts(found)) and not _folded(module, found)
+    return between and keyword(found.call, "dtype") is not None

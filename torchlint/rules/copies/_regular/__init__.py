@@ -1,0 +1,1 @@
+"""How content that NumPy or Python made is made by a factory of torch."""

@@ -1,0 +1,104 @@
+"""TL401: loaders that pin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.dominance import sources
+from torchlint.analysis.syntax.calls import argument, bind, is_opaque, literal
+from torchlint.analysis.things.loaders import UnpinnedLoader
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.knowledge.loaders import PARAMETERS
+from torchlint.knowledge.tensors import LOADERS
+from torchlint.model import Fix, Safety
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_ODD = (
+    "batches arrive in page-locked memory: tensors that are on a device already, sparse ones and objects of other "
+    "classes may not be pinned, which raises or changes nothing"
+)
+_WRITTEN = "somebody has written `pin_memory=False`, perhaps because memory is scarce"
+
+
+@or_none
+def pinned(module: SourceModule, loader: UnpinnedLoader) -> Fix:
+    """Add ``pin_memory=torch.cuda.is_available()``."""
+    call = loader.call
+    if is_opaque(call) or not loader.workers:
+        raise Unfixable  # it may be given out of sight; without workers the main thread would pin
+    editor = module.shared(Editor)
+    available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
+    written = bind(call, PARAMETERS).get("pin_memory")
+    value = f"{available.text}()"
+    added = editor.add_argument(call, f"pin_memory={value}") if written is None else (editor.replace(written, value),)
+    caveats = [_WRITTEN] if loader.explicit else []
+    if not _plain_batches(module, loader):
+        caveats.append(_ODD)
+    caveat = "; ".join(caveats) or None
+    safety = Safety.UNSAFE if caveat else Safety.SAFE
+    return Fix(f"add `pin_memory={value}`", safety, (*available.edits, *added), caveat)
+
+
+def _plain_batches(module: SourceModule, loader: UnpinnedLoader) -> bool:
+    """Batches are proved to be tensors of the CPU in plain containers, and are moved to CUDA here."""
+    call = loader.call
+    collated = bind(call, PARAMETERS).get("collate_fn")
+    if module.qualified(call.func) not in LOADERS or (collated is not None and literal(collated) is not None):
+        return False
+    if loader.elsewhere or not loader.moves:
+        return False
+    dataset = argument(call, "dataset", 0)
+    return dataset is not None and _plain_dataset(module, dataset)
+
+
+def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
+    """One of torchvision's datasets with transforms of torchvision, or tensors of the CPU; on every way here."""
+    made = sources(module, node)
+    return bool(made) and all(isinstance(call, cst.Call) and _is_plain(module, call) for call in made)
+
+
+def _is_plain(module: SourceModule, made: cst.Call) -> bool:
+    name = module.qualified(made.func) or ""
+    if is_opaque(made) or not made.args:
+        return False
+    if name == "torch.utils.data.TensorDataset":
+        return all(_on_cpu(module, arg.value) for arg in made.args)
+    if not name.startswith("torchvision.datasets."):
+        return False
+    return all(_plain_transform(module, arg.value) for arg in made.args if not _is_place(arg, made))
+
+
+def _is_place(arg: cst.Arg, made: cst.Call) -> bool:
+    """Where the files are, and which of them: nothing that makes anything of them."""
+    if arg.keyword is None:
+        return arg is made.args[0]
+    return arg.keyword.value in ("root", "train", "split", "download", "year", "image_set")
+
+
+def _on_cpu(module: SourceModule, node: cst.BaseExpression) -> bool:
+    value = module.value(node)
+    return value.kind is Kind.TENSOR and value.device is Device.CPU
+
+
+def _plain_transform(module: SourceModule, node: cst.BaseExpression, depth: int = 6) -> bool:
+    """A literal, or a call of torchvision's transforms of nothing but such; names are followed."""
+    if depth == 0:
+        return False
+    if literal(node) is not ... or isinstance(node, (cst.FormattedString, cst.Attribute)):
+        return True
+    if isinstance(node, (cst.List, cst.Tuple)):
+        return all(_plain_transform(module, element.value, depth - 1) for element in node.elements)
+    if isinstance(node, cst.Call):
+        name = module.qualified(node.func) or ""
+        plain = name.startswith(("torchvision.transforms.", "os.path.")) and not name.endswith(".Lambda")
+        return plain and all(_plain_transform(module, arg.value, depth - 1) for arg in node.args)
+    if isinstance(node, cst.Name):
+        values = sources(module, node)
+        return bool(values) and all(_plain_transform(module, value, depth - 1) for value in values)
+    return False

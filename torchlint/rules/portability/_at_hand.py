@@ -1,0 +1,113 @@
+"""Tensors at hand: whose device a new tensor needs, told from what it is made for and what it is used with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.dominance import dominates
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.syntax.calls import chain, method, receiver
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.knowledge import factories
+from torchlint.knowledge.portability import MOVING, TENSOR_ONLY
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_SIZES = frozenset({"size", "shape", "numel"})
+
+
+class AtHand:
+    """Finds, in one module, the tensor that a new tensor is made to go with."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def tensor_for(self, place: cst.CSTNode) -> str | None:
+        """The name of a tensor with whose size, or for an operation with which, the tensor at a place is made.
+
+        The place is a move of a new tensor, ``torch.zeros(n).cuda()``, or the argument ``device=`` of a factory.
+        """
+        made = self._factory(place)
+        if made is None:
+            return None
+        for name in (*self._measured(made), *self._partners(place)):
+            if self._stays(name):
+                return name.value
+        return None
+
+    def _factory(self, place: cst.CSTNode) -> cst.Call | None:
+        """The call of a factory of torch that a place moves, or whose argument it is."""
+        if isinstance(place, cst.Call) and method(place) in MOVING:
+            root = next((link for link in chain(place) if isinstance(link, cst.Call)), None)
+        else:
+            parent = self._module.parent(place)
+            root = self._module.parent(parent) if isinstance(parent, cst.Arg) else None  # type: ignore[assignment]
+        made = isinstance(root, cst.Call) and self._module.qualified(root.func) in {*factories.ALL, "torch.tensor"}
+        return root if made else None
+
+    def _measured(self, made: cst.Call) -> Iterator[cst.Name]:
+        """``x`` of ``torch.zeros(x.size(0), 4)``."""
+        for node in self._module.within(made, cst.Name):
+            parent = self._module.parent(node)
+            if isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value in _SIZES:
+                yield node
+
+    def _partners(self, place: cst.CSTNode) -> Iterator[cst.Name]:
+        """``x`` of ``x + torch.randn(4).cuda()``."""
+        below = place
+        for around in self._module.ancestors(place):
+            if isinstance(around, cst.BinaryOperation):
+                yield from _operands(around.right if below is around.left else around.left)
+            elif isinstance(around, cst.BaseSmallStatement):
+                return
+            below = around
+
+    def _stays(self, name: cst.Name) -> bool:
+        """The name is a tensor that nothing moves in sight."""
+        bindings = self._module.definitions(name)
+        if len(bindings) != 1 or not self._is_tensor(name, bindings[0]):
+            return False
+        binding = bindings[0]
+        if binding.kind == "parameter":
+            known = True
+        else:
+            made = binding.value
+            known = binding.kind == "assign" and isinstance(made, cst.Call) and method(made) not in MOVING
+            known = known and dominates(self._module, binding.statement, name)
+        return known and not any(map(self._is_moved, self._module.uses(binding)))
+
+    def _is_tensor(self, name: cst.Name, binding: Binding) -> bool:
+        value = self._module.value(name)
+        if value.known:
+            return value.kind is Kind.TENSOR and value.device is not Device.CPU
+        if isinstance(binding.statement, cst.Param) and binding.statement.annotation is not None:
+            return (dotted(binding.statement.annotation.annotation) or "").endswith("Tensor")
+        return any(map(self._used_as_tensor, self._module.uses(binding)))
+
+    def _used_as_tensor(self, use: cst.Name) -> bool:
+        parent = self._module.parent(use)
+        if not isinstance(parent, cst.Attribute) or parent.value is not use:
+            return False
+        call = self._module.parent(parent)
+        called = isinstance(call, cst.Call) and call.func is parent
+        return parent.attr.value in TENSOR_ONLY or (called and parent.attr.value == "size")  # of arrays, an attribute
+
+    def _is_moved(self, use: cst.Name) -> bool:
+        parent = self._module.parent(use)
+        call = self._module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is use else None
+        return isinstance(call, cst.Call) and method(call) in MOVING and receiver(call) is use
+
+
+def _operands(node: cst.BaseExpression) -> Iterator[cst.Name]:
+    """``x`` and ``y`` of ``x[0] * 2 + y.relu()``."""
+    if isinstance(node, cst.BinaryOperation):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+        return
+    root = chain(node)[0]
+    if isinstance(root, cst.Name):
+        yield root

@@ -1,0 +1,72 @@
+"""Reads of a value that has certainly been read before in the same step, and so wait for little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.walk import descendants, wording
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_LOOKED_AT = 20  # earlier reads of one value
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+Pair = tuple[cst.BaseExpression, cst.BaseExpression]
+Conditions = set[tuple[cst.CSTNode, object]]
+
+
+def read_again(module: SourceModule, reads: Iterable[Pair]) -> set[cst.BaseExpression]:
+    """The reads that stand after one of the same value, of which every way to them leads through; in source order.
+
+    Each comes with the expression of the value.
+    """
+    earlier: dict[str, list[tuple[Pair, Conditions]]] = {}
+    again: set[cst.BaseExpression] = set()
+    for node, value in reads:
+        before, conditions = earlier.setdefault(wording(value), []), _conditions(module, node)
+        if any(least <= conditions and _is_same(module, one, (node, value)) for one, least in before):
+            again.add(node)
+        elif len(before) < _LOOKED_AT:
+            before.append(((node, value), conditions))
+    return again
+
+
+def _is_same(module: SourceModule, one: Pair, other: Pair) -> bool:
+    """The value has not changed between two reads, which do not exclude each other."""
+    if module.exclusive(one[0], other[0]):
+        return False
+    return _names(module, one[1]) == _names(module, other[1]) and not _stored_between(module, one, other)
+
+
+def _conditions(module: SourceModule, node: cst.CSTNode) -> Conditions:
+    """What decides whether a node runs: guards around it, and loops that may have nothing to go through."""
+    found: Conditions = {(guard.node, (guard.kind, guard.holds)) for guard in module.guards(node)}
+    below = node
+    for around in module.ancestors(node):
+        loops = isinstance(around, _COMPREHENSIONS) and below is not around.for_in
+        loops = loops or (isinstance(around, (cst.For, cst.While)) and below is around.body)
+        if loops or isinstance(around, cst.Else):
+            found.add((around, None))
+        below = around
+    return found
+
+
+def _names(module: SourceModule, value: cst.BaseExpression) -> list[object]:
+    """What the variables of an expression may hold where it stands."""
+    members = {part.attr for part in descendants(value) if isinstance(part, cst.Attribute)}
+    names = [part for part in descendants(value) if isinstance(part, cst.Name) and part not in members]
+    return [module.definitions(name) for name in names]
+
+
+def _stored_between(module: SourceModule, one: Pair, other: Pair) -> bool:
+    """An attribute of the value is assigned between two reads: ``self.loss = ..``."""
+    text = wording(one[1])
+    for part in descendants(one[1]):
+        for same in module.attributes(part.attr.value) if isinstance(part, cst.Attribute) else ():
+            stored = isinstance(module.parent(same), cst.AssignTarget) and text.find(wording(same)) >= 0
+            if stored and module.comes_before(one[0], same) and module.comes_before(same, other[0]):
+                return True
+    return False

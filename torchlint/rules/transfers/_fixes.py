@@ -1,0 +1,254 @@
+"""TL201, TL202 and TL302: transfers that are dropped, made asynchronous, or made once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.dominance import sources
+from torchlint.analysis.heat.heat import COMPREHENSIONS
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.syntax.calls import bind, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.defaults import Defaults
+from torchlint.analysis.things.lifetime import is_neutral
+from torchlint.analysis.things.transfers import RoundTrip
+from torchlint.analysis.things.uploads import Upload
+from torchlint.analysis.values.devices import device_of
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.knowledge.loaders import PARAMETERS
+from torchlint.knowledge.tensors import LOADERS, TRANSPARENT_ITERATORS
+from torchlint.knowledge.transfers import TENSOR_METHODS
+from torchlint.model import Edit, Fix, Safety
+from torchlint.rules.synchronisation._reads import ElementReads, Read
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_KERNELS = (
+    "the device's kernels may round the last bits otherwise, the result stays on the device that the value came "
+    "from, and where nothing computes it shares memory with that value"
+)
+_DTYPE = "a dtype other than float32, int64 and bool stays as it is, where the number's default dtype was taken"
+_EMPTY = "an empty tensor keeps its shape and dtype"
+_ELSEWHERE = "the copy is made on the device of the value, which may be another one"
+_ASYNC = (
+    "an asynchronous copy reads its source later: what is written to meanwhile arrives changed, and other devices "
+    "than CUDA (MPS, XPU) do not protect the source"
+)
+_NESTED = "elements of several numbers raise no error, and a tensor of no dimension gives its only number"
+_SUM = "the sum is rounded in the tensor's dtype, where Python adds in float64; parameters of one device are needed"
+
+
+# -- round trips -----------------------------------------------------------------------------------
+
+
+@or_none
+def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
+    """``torch.tensor(x.item(), device=x.device)`` is a copy; ``x.cpu().clamp(0, 1).to(d)`` needs neither move."""
+    if trip.read is not None and isinstance(trip.down, cst.Call) and positional(trip.up, 0) is trip.down:
+        return _copied(module, trip)
+    if trip.read is None and trip.direct and not trip.arrays:
+        return _without_moves(module, trip)
+    raise Unfixable
+
+
+def _copied(module: SourceModule, trip: RoundTrip) -> Fix:
+    editor = module.shared(Editor)
+    source, device = receiver(trip.down), keyword(trip.up, "device")
+    if source is None or device is None or len(trip.up.args) != 2 or trip.down.args:
+        raise Unfixable
+    caveats = []
+    dtype = module.value(source).dtype
+    differs = dtype == "float32" and module.shared(Defaults).dtype_differs(trip.up)
+    if dtype not in ("float32", "int64", "bool") or differs:
+        caveats.append(_DTYPE)
+    same = isinstance(device, cst.Attribute) and device.attr.value == "device" and dotted(device.value) is not None
+    if not same or dotted(device.value) != dotted(source):  # type: ignore[attr-defined]
+        caveats.append(_ELSEWHERE)
+    # One number has no dimensions, whatever the tensor has that holds it.
+    form = ".reshape(())" if trip.read == "item" else ""
+    if trip.read == "tolist":
+        caveats.append(_EMPTY)
+    edit = editor.replace_inside(trip.up, f"{editor.receiver(source)}.detach(){form}.clone()")
+    caveat = "; ".join(caveats) or None
+    return Fix("copy it on the device", Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
+
+
+def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
+    """Both moves are dropped from a chain of methods."""
+    node: cst.BaseExpression | None = receiver(trip.up)
+    while node is not trip.down:
+        verb = method(node) if node is not None else None
+        if not isinstance(node, cst.Call) or verb not in TENSOR_METHODS or verb.endswith("_"):
+            raise Unfixable  # what works in place would change the value itself
+        node = receiver(node)
+    if len(trip.up.args) > 1 or len(trip.down.args) > 1 or is_opaque(trip.up):
+        raise Unfixable
+    editor = module.shared(Editor)
+    edits = (editor.take_off(trip.down), editor.take_off(trip.up))
+    return Fix("stay on the device, without both moves", Safety.UNSAFE, edits, _KERNELS)
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+
+@or_none
+def asynchronous(module: SourceModule, upload: Upload) -> Fix:
+    """Add ``non_blocking=True`` to the moves of a batch."""
+    editor = module.shared(Editor)
+    edits = [edit for move in upload.moves for edit in editor.set_argument(move, "non_blocking", "True")]
+    safe = all(_is_protected(module, upload, move) for move in upload.moves)
+    title = "move it with `non_blocking=True`"
+    return Fix(title, Safety.SAFE, tuple(edits)) if safe else Fix(title, Safety.UNSAFE, tuple(edits), _ASYNC)
+
+
+def _is_protected(module: SourceModule, upload: Upload, move: cst.Call) -> bool:
+    """The copy goes to CUDA, and nobody else can reach the tensor that a DataLoader has just made for it."""
+    if method(move) == "to":
+        target = keyword(move, "device") or positional(move, 0)
+        if target is None or device_of(module.evaluator, target) is not Device.CUDA:
+            return False
+    source = receiver(move)
+    if not isinstance(source, cst.Name) or not isinstance(upload.loop, cst.For):
+        return False
+    if "Stream" in module.text or ".stream(" in module.text:
+        return False  # another stream might read the copy before it is there
+    bindings = module.definitions(source)
+    whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is upload.loop
+    return whole and _from_torch(module, upload.loop) and _only_moved(module, bindings[0], source)
+
+
+def _from_torch(module: SourceModule, loop: cst.For) -> bool:
+    """The loop runs over torch's own loader, whose default collation makes new tensors of every batch."""
+    made = _looped_over(module, loop.iter)
+    return bool(made) and all(isinstance(call, cst.Call) and _collates(module, call) for call in made)
+
+
+def _looped_over(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What may stand behind an iterable, through ``enumerate`` and ``tqdm``."""
+    found = sources(module, iterable)
+    inner = [call for call in found if isinstance(call, cst.Call) and _hands_on(module, call)]
+    if not inner:
+        return found
+    return _looped_over(module, inner[0].args[0].value) if len(found) == 1 else []
+
+
+def _hands_on(module: SourceModule, call: cst.Call) -> bool:
+    name = module.qualified(call.func)
+    known = name == "builtins.enumerate" or name in TRANSPARENT_ITERATORS
+    return known and bool(call.args) and call.args[0].keyword is None and not call.args[0].star
+
+
+def _collates(module: SourceModule, made: cst.Call) -> bool:
+    if module.qualified(made.func) not in LOADERS or is_opaque(made):
+        return False
+    given = bind(made, PARAMETERS)
+    collated = given.get("collate_fn")
+    plain = collated is None or literal(collated) is None
+    batched = "batch_size" not in given or literal(given.get("batch_size")) is not None
+    return plain and batched  # without batches the dataset's own tensors come
+
+
+def _only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:
+    """The batch on the host is read for nothing but its shape and the moves."""
+    return all(use is source or is_neutral(module, use) or _is_move(module, use) for use in module.uses(binding))
+
+
+def _is_move(module: SourceModule, use: cst.Name) -> bool:
+    attribute = module.parent(use)
+    called = isinstance(attribute, cst.Attribute) and isinstance(module.parent(attribute), cst.Call)
+    return called and attribute.attr.value in ("to", "cuda", "size", "dim", "numel")  # type: ignore[union-attr]
+
+
+# -- elements and parameters -----------------------------------------------------------------------
+
+
+@or_none
+def read_once(module: SourceModule, found: ElementReads) -> Fix:
+    """``[v.item() for v in t]`` becomes ``t.tolist()``; sums over parameters are read after the loop."""
+    if len(found.reads) != 1:
+        raise Unfixable
+    read = found.reads[0]
+    if found.through == "elements" and isinstance(found.loop, COMPREHENSIONS):
+        return _listed(module, found.loop, read)
+    if found.through == "parameters":
+        return _summed_later(module, found, read)
+    raise Unfixable
+
+
+def _listed(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
+    if not isinstance(loop, (cst.ListComp, cst.GeneratorExp)) or not _is_plain_read(loop, read):
+        raise Unfixable
+    editor = module.shared(Editor)
+    tensor = module.value(loop.for_in.iter)
+    if tensor.kind is not Kind.TENSOR or (isinstance(loop, cst.GeneratorExp) and not _is_consumed(module, loop)):
+        raise Unfixable
+    if isinstance(read.node, cst.Call) and not _same_number(module, read.node, tensor.dtype):
+        raise Unfixable
+    flat = tensor.rank == 1
+    text = f"{editor.receiver(loop.for_in.iter)}{'' if flat else '.flatten()'}.tolist()"
+    edit = editor.replace_inside(loop, text)
+    title = "read the whole tensor once, with `.tolist()`"
+    return Fix(title, Safety.SAFE, (edit,)) if flat else Fix(title, Safety.UNSAFE, (edit,), _NESTED)
+
+
+def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:
+    """``v.item() for v in t``, without a condition or a second loop."""
+    single = not loop.for_in.ifs and loop.for_in.inner_for_in is None and loop.for_in.asynchronous is None
+    target = loop.for_in.target
+    named = isinstance(target, cst.Name) and isinstance(read.tensor, cst.Name) and read.tensor.value == target.value
+    return single and named and loop.elt is read.node
+
+
+def _same_number(module: SourceModule, call: cst.Call, dtype: str | None) -> bool:
+    """``float(v)`` gives what ``tolist`` gives only for floats, ``int(v)`` for integers."""
+    if method(call) == "item":
+        return not call.args
+    name = module.qualified(call.func)
+    whole = dtype in ("int8", "int16", "int32", "int64", "uint8")
+    return (name == "builtins.float" and (dtype or "").startswith(("float", "bfloat"))) or (
+        name == "builtins.int" and whole
+    )
+
+
+def _is_consumed(module: SourceModule, loop: cst.GeneratorExp) -> bool:
+    """A generator that a builtin takes in as a whole is as good as a list."""
+    arg = module.parent(loop)
+    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    whole = ("sum", "list", "tuple", "max", "min", "sorted", "set")
+    return isinstance(call, cst.Call) and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
+
+
+def _summed_later(module: SourceModule, found: ElementReads, read: Read) -> Fix:
+    """The terms stay on the device, and their sum is read once."""
+    if not isinstance(read.node, cst.Call) or method(read.node) != "item" or read.node.args:
+        raise Unfixable
+    editor = module.shared(Editor)
+    attribute = read.node.func
+    assert isinstance(attribute, cst.Attribute)
+    kept = editor.replace_inside(attribute.attr, "detach")
+    title = "add up on the device, and read the sum once"
+    if isinstance(found.loop, cst.For):
+        return Fix(title, Safety.UNSAFE, (kept, _read_after(module, found.loop, read)), _SUM)
+    arg = module.parent(found.loop)
+    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    if not isinstance(call, cst.Call) or module.qualified(call.func) != "builtins.sum" or len(call.args) != 1:
+        raise Unfixable
+    return Fix(title, Safety.UNSAFE, (kept, *editor.wrap(call, "float(", ")")), _SUM)
+
+
+def _read_after(module: SourceModule, loop: cst.For, read: Read) -> Edit:
+    """``total = float(total)`` after the loop in which ``total += p.norm().item() ** 2`` stands."""
+    statement = module.statement_of(read.node)
+    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+        raise Unfixable
+    if not isinstance(statement.target, cst.Name) or loop.orelse is not None:
+        raise Unfixable
+    name = statement.target.value
+    others = [n for n in descendants(loop) if isinstance(n, cst.Name) and n.value in (name, "float")]
+    if others != [statement.target] or any(isinstance(n, (cst.Return, cst.Break)) for n in descendants(loop)):
+        raise Unfixable
+    return module.shared(Editor).insert_after(loop, f"{name} = float({name})")

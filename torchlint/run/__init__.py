@@ -1,0 +1,1 @@
+"""One run: files found, linted in one or several processes, cached, repaired."""

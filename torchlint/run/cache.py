@@ -1,0 +1,280 @@
+"""The cache: what linting a file gave, by the file's content.
+
+One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. A
+repository may bring such a file along, so each is signed with a key that only this user has, on this machine: without
+the signature it is not read. What does not look like an entry is not used even so. It is replaced atomically, so that
+two runs at once can at worst lose each other's new entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import re
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torchlint import __version__
+from torchlint.base import user_cache
+from torchlint.base.digests import blake2b
+from torchlint.base.files import replace
+from torchlint.base.inputs import read_own
+from torchlint.base.shape import fits
+from torchlint.config.config import Given
+from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
+from torchlint.project import FileFacts
+from torchlint.run import registry
+from torchlint.run.engine import Analysis
+
+if TYPE_CHECKING:
+    from torchlint.config.scopes import Scope, Scopes
+    from torchlint.rule import Rule
+
+NAME = ".torchlint_cache"
+_FORMAT = 3
+# A file begins with this and its signature, and what follows is signed together with the file's name.
+_HEAD = b'{"format":%d,"signature":"' % _FORMAT
+_SIGNATURE = 32  # bytes
+_MOST = 256_000_000
+# Only files with such names are ever removed: a cache, or the beginning of one that a killed run has left.
+_OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
+
+
+def digest(*parts: bytes) -> str:
+    """A hash of several byte strings that keeps their borders apart."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.hexdigest()
+
+
+def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
+    """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
+    sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
+    versions = [__version__, platform.python_version(), *_stamps(), *registry.plugins(), *_plugged_in(rules)]
+    name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
+    counting = Counting(rules, scopes)
+    if directory:
+        return Cache(Path(directory), name, counting=counting)
+    return Cache(Path(scopes.first.config.root, NAME), name, own=True, counting=counting)
+
+
+class Counting:
+    """What counts for each file, as a part of the key of its entry."""
+
+    def __init__(self, rules: Sequence[type[Rule]], scopes: Scopes) -> None:
+        self._rules, self._scopes = rules, scopes
+        self._known: dict[int, bytes] = {}
+
+    def of(self, path: str) -> bytes:
+        """The settings for a file, and the folder from which they are seen."""
+        scope = self._scopes.of(path, self._rules)
+        found = self._known.get(id(scope))
+        if found is None:
+            found = self._known[id(scope)] = _encoded(f"{os.getcwd()}\0{_what_counts(scope)}")  # noqa: PTH109
+        return found
+
+
+def _what_counts(scope: Scope) -> str:
+    config = scope.config
+    given = Given(config.given.base, (), config.given.per_file_ignores) if config.given.per_file_ignores else Given()
+    settings = config._replace(
+        fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0, given=given
+    )
+    return f"{sorted(scope.active)!r}{settings!r}"
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _stamps() -> list[str]:
+    """What changes when torchlint's own code or its parser changes, also in a checkout."""
+    from importlib.metadata import version
+
+    root = Path(__file__).parent.parent
+    stamps = [f"{file.relative_to(root)}:{file.stat().st_mtime_ns}" for file in sorted(root.rglob("*.py"))]
+    return [version("libcst"), *stamps]
+
+
+def _plugged_in(rules: Sequence[type[Rule]]) -> list[str]:
+    """What changes when the module of a rule from elsewhere changes, also in a checkout."""
+    modules = {rule.__module__ for rule in rules if not rule.__module__.startswith("torchlint.")}
+    files = sorted(file for name in modules if (file := getattr(sys.modules.get(name), "__file__", None)))
+    return [f"{file}:{Path(file).stat().st_mtime_ns}" for file in files if Path(file).is_file()]
+
+
+class Cache:
+    """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run.
+
+    Where the user has no key to sign with, nothing is read or written. A directory that is torchlint's ``own`` is no
+    link, since nobody has asked for it to be elsewhere, and nobody else's business; one that the user has named is
+    left with the rights that it has.
+    """
+
+    def __init__(self, directory: Path, name: str, *, own: bool = False, counting: Counting | None = None) -> None:
+        self._own, self._counting = own, counting
+        self._file = directory / f"{name}.json"
+        self._secret = user_cache.key()
+        self._entries: dict[str, Any] = self._read()
+        self._used: dict[str, Any] = {}
+        self._changed = False
+
+    def get(self, path: str, data: bytes) -> Analysis | None:
+        """What these bytes at this path gave before; whether it still holds is for the project to say."""
+        key = self._key(path, data)
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        try:
+            lines = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") + 1
+            analysis = _unpack_analysis(path, entry, lines)
+        except (TypeError, ValueError):
+            return None
+        self._used[key] = entry
+        return analysis
+
+    def put(self, data: bytes, analysis: Analysis) -> None:
+        """Remember a result. What torchlint failed at is tried again."""
+        result = analysis.result
+        if not (result.problems or analysis.unfinished):
+            key = self._key(result.path, data)
+            self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
+            self._changed = True
+
+    def _key(self, path: str, data: bytes) -> str:
+        counts = self._counting.of(path) if self._counting is not None else b""
+        return digest(counts, _encoded(path), data)
+
+    def save(self) -> None:
+        """Write what this run used; entries of files that it did not see are kept while there is room."""
+        if not self._changed or self._secret is None:
+            return
+        entries = dict(self._used)
+        for key, entry in self._entries.items():
+            if len(entries) >= 4 * len(self._used) + 10_000:
+                break
+            entries.setdefault(key, entry)
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            _prepare(self._file.parent, own=self._own)
+            body = b'","entries":%s}' % json.dumps(entries, separators=(",", ":")).encode()
+            replace(self._file, _HEAD + self._signature(body, self._secret) + body)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if self._secret is None or (self._own and self._file.parent.is_symlink()):
+                return {}
+            data = read_own(self._file, _MOST)
+            signature = data[len(_HEAD) : len(_HEAD) + 2 * _SIGNATURE]
+            body = data[len(_HEAD) + 2 * _SIGNATURE :]
+            if not data.startswith(_HEAD) or signature != self._signature(body, self._secret):
+                return {}
+            entries = json.loads(data)["entries"]
+            return entries if isinstance(entries, dict) else {}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return {}
+
+    def _signature(self, body: bytes, key: bytes) -> bytes:
+        """What only this user can write in front of this body, in a file of this name."""
+        return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
+
+
+def _prepare(directory: Path, *, own: bool) -> None:
+    """Make the directory, with a ``.gitignore`` so that nobody commits it, and few old files in it."""
+    if own and directory.is_symlink():
+        raise PermissionError
+    made = not directory.exists()
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if own and stat.S_IMODE(directory.stat().st_mode) & 0o077:
+        directory.chmod(0o700)
+    ignore = directory / ".gitignore"
+    if made or (own and not ignore.exists()):
+        replace(ignore, b"*\n")
+    ages = {}
+    for file in directory.iterdir():
+        if _OURS.fullmatch(file.name):
+            with contextlib.suppress(OSError):
+                ages[file] = file.stat().st_mtime
+    for file in sorted(ages, key=ages.__getitem__)[:-8]:
+        file.unlink(missing_ok=True)
+
+
+def _pack(result: FileResult) -> list[Any]:
+    return [result.suppressed, *(_pack_finding(finding) for finding in result.findings)]
+
+
+def _pack_finding(f: Finding) -> list[Any]:
+    fix = None
+    if f.fix is not None:
+        fix = [
+            f.fix.title,
+            f.fix.safety.value,
+            f.fix.caveat,
+            [[*_numbers(e.span), e.text] for e in f.fix.edits],
+        ]
+    evidence = [[e.line, e.column, e.text] for e in f.evidence]
+    heat = f.heat.value if f.heat else None
+    facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint]
+    return [*facts, _numbers(f.span), evidence, fix]
+
+
+def _numbers(span: Span) -> list[int]:
+    return [span.line, span.column, span.end_line, span.end_column]
+
+
+# What an entry is: facts, questions with the digests of their answers, how many findings were suppressed, findings.
+_PackedFinding = tuple[
+    str, str, str, str, str, str | None, int | None, str, tuple[int, int, int, int], list[tuple[int, int, str]]
+]
+_PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
+
+
+def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:
+    facts, asked, *packed = entry
+    if not fits(facts, FileFacts) or not fits(asked, list[tuple[tuple[str, ...], str]]):
+        raise TypeError("no facts or questions")
+    questions = tuple((tuple(question), found) for question, found in asked)
+    return Analysis(_unpack(path, packed, lines), facts, questions)
+
+
+def _unpack(path: str, entry: list[Any], lines: int) -> FileResult:
+    suppressed, *findings = entry
+    if not fits(suppressed, int):
+        raise TypeError("no count of suppressions")
+    return FileResult(path, tuple(_unpack_finding(path, packed, lines) for packed in findings), (), suppressed)
+
+
+def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
+    *facts, fix = packed
+    if not fits(facts, _PackedFinding):
+        raise TypeError("no finding")
+    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence = facts
+    return Finding(
+        rule=rule,
+        name=name,
+        topic=topic,
+        severity=Severity(severity),
+        path=path,
+        span=Span(*span),
+        message=message,
+        heat=Heat(heat) if heat is not None else None,
+        evidence=tuple(Evidence(*each) for each in evidence),
+        fix=_unpack_fix(fix, lines) if fix is not None else None,
+        cell=cell,
+        fingerprint=fingerprint,
+    )
+
+
+def _unpack_fix(packed: list[Any], lines: int) -> Fix:
+    if not fits(packed, _PackedFix):
+        raise TypeError("no fix")
+    title, safety, caveat, edits = packed
+    if any(not 1 <= line <= lines for edit in edits for line in (edit[0], edit[2])):
+        raise ValueError("an edit of a line that the file does not have")
+    return Fix(title, Safety(safety), tuple(Edit(Span(*numbers), text) for *numbers, text in edits), caveat)

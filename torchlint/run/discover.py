@@ -1,0 +1,307 @@
+"""Paths as the user gave them to the files that are linted, in order and each once.
+
+Folders are searched for Python files; what is excluded, ignored by git or visited already is left out.
+A file that is named is taken, unless it is no Python, which is a problem. Nothing is opened but ``.gitignore``.
+"""
+
+# os.path, because pathlib takes several times as long for every entry.
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.base.globs import GlobProblem, Patterns, path_matches
+from torchlint.base.inputs import CONFIGURATION, read
+from torchlint.config.config import ConfigError, source_of
+from torchlint.model import Problem
+from torchlint.run import sources
+
+if TYPE_CHECKING:
+    from torchlint.config.config import Config
+    from torchlint.config.configurations import Configurations
+
+#: Folders that hold no code of the project. Only what is found below a given path is left out.
+DEFAULT_EXCLUDES = frozenset(
+    ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
+    ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
+    "_build buck-out build dist node_modules site-packages venv".split()
+)
+
+
+class _Ignores(NamedTuple):
+    """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
+
+    base: str
+    patterns: Patterns
+
+    def verdict(self, path: str) -> bool | None:
+        return self.patterns.verdict(path[len(self.base) :].replace(os.sep, "/"))
+
+
+class _Folder(NamedTuple):
+    """A folder still to be searched: as it is shown, where it is, and what applies."""
+
+    shown: str
+    path: str
+    ignores: tuple[_Ignores, ...]
+
+    def child(self, name: str) -> _Folder:
+        shown = name if self.shown in ("", ".") else f"{self.shown.rstrip('/')}/{name}"
+        return _Folder(shown, os.path.join(self.path, name), self.ignores)
+
+
+class _Excludes(NamedTuple):
+    """The excludes for what stands in one folder: where they come from, and the folder as their globs see it."""
+
+    excludes: tuple[tuple[str, tuple[str, ...], str], ...]
+
+    def cover(self, name: str) -> bool:
+        seen = ((where, globs, name if base == "." else f"{base}/{name}") for where, globs, base in self.excludes)
+        return any(_covers(*each) for each in seen)
+
+
+class Found(NamedTuple):
+    """The files to lint, as the user would write them, what could not be looked at, and links that were passed over."""
+
+    files: list[str]
+    problems: list[Problem]
+    unfollowed: list[str]
+
+
+def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Found:
+    """What the given paths stand for. Raises ``ConfigError``."""
+    search = _Search(configurations, cwd)
+    for path in paths:
+        search.add(path)
+    problems = sorted(search.problems, key=lambda problem: problem.sort_key)
+    return Found(sorted(search.found.values()), problems, sorted(search.unfollowed))
+
+
+class _Search:
+    """One search over all given paths; remembers what it has seen."""
+
+    def __init__(self, configurations: Configurations, cwd: str) -> None:
+        self.found: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        self._configurations = configurations
+        self._cwd = os.path.abspath(cwd)
+        self._excludes_of: dict[str, _Excludes] = {}
+        self._visited: set[tuple[int, int]] = set()
+        self.unfollowed: list[str] = []
+        self._trees: list[str] = []  # that the search may not leave by a link
+        self._linked_folders: list[_Folder] = []
+        self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
+
+    def add(self, path: str) -> None:
+        """Take a file, search a folder, or say what is wrong with the path."""
+        shown = _shown(path)
+        full = os.path.abspath(os.path.join(self._cwd, path)) if path else path
+        try:
+            mode = os.stat(full).st_mode
+        except (OSError, ValueError) as error:
+            self._problem(shown, error)
+            return
+        if stat.S_ISDIR(mode):
+            self._walk(_Folder(shown, full, ()))
+        elif not stat.S_ISREG(mode):
+            self._irregular(shown)
+        elif not self._excluded_by_name(full):
+            if (reason := sources.problem(full, shown)) is None:
+                self._take(shown, full)
+            else:
+                self.problems.append(Problem(shown, reason))
+
+    def _walk(self, start: _Folder) -> None:
+        ignores = self._ignores_above(start.path)
+        # Who names an ignored folder wants it searched: what ignores it does not count inside.
+        if self._ignored(start.path, ignores, folder=True):
+            ignores = ()
+        config = self._configurations.for_folder(start.path)
+        own = [os.path.join(self._cwd, config.top or config.root)] if config.source else []
+        self._trees = [os.path.join(os.path.realpath(tree), "") for tree in (start.path, *own)]
+        waiting = [_Folder(start.shown, start.path, ignores)]
+        # Links come last, so that a file behind one is reported at its own place if it has one.
+        while waiting or self._linked_folders:
+            folder = waiting.pop() if waiting else self._linked_folders.pop(0)
+            waiting += self._visit(folder)
+        while self._linked_files:
+            self._take_entry(*self._linked_files.pop(0))
+
+    def _visit(self, folder: _Folder) -> list[_Folder]:
+        """Take the files of one folder and return the folders in it; links are put aside."""
+        try:
+            status = os.stat(folder.path)
+            if (status.st_dev, status.st_ino) in self._visited:
+                return []
+            self._visited.add((status.st_dev, status.st_ino))
+            with os.scandir(folder.path) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            self._problem(folder.shown, error)
+            return []
+        folder = self._with_own_ignores(folder, {entry.name for entry in entries})
+        excludes = self._excludes(folder.path)
+        children: list[_Folder] = []
+        for entry in entries:
+            child = folder.child(entry.name)
+            if _is_folder(entry):
+                if entry.name not in DEFAULT_EXCLUDES and not self._left_out(entry.name, child, excludes, folder=True):
+                    self._put(child, children, linked=entry.is_symlink())
+            elif entry.name.endswith(sources.SEARCHED) and not self._left_out(
+                entry.name, child, excludes, folder=False
+            ):
+                if entry.is_symlink():
+                    self._linked_files.append((entry, child))
+                else:
+                    self._take_entry(entry, child)
+        return children
+
+    def _put(self, child: _Folder, children: list[_Folder], *, linked: bool) -> None:
+        """Have a folder searched: at its turn, last, or not at all if a link leads out of the tree."""
+        if not linked:
+            children.append(child)
+        elif os.path.join(os.path.realpath(child.path), "").startswith(tuple(self._trees)):
+            self._linked_folders.append(child)
+        else:
+            self.unfollowed.append(child.shown)
+
+    def _take_entry(self, entry: os.DirEntry[str], child: _Folder) -> None:
+        try:
+            mode = entry.stat().st_mode
+        except OSError as error:
+            # Editors keep their locks in links to nowhere with such names.
+            if not entry.name.startswith(".#"):
+                self._problem(child.shown, error)
+            return
+        if stat.S_ISREG(mode):
+            self._take(child.shown, child.path)
+        else:
+            self._irregular(child.shown)
+
+    def _left_out(self, name: str, child: _Folder, excludes: _Excludes, *, folder: bool) -> bool:
+        return excludes.cover(name) or self._ignored(child.path, child.ignores, folder=folder)
+
+    def _take(self, shown: str, full: str) -> None:
+        self.found.setdefault(os.path.realpath(full), shown)
+
+    def _excluded_by_name(self, full: str) -> bool:
+        """Excludes are to count for named files too, and one covers this: as if the current folder were searched."""
+        folder, below = os.path.dirname(full), os.path.join(self._cwd, "")
+        config: Config | None = self._configurations.for_folder(folder)
+        if config is None or not config.force_exclude:
+            return False
+        path = full
+        while config is not None:
+            if not DEFAULT_EXCLUDES.isdisjoint(self._relative(folder, config.root).split("/")):
+                return True
+            if self._excludes(os.path.dirname(path)).cover(os.path.basename(path)):
+                return True
+            path = folder = config.root
+            config = self._configurations.above(config) if path.startswith(below) else None
+        return False
+
+    def _excludes(self, folder: str) -> _Excludes:
+        found = self._excludes_of.get(folder)
+        if found is None:
+            config = self._configurations.for_folder(folder)
+            own, given = f"{source_of(config)}: exclude", config.given
+            every = ((own, config.exclude, config.root), ("--exclude", given.exclude, given.base))
+            found = _Excludes(tuple((of, globs, self._relative(folder, base)) for of, globs, base in every if globs))
+            self._excludes_of[folder] = found
+        return found
+
+    def _relative(self, full: str, base: str) -> str:
+        try:
+            return os.path.relpath(full, os.path.join(self._cwd, base)).replace(os.sep, "/")
+        except ValueError:  # another drive
+            return full.replace(os.sep, "/")
+
+    def _ignores_above(self, path: str) -> tuple[_Ignores, ...]:
+        """The ``.gitignore`` files between the repository's root and ``path``, outermost first."""
+        above: list[str] = []
+        for folder in _upwards(path):
+            above.append(folder)
+            if os.path.exists(os.path.join(folder, ".git")):
+                break
+        else:
+            return ()
+        # The folder's own is read when it is visited.
+        read = (self._read_ignores(folder) for folder in reversed(above[1:]))
+        return tuple(ignores for ignores in read if ignores)
+
+    def _with_own_ignores(self, folder: _Folder, names: set[str]) -> _Folder:
+        outer = () if ".git" in names else folder.ignores
+        own = self._read_ignores(folder.path) if ".gitignore" in names else None
+        return _Folder(folder.shown, folder.path, (*outer, own) if own else outer)
+
+    def _read_ignores(self, folder: str) -> _Ignores | None:
+        path = os.path.join(folder, ".gitignore")
+        if not os.path.isfile(path):
+            return None
+        try:
+            text = read(path, CONFIGURATION).decode("utf-8-sig", "surrogateescape")
+            return _Ignores(os.path.join(folder, ""), Patterns(text.splitlines()))
+        except OSError as error:
+            self._problem(_shown(os.path.relpath(path, self._cwd)), error)
+        except GlobProblem as problem:
+            self._unusable(path, problem)
+        return None
+
+    def _ignored(self, path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
+        """What the innermost ``.gitignore`` that speaks of the path says."""
+        for each in reversed(ignores):
+            try:
+                verdict = each.verdict(path + os.sep if folder else path)
+            except GlobProblem as problem:
+                self._unusable(f"{each.base}.gitignore", problem)
+                continue
+            if verdict is not None:
+                return verdict
+        return False
+
+    def _unusable(self, path: str, why: GlobProblem) -> None:
+        """Say once what is wrong with a ``.gitignore``."""
+        problem = Problem(_shown(os.path.relpath(path, self._cwd)), str(why))
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _problem(self, shown: str, error: Exception) -> None:
+        what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
+        self.problems.append(Problem(shown, f"cannot be read: {what}"))
+
+    def _irregular(self, shown: str) -> None:
+        advice = "not a regular file; to lint what a program writes, pipe it to `torchlint -`"
+        self.problems.append(Problem(shown, f"cannot be read: {advice}"))
+
+
+def _shown(path: str) -> str:
+    shown = path.replace(os.sep, "/")
+    while shown.startswith("./") and shown != "./":
+        shown = shown[2:].lstrip("/")
+    return shown if shown or not path else "."
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while True:
+        yield path
+        parent = os.path.dirname(path)
+        if parent == path:
+            return
+        path = parent
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # such as a link to itself
+        return False
+
+
+def _covers(where: str, globs: tuple[str, ...], path: str) -> bool:
+    try:
+        return path_matches(globs, path)
+    except GlobProblem as problem:
+        raise ConfigError(f"{where} {problem}") from None

@@ -1,0 +1,403 @@
+"""The engine: the bytes of one file in, findings out.
+
+Screening comes first, so that a file in which nothing can fire is neither decoded nor parsed. What is
+wrong with the file is a finding (``TL000``); what goes wrong in torchlint is a problem, and the other
+rules and files go on.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.base import limits
+from torchlint.base.timings import phase
+from torchlint.config.config import Config
+from torchlint.config.options import options_for
+from torchlint.config.select import left_on, names, relative_to
+from torchlint.model import (
+    SYNTAX_ERROR,
+    UNUSED_SUPPRESSION,
+    Edit,
+    FileResult,
+    Finding,
+    Fix,
+    Problem,
+    Safety,
+    Severity,
+    Span,
+)
+from torchlint.prefilter.contents import Contents
+from torchlint.project import FileFacts, Project, Question, View, digest_of
+from torchlint.run.screened import Screened, screened
+from torchlint.text.decode import DecodeProblem, decode
+from torchlint.text.lines import Places, split_lines, with_line_feeds
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.rule import Rule
+    from torchlint.run.suppress import Suppressions
+
+ISSUES = "https://github.com/torchlint/torchlint/issues"
+_RECURSION = 12_000
+_Lines = tuple[int, int]
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
+
+
+class Analysis(NamedTuple):
+    """What one file gave: its findings, its facts for other files, and what it asked of those.
+
+    ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
+    ``unfinished``: the file cost too much, so that the result says nothing about its content.
+    """
+
+    result: FileResult
+    facts: FileFacts
+    asked: tuple[tuple[Question, str], ...] = ()
+    unfinished: bool = False
+
+    def holds(self, project: Project) -> bool:
+        """The project answers what it answered when the file was linted."""
+        return all(digest_of(project, self.result.path, question) == found for question, found in self.asked)
+
+
+class _File:
+    """What is known while one file is linted."""
+
+    def __init__(
+        self,
+        path: str,
+        rules: Sequence[type[Rule]],
+        active: frozenset[str],
+        config: Config,
+        project: Project | None,
+        screened: Screened,
+    ) -> None:
+        self.view = View(project if project is not None else Project({path: screened.facts}), path)
+        self.contents: Contents | None = None  # of the text, where something was asked of it before
+        self.facts = screened.facts
+        self.screened = screened
+        self.path = path
+        self.config = config
+        self.rules = tuple(rule for rule in rules if rule.id in screened.survivors)
+        self.active = active
+        self.known = names(rules)
+        self.findings: list[Finding] = []
+        self.problems: list[Problem] = []
+        self.suppressed = 0
+
+    def result(self) -> Analysis:
+        """The findings in order, with fingerprints."""
+        findings = tuple(sorted(self.findings, key=lambda finding: finding.sort_key))
+        result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
+        return Analysis(result, self.facts, self.view.digests())
+
+    def broken(self, message: str, line: int = 1, column: int = 1) -> Analysis:
+        """The file itself is at fault."""
+        self.findings = [_refusal(self.path, message, self.config, line, column)]
+        return self.result()
+
+
+def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> FileResult:
+    """Lint one file by what it holds alone; see :func:`analyse`."""
+    return analyse(data, path, rules, active, config).result
+
+
+def analyse(
+    data: bytes,
+    path: str,
+    rules: Sequence[type[Rule]],
+    active: frozenset[str],
+    config: Config,
+    project: Project | None = None,
+    *,
+    exhaustive: bool = False,
+    known: Screened | None = None,
+) -> Analysis:
+    """Lint one file and gather its facts.
+
+    ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
+    rule can fire, or that other files may want to know of, are analysed; that a file is no Python is said of all that
+    name torch.
+    With a ``project`` the facts of other files count; they are then known already, and not gathered again.
+    ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
+    ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
+    """
+    data = with_line_feeds(data)
+    contents = Contents(data)
+    here, problem = left_on(path, active, config, rules)
+    if problem is not None:
+        return unfinished(path, problem, config, {})
+    if known is None:
+        known = screened(data, contents, rules, here, alone=project is None, exhaustive=exhaustive)
+    file = _File(path, rules, here, config, project, known)
+    judged = known.commented and UNUSED_SUPPRESSION in here
+    if not (known.parses or judged or data.startswith(_UTF16)):
+        return file.result()
+    try:
+        return limits.within(config.time_limit, lambda: _analysed(file, data, contents, exhaustive=exhaustive))
+    except limits.OverLimit as over:
+        return unfinished(path, str(over), config, file.facts)
+
+
+def screen_alone(
+    data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
+) -> Screened:
+    """Only screen one file, which :func:`analyse` does first otherwise."""
+    data = with_line_feeds(data)
+    here, _ = left_on(path, active, config, rules)
+    return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
+
+
+def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
+    """The result for a file whose linting was given up."""
+    return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
+
+
+def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool) -> Analysis:
+    if len(data) > limits.MAX_BYTES:
+        return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
+    try:
+        with phase("decode"):
+            text = decode(data)
+    except DecodeProblem as problem:
+        return file.broken(problem.message, problem.line)
+    suppressions = _scanned(text) if file.screened.commented else None
+    if suppressions is not None and suppressions.skip_file:
+        return file.result()
+    if file.screened.parses:
+        if len(data) > limits.LIGHT_BYTES:
+            from torchlint.text import size
+
+            if (heavy := size.problem(data)) is not None:
+                return file.broken(heavy)
+        if contents.text == text:
+            file.contents = contents
+        with _deep_recursion(), _no_collection(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
+            layout = exhaustive or any(rule.layout for rule in file.rules)
+            broken = _run(file, text, suppressions, layout=layout)
+        if broken is not None:
+            return broken
+    if suppressions is not None and UNUSED_SUPPRESSION in file.active:
+        _report_unused(file, suppressions, text)
+    file.findings = _with_fingerprints(file.findings, text, file.config)
+    return file.result()
+
+
+def _scanned(text: str) -> Suppressions:
+    from torchlint.run.suppress import scan
+
+    return scan(text)
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Walks recurse as deep as the code is nested; :mod:`torchlint.analysis.syntax.depth` bounds that."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """What an analysis makes stays alive until its end, and is freed without the collector then."""
+    import gc
+
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _run(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
+    from torchlint.analysis.module import SyntaxProblem, Unsupported
+
+    try:
+        try:
+            found = _parsed(file, text, layout=layout)
+        except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
+            found = _parsed(file, text, layout=True)
+    except SyntaxProblem as problem:
+        return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
+    except (RecursionError, MemoryError):
+        return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
+    if found.findings and suppressions is None and "noqa" in text.lower():
+        suppressions = _scanned(text)
+    for finding, lines in found.findings:
+        _keep(file, finding, lines, suppressions)
+    file.problems += found.problems
+    file.facts = found.facts
+    return None
+
+
+class _Found:
+    """What the rules and the facts of one parse gave; each finding with the lines of the statement around it."""
+
+    def __init__(self, facts: FileFacts) -> None:
+        self.facts = facts
+        self.findings: list[tuple[Finding, _Lines]] = []
+        self.problems: list[Problem] = []
+
+
+def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
+    """Parse, ask every rule, gather facts; a mistake in one of them must not cost the rest of the run.
+
+    Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
+    """
+    from torchlint.analysis.module import SourceModule
+
+    target = file.config.target_torch
+    with phase("parse"):
+        module = SourceModule.parse(
+            text,
+            file.path,
+            target_torch=target,
+            project=file.view,
+            layout=layout,
+            searched=not file.screened.odd,
+            contents=file.contents,
+        )
+    found = _Found(file.facts)
+    try:
+        _ask(module, file, found)
+    finally:
+        module.close()
+    return found
+
+
+def _ask(module: SourceModule, file: _File, found: _Found) -> None:
+    from torchlint.analysis.module import Unsupported
+
+    for rule in file.rules:
+        try:
+            with phase(rule.id):
+                found.findings += _findings(rule, module, file.config)
+        except (Unsupported, RecursionError):
+            raise
+        except Exception as error:
+            found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
+    if file.screened.offers:
+        _gather(file, module, found)
+
+
+def _gather(file: _File, module: SourceModule, found: _Found) -> None:
+    """Add what other files may want to know."""
+    from torchlint.analysis.module import Unsupported
+    from torchlint.analysis.offers import collect
+
+    try:
+        with phase("facts"):
+            found.facts = collect(module, found.facts)
+    except (Unsupported, RecursionError):
+        raise
+    except Exception as error:
+        found.problems.append(_internal_error("gathering facts", file.path, error))
+
+
+def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
+    """What one rule finds, with the first and last line of the statement around each finding."""
+    from torchlint.analysis.dispatch import nodes_for
+
+    found: list[Finding] = []
+    instance = rule(module, options_for(rule, config), found.append)
+    for name, event in rule.visitors().items():
+        visit = getattr(instance, name)
+        for node in nodes_for(module, event):
+            visit(node)
+    return list(zip(found, instance.statements, strict=True))
+
+
+def _keep(file: _File, finding: Finding, lines: _Lines, suppressions: Suppressions | None) -> None:
+    if suppressions is not None and suppressions.matches(finding.rule, finding.name, *lines):
+        file.suppressed += 1
+    else:
+        file.findings.append(finding)
+
+
+def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
+    complaints = suppressions.unused(file.known, file.active)
+    places = Places(text) if complaints else None
+    for unused in complaints:
+        span = Span(unused.line, unused.column, unused.line, unused.end_column)
+        fix = None
+        if unused.removal is not None and places is not None:
+            edit = Edit(places.span(*unused.removal), "")
+            fix = Fix("delete the suppression", Safety.SAFE, (edit,))
+        file.findings.append(
+            Finding(
+                UNUSED_SUPPRESSION,
+                "unused-suppression",
+                "lint",
+                Severity.INFO,
+                file.path,
+                span,
+                unused.message,
+                fix=fix,
+            )
+        )
+
+
+def _internal_error(what: str, path: str, error: Exception) -> Problem:
+    from pathlib import Path
+
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+    trace = error.__traceback__
+    line = None
+    while trace is not None:
+        line, trace = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}", trace.tb_next
+    return Problem(
+        path,
+        f"{SYNTAX_ERROR} internal-error: {what} failed ({reason}, at {line}); the other rules "
+        f"went on. Please report this with the file at {ISSUES}",
+    )
+
+
+def _with_fingerprints(findings: list[Finding], text: str, config: Config) -> list[Finding]:
+    """Fingerprints survive moved lines: rule, path, the text of the line, and its number among equals."""
+    if not findings:
+        return findings
+    lines = split_lines(text)
+    seen: dict[tuple[str, str], int] = {}
+    done = []
+    for finding in sorted(findings, key=lambda f: f.sort_key):
+        line = lines[finding.span.line - 1].strip() if finding.span.line <= len(lines) else ""
+        number = seen.get((finding.rule, line), 0)
+        seen[(finding.rule, line)] = number + 1
+        done.append(_fingerprinted(finding, line, number, config))
+    return done
+
+
+def _refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
+    span = Span(line, column, line, column + 1)
+    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
+    return _fingerprinted(finding, "", 0, config)
+
+
+def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
+    from torchlint.base.digests import blake2b
+
+    path = relative_to(config.top or config.root, finding.path)
+    parts = "\0".join((finding.rule, path, line, str(number)))
+    digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return finding._replace(fingerprint=digest)
+
+
+def _explained(message: str, text: str, line: int) -> str:
+    """The parser's message, with the cause where it can be recognised."""
+    lines = split_lines(text)
+    shown = lines[line - 1].lstrip() if line <= len(lines) else ""
+    if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+        return "a merge conflict is not resolved here: choose a side and delete the markers"
+    if "Missing parentheses in call to 'print'" in message or shown.startswith(("print ", "exec ")):
+        return f"{message}: this looks like Python 2, which torchlint does not read"
+    return message

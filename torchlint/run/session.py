@@ -1,0 +1,263 @@
+"""A run over many files: cache, what files know of each other, results in path order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.base import limits
+from torchlint.base.timings import phase
+from torchlint.config.scopes import Scopes
+from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
+from torchlint.project import Project
+from torchlint.run import registry
+from torchlint.run.builtin import BUILT_IN
+
+if TYPE_CHECKING:
+    from torchlint.config.config import Config
+    from torchlint.config.configurations import Configurations
+    from torchlint.config.scopes import Scope
+    from torchlint.rule import Rule
+    from torchlint.run.cache import Cache
+    from torchlint.run.engine import Analysis
+    from torchlint.run.parallel import Work
+    from torchlint.run.screened import Screened
+
+Progress = Callable[[int], None]
+
+
+class Plan(NamedTuple):
+    """What to run: all rules there are, and what counts for which file."""
+
+    rules: tuple[type[Rule], ...]
+    scopes: Scopes
+    exhaustive: bool = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration for the run as a whole."""
+        return self.scopes.first.config
+
+    @property
+    def active(self) -> frozenset[str]:
+        """The ids of the rules that this has on."""
+        return self.scopes.first.active
+
+    def scope(self, path: str) -> Scope:
+        """What counts for one file. Raises ``ConfigError``."""
+        return self.scopes.of(path, self.rules)
+
+    def lint(self, data: bytes, path: str) -> FileResult:
+        """Lint the bytes of one file by what it holds alone."""
+        return self.analyse(data, path).result
+
+    def analyse(
+        self,
+        data: bytes,
+        path: str,
+        project: Project | None = None,
+        known: Screened | None = None,
+        seconds: float | None = None,
+    ) -> Analysis:
+        """Lint the bytes of one file, and gather its facts or use those of the others.
+
+        ``seconds`` replaces the limit of processor time that the configuration has.
+        """
+        from torchlint.run.engine import analyse
+
+        config, active = self.scope(path)
+        if seconds is not None:
+            config = config._replace(time_limit=seconds)
+        return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
+
+    def screen(self, data: bytes, path: str) -> Screened:
+        """Only screen the bytes of one file."""
+        from torchlint.run.engine import screen_alone
+
+        config, active = self.scope(path)
+        return screen_alone(data, path, self.rules, active, config, exhaustive=self.exhaustive)
+
+
+def plan(config: Config) -> Plan:
+    """A plan with one configuration for all files. Raises ``ConfigError`` and ``RegistryError``."""
+    from torchlint.config.configurations import Configurations
+
+    return plan_of(Configurations(".", only=config))
+
+
+def plan_of(configurations: Configurations) -> Plan:
+    """A plan with the configuration that counts for each file. Raises ``ConfigError`` and ``RegistryError``."""
+    rules = registry.load()
+    return Plan(rules, Scopes(configurations, rules))
+
+
+def run(
+    paths: Sequence[str],
+    what: Plan,
+    *,
+    jobs: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``."""
+    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
+    return tree.result()
+
+
+class Tree:
+    """Files that are linted together, as they are on the disk or as somebody would have them.
+
+    Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
+    answer now that all facts are known, are linted once more. Where they are to be repaired, nothing that is found
+    comes from the cache.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        what: Plan,
+        *,
+        jobs: int | None = None,
+        cache: Cache | None = None,
+        progress: Progress | None = None,
+        repaired: bool = False,
+    ) -> None:
+        self._what, self._jobs = what, jobs or usable_cpus()
+        self._paths = len(paths)
+        for path in paths:
+            what.scope(path)  # what is wrong with a configuration is said before anything is done
+        self.contents: dict[str, bytes] = {}
+        self._unreadable: list[FileResult] = []
+        for path in paths:
+            with phase("read"):
+                data = _read(path)
+            if isinstance(data, FileResult):
+                self._unreadable.append(data)
+            else:
+                self.contents[path] = data
+        self._edited: set[str] = set()
+        self._seconds: dict[str, float] = {}
+        self._alone: dict[str, Analysis] = {}
+        self._cached: set[str] = set()
+        if cache is not None:
+            found = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            self._alone = {p: known for p, known in found.items() if not (repaired and known.result.findings)}
+            self._cached = set(self._alone)
+        _report(progress, len(self._unreadable) + len(self._alone))
+        fresh = set(self.contents) - set(self._alone)
+        again = self._lint(fresh, progress)
+        self._cached -= again
+        if cache is not None:
+            for path in (*fresh, *(again - fresh)):
+                cache.put(self.contents[path], self.analyses[path])
+            cache.save()
+
+    def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
+        """Lint these files alone, then those that the facts of all files concern; gives the latter."""
+        with phase("files alone"):
+            for (path, _), analysis in self._analyse(paths, None, progress):
+                self._alone[path] = analysis
+        self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
+        self.analyses = dict(self._alone)
+        again = {
+            path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))
+        }
+        with phase("files again"):
+            for (path, _), analysis in self._analyse(again, self.project, None):
+                self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
+        return again
+
+    def _analyse(
+        self, paths: set[str], project: Project | None, progress: Progress | None
+    ) -> Iterator[tuple[Work, Analysis]]:
+        on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
+        edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
+        for found in chain(self._spread(on_disk, project), self._in_turn(edited, project)):
+            yield found
+            _report(progress, 1)
+
+    def _spread(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+        if self._jobs == 1 or not limits.is_much(data for _, data in todo):
+            return self._in_turn(todo, project)
+        from torchlint.run.parallel import analyse_all
+
+        return analyse_all(todo, self._what, project, self._jobs)
+
+    def _in_turn(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+        for path, data in todo:
+            budget = limits.Budget(0)
+            with budget.running():
+                found = self._what.analyse(data, path, project)
+            self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
+            yield (path, data), found
+
+    def update(self, changed: Mapping[str, bytes]) -> dict[str, float]:
+        """Have files with other content, and lint what that concerns; gives the processor time that each took."""
+        self.contents.update(changed)
+        self._edited |= set(changed)
+        self._cached -= set(changed)
+        self._seconds.clear()
+        self._lint(set(changed), None)
+        return dict(self._seconds)
+
+    def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
+        """What one file would give with other content, beside the others as they are, within so many seconds."""
+        return self._what.analyse(data, path, self.project, seconds=seconds)
+
+    def result(self) -> RunResult:
+        """The findings of all files."""
+        results = [*self._unreadable, *(analysis.result for analysis in self.analyses.values())]
+        return collect(results, self._what, files=self._paths, from_cache=len(self._cached))
+
+
+def collect(
+    results: Iterable[FileResult],
+    what: Plan,
+    *,
+    files: int,
+    from_cache: int = 0,
+    problems: Iterable[Problem] = (),
+) -> RunResult:
+    """The results of single files as the result of a run, everything in order."""
+    listed = list(results)
+    findings = sorted((f for r in listed for f in r.findings), key=lambda f: f.sort_key)
+    every = [*problems, *(p for r in listed for p in r.problems)]
+    unchecked = {p.path for p in every} | {f.path for f in findings if f.rule == SYNTAX_ERROR}
+    return RunResult(
+        findings=tuple(findings),
+        problems=tuple(sorted(every, key=lambda p: p.sort_key)),
+        files=files,
+        from_cache=from_cache,
+        suppressed=sum(r.suppressed for r in listed),
+        rules=infos(what.rules),
+        unchecked=len(unchecked),
+    )
+
+
+def infos(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
+    """The facts of all rules, torchlint's own findings first."""
+    from torchlint.rule import info
+
+    return (*BUILT_IN, *(info(rule) for rule in rules))
+
+
+def usable_cpus() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _read(path: str) -> bytes | FileResult:
+    try:
+        return limits.content(path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
+
+
+def _report(progress: Progress | None, count: int) -> None:
+    if progress is not None and count:
+        progress(count)

@@ -1,0 +1,268 @@
+"""Suppressions: the comments that silence findings, and which of them silenced nothing.
+
+The text is scanned only where it speaks of ``noqa`` or ``torchlint:``, and need not parse.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from torchlint.model import UNUSED_SUPPRESSION
+from torchlint.text.comments import comments
+
+_DIRECTIVE = re.compile(
+    r"#[ \t]*(?:(?P<noqa>noqa\b)(?:[ \t]*:(?P<codes>[^#]*))?|torchlint:(?P<ours>[^#]*))", re.IGNORECASE
+)
+_WORD = re.compile(r"[ \t]*([\w-]*)[ \t]*")
+_ITEM = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
+_NOQA_CODE = re.compile(r"[^\s,]+")
+_CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+|[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+")
+_OURS_LIKE = re.compile(r"TL[0-9]*", re.IGNORECASE)
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_UNUSED = "unused suppression: "
+_WRITE = "write `# torchlint: ignore[TL101] reason`"
+
+
+class Unused(NamedTuple):
+    """A suppression to complain about; columns count from 1, the end is exclusive.
+
+    ``removal`` holds the offsets of what to delete from the text where deleting is all there is to do.
+    """
+
+    line: int
+    column: int
+    end_column: int
+    message: str
+    removal: tuple[int, int] | None = None
+
+
+class _Directive:
+    """One suppression of a comment: what to delete for all of it, and where its codes stand."""
+
+    def __init__(self, whole: tuple[int, int], codes: list[tuple[int, int]]) -> None:
+        self.whole, self.codes = whole, codes
+        self.entries: list[_Entry] = []
+
+    @cached_property
+    def needless(self) -> bool:
+        """Nothing of it is needed; to be asked when all entries are judged."""
+        return all(entry.judged_unused for entry in self.entries)
+
+    def without(self, number: int) -> tuple[int, int]:
+        """What to delete for one entry: its code and a comma, or everything where nothing else is needed."""
+        if not self.codes or self.needless:
+            return self.whole
+        if number + 1 < len(self.codes):
+            return self.codes[number][0], self.codes[number + 1][0]
+        return self.codes[number - 1][1], self.codes[number][1]
+
+
+class _Entry:
+    """One code of a suppression, or all codes (``None``). ``own``: written for torchlint only."""
+
+    def __init__(
+        self, place: tuple[int, int, int], code: str | None, own: bool, directive: _Directive, number: int = 0
+    ) -> None:
+        self.line, self.column, self.end_column = place
+        self.code, self.own, self.directive, self.number = code, own, directive, number
+        self.used = self.judged_unused = False
+
+    def covers(self, rule_id: str, rule_name: str) -> bool:
+        return self.code is None or self.code.casefold() in (rule_id.casefold(), rule_name)
+
+
+class Suppressions:
+    """What the comments of one file silence. Remembers which of them were needed."""
+
+    def __init__(self) -> None:
+        self.skip_file = False
+        self._entries: list[_Entry] = []
+        self._malformed: list[Unused] = []
+
+    def matches(self, rule_id: str, rule_name: str, first_line: int, last_line: int) -> bool:
+        """Whether a finding of the rule on a statement from first to last line is silenced."""
+        found = False
+        start = bisect_left(self._entries, first_line, key=lambda entry: entry.line)
+        for index in range(start, len(self._entries)):
+            entry = self._entries[index]
+            if entry.line > last_line:
+                break
+            if entry.covers(rule_id, rule_name):
+                entry.used = found = True
+        return found
+
+    def unused(self, known: Mapping[str, str], active: Collection[str]) -> list[Unused]:
+        """Suppressions of torchlint's own that silenced nothing, in the order of the text.
+
+        ``known`` maps the ids of all rules to their names; ``active`` holds the ids that ran. Ask
+        after every finding has been matched.
+        """
+        complaints = list(self._malformed)
+        judged = [(e, None if e.used else _complaint(e, known, active)) for e in self._entries]
+        for entry, message in judged:
+            entry.judged_unused = message is not None and message.startswith(_UNUSED)
+        for entry, message in judged:
+            if message:
+                removal = entry.directive.without(entry.number) if entry.judged_unused else None
+                complaints.append(Unused(entry.line, entry.column, entry.end_column, message, removal))
+        accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
+        return sorted(complaint for complaint in complaints if complaint.line not in accepted)
+
+
+def scan(text: str) -> Suppressions:
+    """Read the suppressions of a source text."""
+    found = Suppressions()
+    folded = text.lower()
+    # Folding never moves a character forward, so that nothing lies behind this place in the text.
+    last = max(folded.rfind("noqa"), folded.rfind("torchlint:"))
+    if last < 0:
+        return found
+    reader = _Reader(text, found)
+    for start, end in comments(text):
+        if start > last:
+            break
+        reader.read_comment(start, end)
+    return found
+
+
+class _Reader:
+    """Turns directives into entries and complaints, counting lines as it goes."""
+
+    def __init__(self, text: str, found: Suppressions) -> None:
+        self._text, self._found = text, found
+        self._line, self._line_start, self._counted = 1, 0, 0
+        self._alone = False
+
+    def read_comment(self, start: int, end: int) -> None:
+        for number, directive in enumerate(_DIRECTIVE.finditer(self._text, start, end)):
+            if number == 0:
+                self._advance(start)
+                self._alone = not self._text[self._line_start : start].strip()
+            self._read(directive)
+
+    def _read(self, directive: re.Match[str]) -> None:
+        if not directive["noqa"]:
+            self._read_own(directive)
+        elif (directive["codes"] or "").strip():
+            self._add(directive, list(_noqa_codes(directive)), own=False)
+        else:
+            self._add(directive, [], own=False)
+
+    def _add(self, directive: re.Match[str], codes: list[tuple[int, int]], *, own: bool) -> None:
+        """Note the codes of a suppression; without any it is for all rules."""
+        group = _Directive(self._whole(directive), codes)
+        if not codes and not (directive["codes"] or "").strip():
+            group.entries.append(_Entry(self._place(*directive.span()), None, own, group))
+        for number, (start, end) in enumerate(codes):
+            group.entries.append(_Entry(self._place(start, end), self._text[start:end], own, group, number))
+        self._found._entries += group.entries
+
+    def _whole(self, directive: re.Match[str]) -> tuple[int, int]:
+        """What to delete to be rid of a suppression: with the space before it, or the line that is left empty."""
+        start, end = directive.span()
+        if self._text[end : end + 1] == "#":
+            return start, end  # another comment follows
+        before = self._text[self._line_start : start]
+        if not before.strip():
+            newline = _NEWLINE.match(self._text, end)
+            return self._line_start, newline.end() if newline else end
+        return start - (len(before) - len(before.rstrip())), end
+
+    def _read_own(self, directive: re.Match[str]) -> None:
+        word = _WORD.match(self._text, directive.start("ours"), directive.end("ours"))
+        assert word is not None
+        name, rest = word[1].lower(), self._text[word.end() : directive.end()].rstrip()
+        if name == "skip-file" and not self._alone:
+            self._complain(directive, "`# torchlint: skip-file` works only on a line of its own; move it to one")
+        elif name == "skip-file":
+            self._found.skip_file = True
+        elif name == "ignore" and not rest:
+            self._add(directive, [], own=True)
+        elif name == "ignore" and rest.startswith("[") and "]" in rest:
+            self._read_list(directive, word.end() + 1)
+        else:
+            self._complain(directive, _malformed(word[1]))
+
+    def _read_list(self, directive: re.Match[str], start: int) -> None:
+        items = [item.span() for item in _ITEM.finditer(self._text, start, self._text.index("]", start))]
+        if not items:
+            self._complain(directive, f"suppression names no rule; {_WRITE}")
+        else:
+            self._add(directive, items, own=True)
+
+    def _complain(self, directive: re.Match[str], message: str) -> None:
+        self._found._malformed.append(Unused(*self._place(*directive.span()), message))
+
+    def _place(self, start: int, end: int) -> tuple[int, int, int]:
+        width = len(self._text[start:end].rstrip())
+        column = start - self._line_start + 1
+        return self._line, column, column + width
+
+    def _advance(self, offset: int) -> None:
+        text, start = self._text, self._counted
+        newlines = text.count("\n", start, offset) + text.count("\r", start, offset)
+        self._line += newlines - text.count("\r\n", start, offset)
+        if newlines:
+            self._line_start = max(text.rfind("\n", start, offset), text.rfind("\r", start, offset)) + 1
+        self._counted = offset
+
+
+def _noqa_codes(directive: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The codes of a ``noqa``, up to the first word that is none: there the reason begins."""
+    if directive["codes"] is None:
+        return
+    for item in _NOQA_CODE.finditer(directive.string, directive.start("codes"), directive.end("codes")):
+        if not _CODE_LIKE.fullmatch(item[0]):
+            return
+        yield item.span()
+
+
+def _malformed(word: str) -> str:
+    if word.lower() == "ignore":
+        return f"malformed suppression, which suppresses nothing; {_WRITE}"
+    close = _nearest(word, ("ignore", "skip-file"))
+    advice = f"did you mean `{close}`?" if close else f"{_WRITE} or `# torchlint: skip-file`"
+    return f"unknown directive {word!r}, which suppresses nothing; {advice}"
+
+
+def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str]) -> str | None:
+    """What to say of an entry that matched nothing; ``None`` where that is not our business."""
+    if entry.code is None:
+        return f"{_UNUSED}nothing is found here; remove it" if entry.own else None
+    rule_id = _resolve(entry.code, known)
+    if rule_id is None:
+        return _unknown(entry.code, known) if entry.own or _OURS_LIKE.fullmatch(entry.code) else None
+    if rule_id not in active:
+        return None
+    return f"{_UNUSED}{rule_id} {known[rule_id]} is not found here; remove it"
+
+
+def is_ours(code: str, known: Mapping[str, str]) -> bool:
+    """A code is that of one of our rules, whose ids and names are given, or written like one."""
+    return _resolve(code, known) is not None or _OURS_LIKE.fullmatch(code) is not None
+
+
+def _resolve(code: str, known: Mapping[str, str]) -> str | None:
+    folded = code.casefold()
+    return next((i for i, name in known.items() if folded in (i.casefold(), name)), None)
+
+
+def _is_self(entry: _Entry, known: Mapping[str, str]) -> bool:
+    return entry.code is not None and _resolve(entry.code, known) == UNUSED_SUPPRESSION
+
+
+def _nearest(word: str, valid: Collection[str]) -> str | None:
+    import difflib
+
+    close = difflib.get_close_matches(word[:80].replace("_", "-"), valid, n=1)
+    return close[0] if close else None
+
+
+def _unknown(code: str, known: Mapping[str, str]) -> str:
+    close = _nearest(code, [*known, *known.values()])
+    advice = f"did you mean {close}?" if close else "give the id or the name of a rule, or remove it"
+    return f"unknown rule {code[:80]!r} in a suppression; {advice}"
