@@ -83,7 +83,7 @@ class PerElementSync(Rule):
         from torchlint.rules.synchronisation._reads import Syncs
 
         for found in self.module.shared(Syncs).per_element():
-            from torchlint.rules.transfers._fixes import read_once
+            from torchlint.rules.synchronisation._fixes import read_once
 
             read, through = found.reads[0], found.through
             heat = self.module.heat(read.node)

@@ -1,0 +1,112 @@
+"""TL302: elements of a tensor that are read at once, and sums that are read after the loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.heat.heat import COMPREHENSIONS
+from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.values.lattice import Kind
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.model import Edit, Fix, Safety
+from torchlint.rules.synchronisation._reads import ElementReads, Read
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+_NESTED = "elements of several numbers raise no error, and a tensor of no dimension gives its only number"
+
+
+_SUM = "the sum is rounded in the tensor's dtype, where Python adds in float64; parameters of one device are needed"
+
+
+@or_none
+def read_once(module: SourceModule, found: ElementReads) -> Fix:
+    """``[v.item() for v in t]`` becomes ``t.tolist()``; sums over parameters are read after the loop."""
+    if len(found.reads) != 1:
+        raise Unfixable
+    read = found.reads[0]
+    if found.through == "elements" and isinstance(found.loop, COMPREHENSIONS):
+        return _listed(module, found.loop, read)
+    if found.through == "parameters":
+        return _summed_later(module, found, read)
+    raise Unfixable
+
+
+def _listed(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
+    if not isinstance(loop, (cst.ListComp, cst.GeneratorExp)) or not _is_plain_read(loop, read):
+        raise Unfixable
+    editor = module.shared(Editor)
+    tensor = module.value(loop.for_in.iter)
+    if tensor.kind is not Kind.TENSOR or (isinstance(loop, cst.GeneratorExp) and not _is_consumed(module, loop)):
+        raise Unfixable
+    if isinstance(read.node, cst.Call) and not _same_number(module, read.node, tensor.dtype):
+        raise Unfixable
+    flat = tensor.rank == 1
+    text = f"{editor.receiver(loop.for_in.iter)}{'' if flat else '.flatten()'}.tolist()"
+    edit = editor.replace_inside(loop, text)
+    title = "read the whole tensor once, with `.tolist()`"
+    return Fix(title, Safety.SAFE, (edit,)) if flat else Fix(title, Safety.UNSAFE, (edit,), _NESTED)
+
+
+def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:
+    """``v.item() for v in t``, without a condition or a second loop."""
+    single = not loop.for_in.ifs and loop.for_in.inner_for_in is None and loop.for_in.asynchronous is None
+    target = loop.for_in.target
+    named = isinstance(target, cst.Name) and isinstance(read.tensor, cst.Name) and read.tensor.value == target.value
+    return single and named and loop.elt is read.node
+
+
+def _same_number(module: SourceModule, call: cst.Call, dtype: str | None) -> bool:
+    """``float(v)`` gives what ``tolist`` gives only for floats, ``int(v)`` for integers."""
+    if method(call) == "item":
+        return not call.args
+    name = module.qualified(call.func)
+    whole = dtype in ("int8", "int16", "int32", "int64", "uint8")
+    return (name == "builtins.float" and (dtype or "").startswith(("float", "bfloat"))) or (
+        name == "builtins.int" and whole
+    )
+
+
+def _is_consumed(module: SourceModule, loop: cst.GeneratorExp) -> bool:
+    """A generator that a builtin takes in as a whole is as good as a list."""
+    arg = module.parent(loop)
+    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    whole = ("sum", "list", "tuple", "max", "min", "sorted", "set")
+    return isinstance(call, cst.Call) and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
+
+
+def _summed_later(module: SourceModule, found: ElementReads, read: Read) -> Fix:
+    """The terms stay on the device, and their sum is read once."""
+    if not isinstance(read.node, cst.Call) or method(read.node) != "item" or read.node.args:
+        raise Unfixable
+    editor = module.shared(Editor)
+    attribute = read.node.func
+    assert isinstance(attribute, cst.Attribute)
+    kept = editor.replace_inside(attribute.attr, "detach")
+    title = "add up on the device, and read the sum once"
+    if isinstance(found.loop, cst.For):
+        return Fix(title, Safety.UNSAFE, (kept, _read_after(module, found.loop, read)), _SUM)
+    arg = module.parent(found.loop)
+    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    if not isinstance(call, cst.Call) or module.qualified(call.func) != "builtins.sum" or len(call.args) != 1:
+        raise Unfixable
+    return Fix(title, Safety.UNSAFE, (kept, *editor.wrap(call, "float(", ")")), _SUM)
+
+
+def _read_after(module: SourceModule, loop: cst.For, read: Read) -> Edit:
+    """``total = float(total)`` after the loop in which ``total += p.norm().item() ** 2`` stands."""
+    statement = module.statement_of(read.node)
+    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+        raise Unfixable
+    if not isinstance(statement.target, cst.Name) or loop.orelse is not None:
+        raise Unfixable
+    name = statement.target.value
+    others = [n for n in descendants(loop) if isinstance(n, cst.Name) and n.value in (name, "float")]
+    if others != [statement.target] or any(isinstance(n, (cst.Return, cst.Break)) for n in descendants(loop)):
+        raise Unfixable
+    return module.shared(Editor).insert_after(loop, f"{name} = float({name})")
