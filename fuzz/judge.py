@@ -11,7 +11,7 @@ from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Safety
 from torchlint.run import session
 from torchlint.run.fixer import fix_text
-from torchlint.run.session import Plan
+from torchlint.run.plan import Plan
 from torchlint.text.lines import split_lines
 
 # Seconds of processor time for one input. Inputs are small; more than this is a hang in the making.

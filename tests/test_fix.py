@@ -11,7 +11,8 @@ from torchlint.config.config import Config
 from torchlint.model import Edit, FileResult, Finding, Fix, Problem, Safety, Severity, Span
 from torchlint.run.fix import applied, compatible, compiles, offered, repair
 from torchlint.run.fixer import CONFLICTS, UNTRIED, fix_text
-from torchlint.run.session import Plan, plan
+from torchlint.run.plan import Plan
+from torchlint.run.session import plan
 
 TEXT = "alpha = 1\nbeta = 2\n"
 

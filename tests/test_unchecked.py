@@ -17,6 +17,7 @@ from torchlint.config.config import Config
 from torchlint.run import session
 from torchlint.run.engine import Analysis
 from torchlint.run.parsable import is_parsable
+from torchlint.run.plan import Plan
 
 TORCHLINT = [sys.executable, "-m", "torchlint"]
 CLEAN = "import torch\n\nx = torch.ones(2)\n"
@@ -126,13 +127,13 @@ def test_broken_files_are_found_by_every_process_and_come_from_the_cache(capsys:
 def test_a_broken_file_is_analysed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A project has nothing to say about it."""
     seen: list[str] = []
-    analyse = session.Plan.analyse
+    analyse = Plan.analyse
 
-    def counted(self: session.Plan, data: bytes, path: str, *more: Any) -> Analysis:
+    def counted(self: Plan, data: bytes, path: str, *more: Any) -> Analysis:
         seen.append(path)
         return analyse(self, data, path, *more)
 
-    monkeypatch.setattr(session.Plan, "analyse", counted)
+    monkeypatch.setattr(Plan, "analyse", counted)
     Path("broken.py").write_text("import torch\ndef f(:\n")
     session.run(["broken.py", "clean.py"], session.plan(Config()), jobs=1)
     assert sorted(seen) == ["broken.py", "clean.py"]

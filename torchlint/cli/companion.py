@@ -18,6 +18,7 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
 from torchlint.report.shared import visible
 from torchlint.run import session
+from torchlint.run.plan import Plan
 
 _PROBLEMS = (order.OrderProblem, evidence.EvidenceProblem, prices.ProfileProblem, BudgetProblem)
 CLEAN, FOUND, FAILED = 0, 1, 2
@@ -71,9 +72,7 @@ def _need_torch() -> None:
         raise Failure("PyTorch is not installed for this Python; install it: pip install 'torchlint[runtime]'")
 
 
-def _ordered(
-    arguments: argparse.Namespace, what: prepare.Program, plan: session.Plan, directory: str
-) -> tuple[Order, str]:
+def _ordered(arguments: argparse.Namespace, what: prepare.Program, plan: Plan, directory: str) -> tuple[Order, str]:
     """The order of this run, and the file it is in; all ranks of torchrun share that of rank 0."""
     name = prepare.run_name()
     if prepare.rank() != 0 and name is not None:
@@ -146,7 +145,7 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
         print_text(written, target)
 
 
-def _plan(arguments: argparse.Namespace, start: str) -> session.Plan:
+def _plan(arguments: argparse.Namespace, start: str) -> Plan:
     """What to lint the files of the program for."""
     return session.plan_of(configured(arguments, [start]))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torchlint.report import ReportOptions
     from torchlint.run.cache import Cache
     from torchlint.run.discover import Found
-    from torchlint.run.session import Plan
+    from torchlint.run.plan import Plan
 
 CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 

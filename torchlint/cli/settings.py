@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
-    from torchlint.run.session import Plan
+    from torchlint.run.plan import Plan
 
 
 class Changes(NamedTuple):

@@ -16,6 +16,7 @@ from torchlint.confirm.imports import closure, program_file
 from torchlint.confirm.order import Order, OrderProblem
 from torchlint.model import SYNTAX_ERROR, Finding, Recipe
 from torchlint.run import session
+from torchlint.run.plan import Plan
 
 _WAIT = 60.0
 
@@ -79,14 +80,14 @@ def files_of(what: Program) -> list[str]:
     return closure(what.file, [*bases, here, *paths])
 
 
-def findings_of(paths: Sequence[str], plan: session.Plan) -> list[Finding]:
+def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:
     """Lint files. One that cannot be parsed is left to Python, which will say so itself."""
     shown = [_shown(path) for path in paths]
     run = session.run(shown, plan)
     return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
 
 
-def _recipes(plan: session.Plan) -> Mapping[str, Recipe]:
+def _recipes(plan: Plan) -> Mapping[str, Recipe]:
     return {rule.id: rule.recipe for rule in plan.rules}
 
 
@@ -95,7 +96,7 @@ def _shown(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan: session.Plan, directory: str) -> Order:
+def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan: Plan, directory: str) -> Order:
     """The order for a run with the usual limits and mode."""
     recipes = _recipes(plan)
     named = {str(number): finding for number, finding in enumerate(findings) if finding.rule in recipes}
@@ -117,7 +118,7 @@ def hashed(paths: Iterable[str]) -> dict[str, str]:
     return {path: found for path in sorted(set(paths)) if (found := order.digest(path)) is not None}
 
 
-def adopted(made: Order, plan: session.Plan) -> Order:
+def adopted(made: Order, plan: Plan) -> Order:
     """An order that asks for its files to be linted, with their findings."""
     recipes = _recipes(plan)
     named = {str(number): finding for number, finding in enumerate(findings_of(list(made.files), plan))}

@@ -14,7 +14,8 @@ from torchlint.base import limits
 from torchlint.base.files import NotWritten, rewrite
 from torchlint.model import FileResult, Finding, Problem, Repairs, RunResult, Safety
 from torchlint.run.fix import ROUNDS, Lint, Repaired, key_of, offered, repair
-from torchlint.run.session import Plan, Progress, Tree, collect
+from torchlint.run.plan import Plan
+from torchlint.run.session import Progress, Tree, collect
 from torchlint.text.lines import lines_in_words
 
 if TYPE_CHECKING:

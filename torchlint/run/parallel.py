@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from torchlint.project import Project
     from torchlint.run.engine import Analysis
+    from torchlint.run.plan import Plan
     from torchlint.run.screened import Screened
-    from torchlint.run.session import Plan
     from torchlint.run.workers import Lost
 
 _BATCH_BYTES = 200_000

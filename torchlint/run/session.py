@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torchlint.base import limits
 from torchlint.base.timings import phase
@@ -14,70 +14,17 @@ from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResu
 from torchlint.project import Project
 from torchlint.run import registry
 from torchlint.run.builtin import BUILT_IN
+from torchlint.run.plan import Plan
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
-    from torchlint.config.scopes import Scope
     from torchlint.rule import Rule
     from torchlint.run.cache import Cache
     from torchlint.run.engine import Analysis
     from torchlint.run.parallel import Work
-    from torchlint.run.screened import Screened
 
 Progress = Callable[[int], None]
-
-
-class Plan(NamedTuple):
-    """What to run: all rules there are, and what counts for which file."""
-
-    rules: tuple[type[Rule], ...]
-    scopes: Scopes
-    exhaustive: bool = False
-
-    @property
-    def config(self) -> Config:
-        """The configuration for the run as a whole."""
-        return self.scopes.first.config
-
-    @property
-    def active(self) -> frozenset[str]:
-        """The ids of the rules that this has on."""
-        return self.scopes.first.active
-
-    def scope(self, path: str) -> Scope:
-        """What counts for one file. Raises ``ConfigError``."""
-        return self.scopes.of(path, self.rules)
-
-    def lint(self, data: bytes, path: str) -> FileResult:
-        """Lint the bytes of one file by what it holds alone."""
-        return self.analyse(data, path).result
-
-    def analyse(
-        self,
-        data: bytes,
-        path: str,
-        project: Project | None = None,
-        known: Screened | None = None,
-        seconds: float | None = None,
-    ) -> Analysis:
-        """Lint the bytes of one file, and gather its facts or use those of the others.
-
-        ``seconds`` replaces the limit of processor time that the configuration has.
-        """
-        from torchlint.run.engine import analyse
-
-        config, active = self.scope(path)
-        if seconds is not None:
-            config = config._replace(time_limit=seconds)
-        return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
-
-    def screen(self, data: bytes, path: str) -> Screened:
-        """Only screen the bytes of one file."""
-        from torchlint.run.engine import screen_alone
-
-        config, active = self.scope(path)
-        return screen_alone(data, path, self.rules, active, config, exhaustive=self.exhaustive)
 
 
 def plan(config: Config) -> Plan:
