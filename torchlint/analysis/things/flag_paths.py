@@ -8,7 +8,7 @@ of the file are followed where those write flags; of functions in other files, t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import libcst as cst
 
@@ -16,7 +16,7 @@ from torchlint.analysis.scopes.flow import Forward
 from torchlint.analysis.syntax.walk import children, wording
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.flags import Flags
+    from torchlint.analysis.module import SourceModule
 
 _PATHS = 64
 _CALLS = 5
@@ -69,11 +69,27 @@ class Path(NamedTuple):
 State = frozenset[Path]
 
 
+class Writers(Protocol):
+    """What is asked about the writes of flags in a file."""
+
+    module: SourceModule
+
+    def writer_called(self, call: cst.Call) -> cst.FunctionDef | None: ...
+
+    def assigned(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]: ...
+
+    def set_by_call(self, call: cst.Call) -> Iterator[Setting]: ...
+
+    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]: ...
+
+    def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None: ...
+
+
 class FlagFlow(Forward[State]):
     """Carries paths through one body, and through the functions it calls."""
 
     def __init__(
-        self, flags: Flags, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]
+        self, flags: Writers, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]
     ) -> None:
         super().__init__(flags.module.qualified)
         self._flags = flags
