@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
@@ -15,16 +15,23 @@ from torchlint.knowledge import portability as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.scopes.guards import Guard
-    from torchlint.analysis.things.cuda_guards import CudaGuards
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
 _STATICALLY = frozenset({"builtins.staticmethod", "builtins.classmethod"})
 
 
+class Tests(Protocol):
+    """What is asked about a condition."""
+
+    def asks(self, node: cst.CSTNode, *, names: bool = True) -> bool: ...
+
+    def implies(self, test: cst.BaseExpression, holds: bool, depth: int = ...) -> bool: ...
+
+
 class CudaChecks:
     """Answers for one module which calls return only where there is CUDA, and what has run after one."""
 
-    def __init__(self, module: SourceModule, guards: CudaGuards) -> None:
+    def __init__(self, module: SourceModule, guards: Tests) -> None:
         self._module = module
         self._guards = guards
         self._ends: dict[cst.FunctionDef, bool] = {}
