@@ -5,16 +5,20 @@ The public API is what this package exports. Everything is imported on first use
 package itself is: see ``__main__``.
 """
 
-__version__ = "0.1.0"
 __all__ = ["Finding", "__version__", "fix_source", "lint_paths", "lint_source"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torchlint.api import fix_source, lint_paths, lint_source
+    from torchlint.base.version import __version__
     from torchlint.model import Finding
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from torchlint.base.version import __version__
+
+        return __version__
     if name == "Finding":
         from torchlint.model import Finding
 

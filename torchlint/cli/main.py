@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.cli import disguised
 from torchlint.cli.output import Failure, colored, print_text, write_file
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NoReturn
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.config.values import FAIL_ON
 from torchlint.report import FORMATS
 

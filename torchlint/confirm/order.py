@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.confirm.places import marks_of, real
 from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, Severity, Span
 

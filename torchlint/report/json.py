@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span
 from torchlint.report import ReportOptions
 from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id

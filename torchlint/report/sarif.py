@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 from typing import Any
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.model import Evidence, Finding, Fix, Problem, RuleInfo, RunResult, Severity, Span
 from torchlint.report import ReportOptions
 from torchlint.report.shared import dump, rule_url, rules_by_id, uri

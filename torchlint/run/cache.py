@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torchlint import __version__
 from torchlint.base import user_cache
 from torchlint.base.digests import blake2b
 from torchlint.base.files import replace
 from torchlint.base.inputs import read_own
 from torchlint.base.shape import fits
+from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project import FileFacts

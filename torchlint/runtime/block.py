@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchlint import __version__
+from torchlint.base.version import __version__
 from torchlint.runtime import modes, processes
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.sites import is_own
