@@ -65,7 +65,7 @@ def modelled() -> dict[str, int]:
     """How often each operation of the self-test makes the host wait, by the simulation's account."""
     from torchlint.runtime.recorder import Recorder
     from torchlint.runtime.selftest.operations import PROBES
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.simulation import Simulation
     from torchlint.runtime.sites import Sites
 
     counts: dict[str, int] = {}

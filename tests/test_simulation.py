@@ -23,7 +23,7 @@ from torchlint.runtime.observation import Observation
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.selftest import all_probes
 from torchlint.runtime.selftest import run as run_probes
-from torchlint.runtime.sim import Simulation
+from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
 HERE = str(Path(__file__).parent)

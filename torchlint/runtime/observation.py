@@ -89,7 +89,7 @@ class Observation:
             raise
 
     def _simulate(self) -> None:
-        from torchlint.runtime.sim import Simulation
+        from torchlint.runtime.sim.simulation import Simulation
 
         # Ranks of one machine have a device each, as they would expect.
         devices = max(self.order.get("devices", 1), int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1))

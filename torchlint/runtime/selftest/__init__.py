@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from torchlint.runtime.recorder import Recorder
-from torchlint.runtime.sim import Simulation
+from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
 Probe = Callable[[str], Any]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Put the functions in place."""
     simulation.patches.set_all(
         torch,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 NAME = "torchlint simulated GPU"
 _MEMORY = 16 << 30
@@ -23,7 +23,7 @@ _NOTHING = (
 _BINDINGS = ("_cuda_getDevice", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevice")
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Replace what programs ask torch about CUDA."""
     patches, cuda = simulation.patches, torch.cuda
     streams = _streams(simulation)
@@ -76,14 +76,14 @@ def install(simulation: Simulation) -> None:
     _install_accelerator(simulation, streams)
 
 
-def _waiting(simulation: Simulation) -> Any:
+def _waiting(simulation: Machine) -> Any:
     def synchronize(*_: Any, **__: Any) -> None:
         simulation.sync("synchronize")
 
     return synchronize
 
 
-def _install_accelerator(simulation: Simulation, streams: Any) -> None:
+def _install_accelerator(simulation: Machine, streams: Any) -> None:
     if not hasattr(torch, "accelerator"):
         return
     simulation.patches.set_all(
@@ -104,13 +104,13 @@ def _always(value: Any) -> Any:
     return lambda *_, **__: value
 
 
-def _use(simulation: Simulation, device: Any) -> None:
+def _use(simulation: Machine, device: Any) -> None:
     index = simulation.index(device)
     if index is not None:
         simulation.current = index
 
 
-def _context(simulation: Simulation) -> Any:
+def _context(simulation: Machine) -> Any:
     class Device:
         """``with torch.cuda.device(1):``."""
 
@@ -129,7 +129,7 @@ def _context(simulation: Simulation) -> Any:
     return Device
 
 
-def _streams(simulation: Simulation) -> Any:  # noqa: C901 - two classes with the methods of the real ones
+def _streams(simulation: Machine) -> Any:  # noqa: C901 - two classes with the methods of the real ones
     class Event:
         """An event of the simulated device: it has always happened."""
 

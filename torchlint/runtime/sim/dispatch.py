@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchlint.runtime.labels import LABEL, Label, device_of, label_of, labelled, place, storage_of
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _untyped_storage = torch._C.TensorBase.untyped_storage
@@ -52,7 +52,7 @@ _ACROSS = frozenset(
 class Labels(TorchDispatchMode):
     """The dispatch mode that spreads labels."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Machine) -> None:
         super().__init__()
         self._sim = simulation
 

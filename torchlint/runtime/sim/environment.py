@@ -11,10 +11,10 @@ import torch.profiler
 from torchlint.runtime.labels import LABEL, Label, device_of, place
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Replace what would fail, or give the simulation away."""
     _generators(simulation)
     _autocast(simulation)
@@ -25,7 +25,7 @@ def install(simulation: Simulation) -> None:
     _parallel(simulation)
 
 
-def _generators(simulation: Simulation) -> None:
+def _generators(simulation: Machine) -> None:
     real = torch.Generator
 
     class Generator(real):  # type: ignore[misc, valid-type]
@@ -46,7 +46,7 @@ def _generators(simulation: Simulation) -> None:
     simulation.patches.set(torch, "Generator", Generator)
 
 
-def _autocast(simulation: Simulation) -> None:
+def _autocast(simulation: Machine) -> None:
     owner = torch.amp.autocast_mode.autocast
     real = owner.__init__
 
@@ -71,7 +71,7 @@ def _autocast(simulation: Simulation) -> None:
     simulation.patches.set(torch, "get_autocast_gpu_dtype", lambda: get_autocast_dtype("cuda"))
 
 
-def _files(simulation: Simulation) -> None:
+def _files(simulation: Machine) -> None:
     """Checkpoints say that they come from CUDA, and load there."""
     from torch import serialization
 
@@ -105,7 +105,7 @@ def _files(simulation: Simulation) -> None:
     _modules(simulation)
 
 
-def _modules(simulation: Simulation) -> None:
+def _modules(simulation: Machine) -> None:
     """Compiled modules from files, which C++ would put on a device."""
     real = torch.jit.load
 
@@ -120,7 +120,7 @@ def _modules(simulation: Simulation) -> None:
     simulation.patches.set(torch.jit, "load", load)
 
 
-def _distributed(simulation: Simulation) -> None:
+def _distributed(simulation: Machine) -> None:
     import torch.distributed as dist
 
     if not dist.is_available():
@@ -158,7 +158,7 @@ def _kept_for_good(group: Any) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
-def _profiler(simulation: Simulation) -> None:
+def _profiler(simulation: Machine) -> None:
     from torch import profiler
 
     activity, real = profiler.ProfilerActivity, profiler.profile.__init__
@@ -171,7 +171,7 @@ def _profiler(simulation: Simulation) -> None:
     simulation.patches.set(profiler.profile, "__init__", init)
 
 
-def _helpers(simulation: Simulation) -> None:
+def _helpers(simulation: Machine) -> None:
     """C++ helpers that hand the true device back to Python, or decide by it."""
     real = torch._C._group_tensors_by_device_and_dtype
 
@@ -207,7 +207,7 @@ def _helpers(simulation: Simulation) -> None:
     simulation.patches.set(torch.nn.functional, "one_hot", quiet_one_hot)
 
 
-def _sequences(simulation: Simulation) -> None:
+def _sequences(simulation: Machine) -> None:
     """Padding makes its result in C++, by options that know nothing of labels."""
     real = torch._VF._pad_packed_sequence
 
@@ -221,7 +221,7 @@ def _sequences(simulation: Simulation) -> None:
     simulation.patches.set(torch._VF, "_pad_packed_sequence", pad)
 
 
-def _parallel(simulation: Simulation) -> None:
+def _parallel(simulation: Machine) -> None:
     """``DataParallel`` on one device calls its module."""
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:

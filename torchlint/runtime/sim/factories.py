@@ -12,7 +12,7 @@ from torchlint.runtime.labels import device_of, labelled, place, size_of, storag
 from torchlint.runtime.names import FACTORIES, OF_DATA
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 _HOST = torch.device("cpu")
 _LIKE = frozenset(name for name in FACTORIES if name.endswith("_like"))
@@ -31,7 +31,7 @@ _LEGACY = {
 }
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Wrap the factories of torch, those of tensors, and the legacy types of CUDA."""
     maker = _Factories(simulation)
     for name in FACTORIES:
@@ -46,7 +46,7 @@ def install(simulation: Simulation) -> None:
 
 
 class _Factories:
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
 
     def wrapped(self, name: str, real: Any) -> Any:

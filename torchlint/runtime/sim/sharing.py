@@ -14,16 +14,16 @@ from torch.utils._python_dispatch import _disable_current_modes
 from torchlint.runtime.labels import device_of, place
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Have tensors keep their device on the way to another process, and traces see what they would see."""
     _pickled(simulation)
     _traced(simulation)
 
 
-def _pickled(simulation: Simulation) -> None:
+def _pickled(simulation: Machine) -> None:
     reduce = reductions.reduce_tensor
 
     def reduced(tensor: Any) -> Any:
@@ -43,7 +43,7 @@ def rebuilt(function: Callable[..., Any], arguments: Any, index: int) -> Any:
     return made
 
 
-def _traced(simulation: Simulation) -> None:
+def _traced(simulation: Machine) -> None:
     """Tracing records operations, and a dispatch mode would hide which tensors they belong to."""
     for name in ("trace", "trace_module", "_get_trace_graph"):
         real = getattr(torch.jit._trace, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 _PACKAGES = ("triton", "flash_attn", "xformers", "bitsandbytes", "apex", "cupy", "deepspeed", "transformer_engine")
 _SIGNS = (
@@ -32,7 +32,7 @@ class Unsimulated(RuntimeError):
     """The program has left what can be simulated."""
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Have the entry points of what is not simulated say so."""
     for name in _GRAPHS:
         simulation.patches.set(torch.cuda, name, _leaving(simulation, f"torch.cuda.{name} (CUDA graphs)"))
@@ -44,7 +44,7 @@ def install(simulation: Simulation) -> None:
         )
 
 
-def _leaving(simulation: Simulation, what: str) -> Any:
+def _leaving(simulation: Machine, what: str) -> Any:
     def leave(*_: Any, **__: Any) -> Any:
         simulation.on_leaving(what)
         raise Unsimulated(f"{what} is not simulated")

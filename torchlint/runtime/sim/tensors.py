@@ -10,7 +10,7 @@ from torchlint.runtime.labels import device_of, label_of, labelled, place, size_
 from torchlint.runtime.lazy import let_through
 
 if TYPE_CHECKING:
-    from torchlint.runtime.sim import Simulation
+    from torchlint.runtime.sim.machine import Machine
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
@@ -20,7 +20,7 @@ _NOT_NUMPY = (
 )
 
 
-def install(simulation: Simulation) -> None:
+def install(simulation: Machine) -> None:
     """Replace what tensors say of themselves by what they would say on a GPU."""
     Reads(simulation).install()
     base = torch._C.TensorBase
@@ -43,7 +43,7 @@ def install(simulation: Simulation) -> None:
 class Moves:
     """``.to``, ``.cuda``, ``.cpu``, ``.copy_``, ``.pin_memory``: real copies, with a new label."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
         self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
 
@@ -240,7 +240,7 @@ def _is_lazy(tensor: T) -> bool:
 class Reads:
     """What brings content to Python: NumPy, lists, text."""
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
         self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
 

@@ -1,0 +1,64 @@
+"""The machine that the parts of the simulation act: its devices, and where their events go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.sites import Sites
+
+_ERROR: Any = getattr(torch, "AcceleratorError", RuntimeError)
+
+
+class Machine:
+    """Simulated GPUs: which is meant, which is current, what is patched, and who is told."""
+
+    def __init__(self, recorder: Recorder, sites: Sites, devices: int = 1) -> None:
+        self.recorder = recorder
+        self.sites = sites
+        self.devices = devices
+        self.patches = Patches()
+        self.current = 0
+        self.moves: Any = None
+        self.on_leaving: Callable[[str], None] = lambda what: None
+
+    def index(self, device: object) -> int | None:
+        """The index of a simulated device that an argument names; None for any other device."""
+        if device is None or isinstance(device, bool):
+            return None
+        if isinstance(device, int):
+            return self._checked(device)
+        if isinstance(device, str):
+            device = torch.device(device)
+        if isinstance(device, torch.device) and device.type == "cuda":
+            return self._checked(device.index if device.index is not None else self.current)
+        return None
+
+    def _checked(self, index: int) -> int:
+        if not 0 <= index < self.devices:
+            raise _ERROR("CUDA error: invalid device ordinal")
+        return index
+
+    def direct(self) -> Any:
+        """Call torch past the dispatch mode, where no other mode wants to see it."""
+        return torch._C._DisableTorchDispatch() if torch._C._len_torch_dispatch_stack() == 1 else nullcontext()
+
+    def default(self) -> torch.device | None:
+        """The device of ``with torch.device(..)`` and ``torch.set_default_device(..)``."""
+        if torch._C._len_torch_function_stack() == 0:
+            return None
+        for mode in reversed(_get_current_function_mode_stack()):
+            if isinstance(mode, DeviceContext):
+                return mode.device
+        return None
+
+    def sync(self, why: str, size: int = 0) -> None:
+        """The host waits for the device here."""
+        self.recorder.add("sync", self.sites.here(3), size, why=why)
