@@ -1,0 +1,315 @@
+"""Code: the text, the tree, the places and the names of one file. Nothing here infers what anything is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.guards import Guard, Guards
+from torchlint.analysis.scopes.names import Names
+from torchlint.analysis.scopes.reaching import Reaching
+from torchlint.analysis.syntax import depth
+from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
+from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
+from torchlint.analysis.syntax.lazy_positions import Pieces
+from torchlint.analysis.syntax.light.statements import Lines
+from torchlint.analysis.syntax.positions import Layout, Positions
+from torchlint.analysis.syntax.tree import Identifiers, Index, Keys, Unit, last_part, written
+from torchlint.knowledge.libraries import LIBRARIES
+from torchlint.model import Evidence, Span
+from torchlint.prefilter.contents import Contents
+from torchlint.project import Project, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+SharedT = TypeVar("SharedT")
+CodeT = TypeVar("CodeT", bound="Code")
+
+
+class Code:
+    """A parsed file. Whatever is expensive is computed when it is first asked for."""
+
+    def __init__(
+        self,
+        tree: cst.Module,
+        text: str,
+        path: str,
+        target_torch: str | None = None,
+        project: View | None = None,
+        light: tuple[Sequence[Unit], Lines] | None = None,
+        contents: Contents | None = None,
+    ) -> None:
+        self.tree = tree
+        self.text = text
+        self.path = path
+        self.target_torch = target_torch
+        self.project = project or View(Project(), path)
+        self._shared: dict[object, object] = {}
+        self._spellings: Spellings = []
+        units: Sequence[Unit] = light[0] if light is not None else ()
+        self._statement_lines = light[1] if light is not None else None
+        self.contents = contents or Contents.of_text(text)
+        self._index = Index(tree, units)
+
+    @classmethod
+    def parse(
+        cls: type[CodeT],
+        text: str,
+        path: str,
+        *,
+        target_torch: str | None = None,
+        project: View | None = None,
+        layout: bool = True,
+        searched: bool = True,
+        contents: Contents | None = None,
+    ) -> CodeT:
+        """Parse a text, of which something may be known already.
+
+        Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
+        when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
+        cannot do. Unless the text may be ``searched``, they are all made at once. Raises :class:`SyntaxProblem`
+        when the text is no valid Python, or nested deeper than the parser survives.
+        """
+        if not layout:
+            from torchlint.analysis.syntax.light.parse import parse
+
+            tree, units, lines = parse(text, at_once=not searched)
+            return cls(tree, text, path, target_torch, project, (units, lines), contents)
+        too_deep = depth.problem(text)
+        if too_deep is not None:
+            raise SyntaxProblem(too_deep.message, too_deep.line, 1)
+        try:
+            tree = cst.parse_module(text)
+        except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
+            raise syntax_problem(text, error) from None
+        spellings = normalised(tree, text)
+        module = cls(tree, text, path, target_torch, project, contents=contents)
+        module._spellings = spellings
+        return module
+
+    def close(self) -> None:
+        """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
+        self._index.close()
+        self.__dict__.clear()
+
+    def shared(self: CodeT, kind: Callable[[CodeT], SharedT]) -> SharedT:
+        """The one instance of an analysis of this file that several rules ask."""
+        found = self._shared.get(kind)
+        if found is None:
+            found = self._shared[kind] = kind(self)
+        return found  # type: ignore[return-value]
+
+    # -- the tree --------------------------------------------------------------------------------
+
+    def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
+        """The nodes of exactly one class in source order.
+
+        With groups of identifiers, functions and methods without an identifier of some group may be left out: ask so
+        for nodes that can only stand in functions with such identifiers.
+        """
+        return self._index.of(kind, *groups)
+
+    def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
+        """The same one by one, for questions that the first fitting node answers."""
+        return self._index.each(kind, *groups)
+
+    def outside(self, kind: type[NodeT]) -> list[NodeT]:
+        """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
+        return self._index.of(kind, frozenset())
+
+    def may_hold(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:
+        """The body of a function may have an identifier of each group."""
+        unit = self._index.unit_of(function)
+        return unit is None or self._index.has(unit, groups)
+
+    @cached_property
+    def foreign_names(self) -> frozenset[str]:
+        """One of these stands in every function that calls a function of another file of the project."""
+        return self.aliases({"import", *(binding.name for binding in self.project_imports())})
+
+    @cached_property
+    def foreign_made(self) -> frozenset[str]:
+        """The names of what calls of such functions outside functions give."""
+        every = [binding for bindings in self.names.module.found.values() for binding in bindings]
+        return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func))
+
+    def aliases(self, names: Identifiers) -> frozenset[str]:
+        """The names, and other names that the same things have in this file: by imports, assignments and bases."""
+        return self.names.aliases(frozenset(names))
+
+    def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
+        """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
+        return self._index.within(owner, kind, *groups)
+
+    def named(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
+        """The names written so, in all of the file or in and below a node, in source order."""
+        return list(self._index.keyed(cst.Name, written, word, owner))
+
+    def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
+        """The attributes called so, in all of the file or in and below a node, in source order."""
+        return list(self._index.keyed(cst.Attribute, last_part, name, owner))
+
+    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode) -> Iterator[NodeT]:
+        """The nodes of exactly one class in and below a node to which ``keys`` gives a key; see :meth:`Index.keyed`."""
+        return self._index.keyed(kind, keys, key, owner)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node around a node; None for the module."""
+        return self._index.parents.get(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around a node, from the inside out."""
+        current = self.parent(node)
+        while current is not None:
+            yield current
+            current = self.parent(current)
+
+    def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """The innermost function around a node; its decorators and defaults belong outside."""
+        scope = self.names.scope_at(node)
+        while scope.parent is not None:
+            if isinstance(scope.node, cst.FunctionDef):
+                return scope.node
+            scope = scope.parent
+        return None
+
+    def class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
+        """The class whose body directly holds a method (or the innermost class around other nodes)."""
+        for around in self.ancestors(node):
+            if isinstance(around, cst.ClassDef):
+                return around
+            if isinstance(around, cst.FunctionDef) and isinstance(node, cst.FunctionDef):
+                return None
+        return None
+
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The small statement or compound header in which a node stands."""
+        return self._reaching.anchor(node) or node
+
+    def order(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The place of a node in the text, which only means something beside others."""
+        return self._index.order(node)
+
+    def comes_before(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+        """In the text, ``one`` begins before ``other``."""
+        return self._index.order(one) < self._index.order(other)
+
+    # -- places ----------------------------------------------------------------------------------
+
+    @cached_property
+    def positions(self) -> Layout:
+        """Where every node stands."""
+        if self._statement_lines is not None:
+            return Pieces(self.text, self._index, self._statement_lines)
+        with spelled_as_written(self._spellings):
+            return Positions(self.tree)
+
+    def span(self, node: cst.CSTNode) -> Span:
+        """Where a node stands."""
+        return self.positions.span(node)
+
+    def line(self, node: cst.CSTNode) -> int:
+        """The line on which a node begins."""
+        return self.span(node).line
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The source text of a node."""
+        return self.positions.text(node)
+
+    def statement_lines(self, node: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of the statement around a node; of a compound statement only of the header."""
+        first, last = self.positions.lines_of(self.statement_of(node))
+        own = self.span(node)
+        # A decorator stands above the line on which its function begins.
+        return min(first, own.line), max(last, own.end_line)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    def comments(self, first: int, last: int) -> str:
+        """The comments on these lines and the block of comment lines right above them."""
+        while first > 1 and self._lines[first - 2].lstrip().startswith("#"):
+            first -= 1
+        return "\n".join(line.partition("#")[2] for line in self._lines[first - 1 : last])
+
+    def evidence(self, node: cst.CSTNode, text: str) -> Evidence:
+        """A fact and the place it stands at."""
+        span = self.span(node)
+        return Evidence(span.line, span.column, text)
+
+    # -- names -----------------------------------------------------------------------------------
+
+    @cached_property
+    def names(self) -> Names:
+        """Scopes, bindings and imports."""
+        return Names(self.tree, self._index)
+
+    @cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self.names, self._index)
+
+    def qualified(self, node: cst.CSTNode) -> str | None:
+        """The dotted library name a name or attribute stands for, None when it is not certain."""
+        return self.names.qualified(node)
+
+    def foreign(self, node: cst.CSTNode) -> str | None:
+        """The dotted name of something that another file of the project may define; None for libraries."""
+        name = self.names.qualified(node)
+        if name is None or ("." not in name.lstrip(".") and not name.startswith(".")):
+            return None
+        return None if name.partition(".")[0] in LIBRARIES else name
+
+    def foreign_method(self, call: cst.Call) -> str | None:
+        """The dotted name of a method called on an instance of a class that another file may define."""
+        base = call.func.value if isinstance(call.func, cst.Attribute) else None
+        bindings = self.definitions(base) if isinstance(base, cst.Name) else ()
+        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
+        owner = self.foreign(made.func) if isinstance(made, cst.Call) else None
+        return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
+
+    def project_imports(self) -> list[Binding]:
+        """The imports of the module level that no library accounts for."""
+        every = [b for bindings in self.names.module.bindings.values() for b in bindings if b.kind == "import"]
+        return [b for b in every if b.qualified and b.qualified.partition(".")[0] not in LIBRARIES]
+
+    def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
+        """The bindings a name may hold where it is read."""
+        return self._reaching.at(name)
+
+    def uses(self, binding: Binding) -> list[cst.Name]:
+        """The reads that may see a binding, in source order."""
+        return self._reaching.uses(binding)
+
+    def binding_of(self, target: cst.Name) -> Binding | None:
+        """The binding made at a target, parameter, ``def`` or ``class`` name."""
+        scope = self.names.lookup_scope(target.value, self.names.scope_at(target))
+        found = scope.bindings[target.value] if scope else []
+        return next((b for b in found if b.node is target), None)
+
+    @cached_property
+    def _guards(self) -> Guards:
+        return Guards(self._index.parents, self.qualified)
+
+    def guards(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
+        """The conditions under which a node runs, from the inside out."""
+        return self._guards.of(node, stop=stop)
+
+    def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+        """The conditions that hold at the end of a block, by what stands directly in it."""
+        return self._guards.after(block)
+
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """The file changes where factories put tensors."""
+        return "set_default_device" in self.text or "set_default_tensor_type" in self.text
+
+    def never_runs(self, node: cst.CSTNode) -> bool:
+        """No way leads to a node: it stands after ``return``, under ``if False`` or ``if TYPE_CHECKING``."""
+        return self._guards.keep_out(node) or not self._reaching.runs(node)
