@@ -1,4 +1,4 @@
-"""Dominance: which names can be read at a place, what has certainly run before it, and where values come from."""
+"""Dominance: which names can be read at a place, and what has certainly run before it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from torchlint.analysis.scopes.guards import different_branches
 from torchlint.analysis.scopes.names import Scope
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
 
 
 Wanted = Callable[[str, list[Binding]], bool]
 
 
-def visible(module: SourceModule, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
+def visible(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
     """The wanted ones of the names that can be read at a place, with all bindings in the scope that each belongs to."""
-    start = module.names.scope_at(place)
+    start = code.names.scope_at(place)
     scope: Scope | None = start
     while scope is not None:
-        for name, bindings in module.shared(_Sifted).of(scope, wanted):
-            if module.names.lookup_scope(name, start) is scope:
+        for name, bindings in code.shared(_Sifted).of(scope, wanted):
+            if code.names.lookup_scope(name, start) is scope:
                 yield name, bindings
         scope = scope.parent
 
@@ -32,7 +32,7 @@ def visible(module: SourceModule, place: cst.CSTNode, wanted: Wanted) -> Iterato
 class _Sifted:
     """The wanted names of each scope, looked for once: places ask as often as there are findings."""
 
-    def __init__(self, _: SourceModule) -> None:
+    def __init__(self, _: Code) -> None:
         self._known: dict[tuple[Scope, Wanted], list[tuple[str, list[Binding]]]] = {}
 
     def of(self, scope: Scope, wanted: Wanted) -> list[tuple[str, list[Binding]]]:
@@ -41,62 +41,35 @@ class _Sifted:
         return self._known[scope, wanted]
 
 
-def dominates(module: SourceModule, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
+def dominates(code: Code, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
     """A statement has certainly run when a place is reached: it stands before it, in a block around it."""
     line = statement
     while not isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
-        above = module.parent(line)
+        above = code.parent(line)
         if above is None:
             return False
         line = above
-    block = module.parent(line)
+    block = code.parent(line)
     if not isinstance(block, (cst.IndentedBlock, cst.Module)):
         return False
-    inside = any(around is block for around in module.ancestors(place))
-    return inside and module.comes_before(line, place) and not _within(module, place, line)
+    inside = any(around is block for around in code.ancestors(place))
+    return inside and code.comes_before(line, place) and not _within(code, place, line)
 
 
-def _within(module: SourceModule, place: cst.CSTNode, line: cst.CSTNode) -> bool:
-    return any(around is line for around in module.ancestors(place))
+def _within(code: Code, place: cst.CSTNode, line: cst.CSTNode) -> bool:
+    return any(around is line for around in code.ancestors(place))
 
 
-def exclusive(module: SourceModule, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+def exclusive(code: Code, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """The two never run in the same pass through the code: they stand in different branches."""
     below: dict[cst.CSTNode, cst.CSTNode] = {}
     child = one
-    for around in module.ancestors(one):
+    for around in code.ancestors(one):
         below[around] = child
         child = around
     child = other
-    for around in module.ancestors(other):
+    for around in code.ancestors(other):
         if around in below:
             return different_branches(around, below[around], child)
         child = around
     return False
-
-
-def sources(module: SourceModule, node: cst.BaseExpression, depth: int = 8) -> list[cst.BaseExpression]:
-    """Every expression that a name, or a choice of two, may have got its value from; empty when one is out of sight.
-
-    The callers of a function are in sight in a program, a file with a main guard: other files hardly call it.
-    """
-    if depth == 0:
-        return []
-    if isinstance(node, cst.IfExp):
-        return _all(module, [node.body, node.orelse], depth)
-    if not isinstance(node, cst.Name):
-        return [node]
-    found: list[cst.BaseExpression] = []
-    for binding in module.definitions(node):
-        if binding.kind == "assign" and not binding.path and binding.value is not None:
-            found.append(binding.value)
-        elif binding.kind == "parameter" and "__main__" in module.text and (given := module.parameters.given(binding)):
-            found += given
-        else:
-            return []
-    return _all(module, found, depth)
-
-
-def _all(module: SourceModule, nodes: list[cst.BaseExpression], depth: int) -> list[cst.BaseExpression]:
-    parts = [sources(module, node, depth - 1) for node in nodes]
-    return [source for part in parts for source in part] if all(parts) else []

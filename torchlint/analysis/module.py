@@ -15,8 +15,8 @@ from torchlint.analysis.syntax.light.expressions import Unsupported
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import Signs
 from torchlint.analysis.values.evaluate import Evaluator
-from torchlint.analysis.values.functions import Functions, Parameters, annotation_value
-from torchlint.analysis.values.lattice import UNKNOWN, Value
+from torchlint.analysis.values.functions import Functions, Parameters
+from torchlint.analysis.values.lattice import Value
 from torchlint.model import Heat
 
 __all__ = ["SourceModule", "SyntaxProblem", "Unsupported"]
@@ -30,33 +30,35 @@ class SourceModule(Code):
         """Value inference."""
         return Evaluator(self)
 
+    def close(self) -> None:
+        """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
+        if "evaluator" in self.__dict__:
+            self.evaluator.close()
+        super().close()
+
     def value(self, node: cst.CSTNode | None) -> Value:
         """What is proved about an expression."""
         return self.evaluator.value(node)
 
-    def annotated(self, annotation: cst.Annotation | None) -> Value:
-        """What an annotation promises."""
-        return annotation_value(self, annotation.annotation) if annotation is not None else UNKNOWN
-
-    @cached_property
+    @property
     def classes(self) -> Classes:
         """Classes of the file."""
-        return Classes(self)
+        return self.evaluator.classes
 
-    @cached_property
+    @property
     def functions(self) -> Functions:
         """Functions of the file and their callers."""
-        return Functions(self)
+        return self.evaluator.functions
 
-    @cached_property
+    @property
     def parameters(self) -> Parameters:
         """What parameters can be."""
-        return Parameters(self)
+        return self.evaluator.parameters
 
-    @cached_property
+    @property
     def signs(self) -> Signs:
         """Signs of an accelerator."""
-        return Signs(self)
+        return self.evaluator.signs
 
     @cached_property
     def heats(self) -> Heats:

@@ -13,7 +13,7 @@ from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Kind, Value, row
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.protocol import Values
 
 # Functions whose result has the dtype and rank of the array they are given.
 _NUMPY_COPIES = frozenset(
@@ -23,9 +23,9 @@ _NUMPY_COPIES = frozenset(
 )
 
 
-def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+def call(values: Values, node: cst.Call, name: str) -> Value | None:
     """The value of a call of a function known by its qualified name, if it is one of these libraries'."""
-    return _into(_called(evaluator, node, name), node)
+    return _into(_called(values, node, name), node)
 
 
 def _into(made: Value | None, node: cst.Call) -> Value | None:
@@ -34,11 +34,11 @@ def _into(made: Value | None, node: cst.Call) -> Value | None:
     return made._replace(fresh=False) if made is not None and given else made
 
 
-def _called(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+def _called(values: Values, node: cst.Call, name: str) -> Value | None:
     fact = known.ARRAYS.get(name)
     if fact is not None:
         several = name == "numpy.unique" and any(a.keyword and a.keyword.value.startswith("return_") for a in node.args)
-        made = _made(evaluator, node, name, fact)
+        made = _made(values, node, name, fact)
         return Value(Kind.TUPLE, element=made, origin=node) if several else made
     if name in known.TUPLES:
         members = tuple(_plain(f, node, name) if f else UNKNOWN for f in known.TUPLES[name])
@@ -48,15 +48,15 @@ def _called(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.LIST, element=element, origin=node)
     root, _, last = name.rpartition(".")
     if root == "numpy.random":
-        return _random(evaluator, node, name, last)
+        return _random(values, node, name, last)
     if root in ("numpy", "numpy.linalg"):
-        return _numpy(evaluator, node, name, last)
+        return _numpy(values, node, name, last)
     if name in known.FRAMES or name in known.SERIES:
         return Value(Kind.SERIES if name in known.SERIES else Kind.FRAME, origin=node, source=name)
     if name == "PIL.Image.open":
         return Value(Kind.IMAGE, origin=node, source=name)
     if name in known.SPLITTERS:
-        return frames.split(evaluator, node, name)
+        return frames.split(values, node, name)
     return frames.opened(node, name)
 
 
@@ -73,9 +73,9 @@ def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
     )
 
 
-def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact) -> Value:
+def _made(values: Values, node: cst.Call, name: str, fact: known.ArrayFact) -> Value:
     value = _plain(fact, node, name)
-    first = evaluator.value(positional(node, 0))
+    first = values.value(positional(node, 0))
     last = name.rpartition(".")[2]
     if name in _NUMPY_COPIES and first.kind is Kind.NDARRAY:
         shared = value.unshareable or (first.unshareable and not value.fresh)
@@ -89,8 +89,8 @@ def _made(evaluator: Evaluator, node: cst.Call, name: str, fact: known.ArrayFact
     elif name == "numpy.load" and keyword(node, "mmap_mode") is not None:
         value = value._replace(fresh=False, unshareable=True)
     if value.rank is None and last in ("zeros", "ones", "empty", "full"):
-        value = value._replace(rank=_shape_rank(evaluator, argument(node, "shape", 0)))
-    return _typed(evaluator, node, value, fact)
+        value = value._replace(rank=_shape_rank(values, argument(node, "shape", 0)))
+    return _typed(values, node, value, fact)
 
 
 def root_of(name: str) -> str:
@@ -105,20 +105,20 @@ def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
     return value._replace(rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
 
 
-def _typed(evaluator: Evaluator, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
+def _typed(values: Values, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
     """The dtype asked for; one that torch has no name for cannot be shared."""
     dtype = keyword(node, "dtype")
     if dtype is None and fact.position is not None:
         dtype = positional(node, fact.position)
     if dtype is None or literal(dtype) is None:
         return value
-    named = dtype_of(evaluator, dtype)
-    exotic = named is None and (isinstance(literal(dtype), str) or _is_object(evaluator, dtype))
+    named = dtype_of(values, dtype)
+    exotic = named is None and (isinstance(literal(dtype), str) or _is_object(values, dtype))
     return value._replace(dtype=named, unshareable=value.unshareable or exotic)
 
 
-def _is_object(evaluator: Evaluator, node: cst.CSTNode) -> bool:
-    return evaluator.module.qualified(node) in ("builtins.object", "builtins.str", "numpy.object_", "numpy.str_")
+def _is_object(values: Values, node: cst.CSTNode) -> bool:
+    return values.code.qualified(node) in ("builtins.object", "builtins.str", "numpy.object_", "numpy.str_")
 
 
 def _viewed(value: Value, first: Value) -> Value:
@@ -130,12 +130,12 @@ def _viewed(value: Value, first: Value) -> Value:
     return value
 
 
-def _shape_rank(evaluator: Evaluator, shape: cst.BaseExpression | None) -> int | None:
+def _shape_rank(values: Values, shape: cst.BaseExpression | None) -> int | None:
     """The number of dimensions a literal shape asks for."""
     if isinstance(shape, (cst.Tuple, cst.List)):
         starred = any(isinstance(e, cst.StarredElement) for e in shape.elements)
         return None if starred else len(shape.elements)
-    return 1 if evaluator.value(shape).kind is Kind.SCALAR else None
+    return 1 if values.value(shape).kind is Kind.SCALAR else None
 
 
 def _nesting(value: Value) -> int | None:
@@ -149,13 +149,13 @@ def _nesting(value: Value) -> int | None:
     return depth + 1 if not inner and depth is not None else None
 
 
-def _random(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
+def _random(values: Values, node: cst.Call, name: str, last: str) -> Value | None:
     if last in ("default_rng", "RandomState"):
         return Value(Kind.GENERATOR, origin=node, source=name)
-    return _drawn(evaluator, node, name, last)
+    return _drawn(values, node, name, last)
 
 
-def _drawn(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
+def _drawn(values: Values, node: cst.Call, name: str, last: str) -> Value | None:
     """Random draws are arrays only when a size is asked for."""
     position = known.RANDOM_SIZE.get(last)
     if position is None:
@@ -166,17 +166,17 @@ def _drawn(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
     dtype = "int64" if last in known.RANDOM_INTEGER else "float64"
     if last in known.RANDOM_UNKNOWN_DTYPE or keyword(node, "dtype") is not None:
         dtype = ""
-    rank = len(node.args) if last in ("rand", "randn") else _shape_rank(evaluator, size)
+    rank = len(node.args) if last in ("rand", "randn") else _shape_rank(values, size)
     return Value(Kind.NDARRAY, dtype=dtype or None, rank=rank, fresh=True, origin=node, source=name)
 
 
-def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value | None:
+def _numpy(values: Values, node: cst.Call, name: str, last: str) -> Value | None:
     if last in known.DTYPES or last in ("bool_", "float_", "int_"):
-        first = evaluator.value(positional(node, 0))
+        first = values.value(positional(node, 0))
         if first.kind is Kind.NDARRAY:
             return first._replace(dtype=last, fresh=True, origin=node, source=name)
         return Value(Kind.NUMPY_SCALAR, dtype=last) if first.kind is Kind.SCALAR else UNKNOWN
-    operands = [evaluator.value(a.value) for a in node.args if a.keyword is None and not a.star]
+    operands = [values.value(a.value) for a in node.args if a.keyword is None and not a.star]
     if name == "numpy.where" and len(node.args) == 1:
         return Value(Kind.TUPLE, element=Value(Kind.NDARRAY, fresh=True, origin=node, source=name), origin=node)
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
@@ -237,19 +237,19 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     return None
 
 
-def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
+def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     """The value of a method call on an ndarray, frame, image or generator; None for other receivers."""
     assert isinstance(node.func, cst.Attribute)
-    return _into(_method(evaluator, base, node, node.func.attr.value), node)
+    return _into(_method(values, base, node, node.func.attr.value), node)
 
 
-def _method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value | None:
+def _method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
     if base.kind is Kind.NDARRAY:
-        return _array_method(evaluator, base, node, name)
+        return _array_method(values, base, node, name)
     if base.kind in (Kind.FRAME, Kind.SERIES):
         return frames.method(base, node, name)
     if base.kind is Kind.GENERATOR:
-        return _drawn(evaluator, node, f"Generator.{name}", name) or UNKNOWN
+        return _drawn(values, node, f"Generator.{name}", name) or UNKNOWN
     if base.kind is Kind.INSTANCE and base.source and frames.produces(base.source, name):
         return Value(Kind.NDARRAY, fresh=True, origin=node, source=f"{base.source}.{name}")
     if base.kind is Kind.IMAGE:
@@ -259,11 +259,11 @@ def _method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Val
     return None
 
 
-def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+def _array_method(values: Values, base: Value, node: cst.Call, name: str) -> Value:
     made = base._replace(origin=node, source=base.source)
     if name == "astype":
         target = argument(node, "dtype", 0)
-        dtype = dtype_of(evaluator, target) if target is not None else None
+        dtype = dtype_of(values, target) if target is not None else None
         fresh = _copies(node)
         kept = not fresh
         return made._replace(
@@ -297,10 +297,10 @@ def _reshaped(node: cst.Call, name: str) -> int | None:
     return None
 
 
-def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value | None:
+def subscript(values: Values, base: Value, node: cst.Subscript) -> Value | None:
     """Indexing of arrays and frames; None for other bases."""
     if base.kind is Kind.NDARRAY:
-        return _indexed(evaluator, base, node)
+        return _indexed(values, base, node)
     if base.kind in (Kind.FRAME, Kind.SERIES):
         return frames.part(base, node)
     if base.kind is Kind.INSTANCE and base.source == "h5py.File":
@@ -311,7 +311,7 @@ def subscript(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value |
     return None
 
 
-def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
+def _indexed(values: Values, base: Value, node: cst.Subscript) -> Value:
     """Slices are views; integers take a dimension off; a string opens an ``.npz`` archive."""
     removed = 0
     parts = [element.slice for element in node.slice]
@@ -322,7 +322,7 @@ def _indexed(evaluator: Evaluator, base: Value, node: cst.Subscript) -> Value:
             continue
         if not isinstance(item, cst.Index):
             return UNKNOWN
-        index = evaluator.value(item.value)
+        index = values.value(item.value)
         if index.kind is Kind.NONE:
             removed -= 1
         elif index.kind in (Kind.NDARRAY, Kind.LIST):

@@ -12,14 +12,14 @@ from torchlint.analysis.values.lattice import Device, Kind, Value, join
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.values.protocol import Values
 
 
 class Classes:
     """Answers questions about the classes defined in one module."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, values: Values) -> None:
+        self._values, self._code = values, values.code
         self._assigned: dict[tuple[cst.ClassDef, str], list[tuple[cst.CSTNode, Path]]] = {}
         self._variables: dict[cst.ClassDef, dict[str, list[tuple[cst.CSTNode, Path]]]] = {}
         self._methods: dict[cst.ClassDef, dict[str, cst.FunctionDef]] = {}
@@ -34,10 +34,10 @@ class Classes:
                 continue
             seen.add(current)
             for base in current.bases:
-                name = self._module.qualified(base.value)
+                name = self._code.qualified(base.value)
                 if name:
                     yield name
-                value = self._module.value(base.value)
+                value = self._values.value(base.value)
                 if isinstance(value.node, cst.ClassDef):
                     stack.append(value.node)
 
@@ -86,24 +86,24 @@ class Classes:
             if isinstance(current, cst.ClassDef) and current not in seen:
                 seen.add(current)
                 yield current
-                stack += [self._module.value(base.value).node for base in current.bases]
+                stack += [self._values.value(base.value).node for base in current.bases]
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = self._module.attributes(name, owner)
+        named = self._code.attributes(name, owner)
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
         """The join of everything the class assigns to the attribute; a method by that name first."""
         found = self.method(owner, name)
         if found is not None:
-            if any(self._module.qualified(d.decorator) == "builtins.property" for d in found.decorators):
-                return self._module.evaluator.returned(found)
+            if any(self._code.qualified(d.decorator) == "builtins.property" for d in found.decorators):
+                return self._values.returned(found)
             return Value(Kind.FUNCTION, node=found, origin=found)
         return join(self._reached(value, path) for value, path in self.assignments(owner, name))
 
     def _reached(self, node: cst.CSTNode, path: Path) -> Value:
-        value = self._module.value(node)
+        value = self._values.value(node)
         for step in path:
             value = value.at(step)
         return value
@@ -123,9 +123,9 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        stores = [node for kind in kinds for node in self._module.keyed(kind, _stores, name, owner)]
+        stores = [node for kind in kinds for node in self._code.keyed(kind, _stores, name, owner)]
         if len(stores) > 1:
-            stores.sort(key=self._module.order)
+            stores.sort(key=self._code.order)
         for node in stores:
             for target, value in _assigned(node):
                 yield from ((value, path) for attribute, path in _attributes(target) if attribute == name)

@@ -20,7 +20,7 @@ from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.values.protocol import Values
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
@@ -30,19 +30,19 @@ _MOVES = frozenset(("to", "cuda"))
 class Signs:
     """Knows these signs of one module."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, values: Values) -> None:
+        self._values, self._code = values, values.code
 
     @property
     def on_accelerator(self) -> bool:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
-        return self._module.evaluator.answers.find("on accelerator", self._uses_accelerator, False)
+        return self._values.answers.find("on accelerator", self._uses_accelerator, False)
 
     def _uses_accelerator(self) -> bool:
-        if any(word in self._module.text for word in FRAMEWORKS):
+        if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        every = self._module.each(cst.Call, _MOVES)
-        return any(self._target(call).accelerated and not self._module.never_runs(call) for call in every)
+        every = self._code.each(cst.Call, _MOVES)
+        return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
 
     def _target(self, call: cst.Call) -> Device:
         """Where a call moves what it is called on; UNKNOWN for what is no move in sight."""
@@ -51,19 +51,19 @@ class Signs:
         target = argument(call, "device", 0)
         if method(call) == "cuda" or target is None:
             return Device.CUDA
-        answers = self._module.evaluator.answers
+        answers = self._values.answers
         return answers.find(("target", call), lambda: self._device_of(target), Device.UNKNOWN)
 
     def _device_of(self, target: cst.BaseExpression) -> Device:
-        device = device_of(self._module.evaluator, target)
+        device = device_of(self._values, target)
         named = device is Device.UNKNOWN and is_device_name((dotted(target) or "").rpartition(".")[2])
-        return Device.VARIABLE if named and self._module.value(target).literal is None else device
+        return Device.VARIABLE if named and self._values.value(target).literal is None else device
 
     def _may_move(self, call: cst.Call) -> bool:
         """``x.cuda()``, or ``x.to`` with what may be a device: told from names, without evaluating anything."""
         name = method(call)
         if name == "cuda":
-            return self._module.qualified(call.func) is None
+            return self._code.qualified(call.func) is None
         target = argument(call, "device", 0) if name == "to" else None
         return target is not None and (isinstance(literal(target), str) or self._may_be_device(target))
 
@@ -73,7 +73,7 @@ class Signs:
         last = called.attr.value if isinstance(called, cst.Attribute) else (dotted(called) or "")
         if is_device_name(last) or not isinstance(target, cst.Name):
             return is_device_name(last)
-        given = [b.value for b in self._module.definitions(target) if b.kind == "assign" and not b.path]
+        given = [b.value for b in self._code.definitions(target) if b.kind == "assign" and not b.path]
         return any(value is not None and _makes_device(value) for value in given)
 
     def placed(self, node: cst.CSTNode) -> Device:
@@ -84,8 +84,8 @@ class Signs:
         name = dotted(node)
         calls = self._moved.get(name, ()) if name is not None else ()
         calls = [call for call in calls if self._target(call) is not Device.CPU or self._has_moved(call, node)]
-        function = self._module.function_of(node) if calls else None
-        here = [call for call in calls if self._module.function_of(call) is function]
+        function = self._code.function_of(node) if calls else None
+        here = [call for call in calls if self._code.function_of(call) is function]
         return self._agreed(here or calls)
 
     def _has_moved(self, call: cst.Call, node: cst.CSTNode) -> bool:
@@ -93,14 +93,14 @@ class Signs:
 
         In other functions it counts where it stands in the same class, and outside of functions.
         """
-        function = self._module.function_of(call)
-        if function is self._module.function_of(node):
-            return self._module.comes_before(call, node)
-        own = (dotted(node) or "").startswith("self.") and self._module.class_of(call) is self._module.class_of(node)
+        function = self._code.function_of(call)
+        if function is self._code.function_of(node):
+            return self._code.comes_before(call, node)
+        own = (dotted(node) or "").startswith("self.") and self._code.class_of(call) is self._code.class_of(node)
         return function is None or own
 
     def _agreed(self, calls: Iterable[cst.Call]) -> Device:
-        devices = {self._target(call) for call in calls if not self._module.never_runs(call)}
+        devices = {self._target(call) for call in calls if not self._code.never_runs(call)}
         if any(device.may_be_cuda for device in devices):
             return Device.VARIABLE
         return next((device for device in (Device.OTHER, Device.CPU) if device in devices), Device.UNKNOWN)
@@ -109,11 +109,11 @@ class Signs:
     def _moved(self) -> dict[str, list[cst.Call]]:
         """The moves by the dotted names of what is moved in place, or assigned something that is moved."""
         found: dict[str, list[cst.Call]] = {}
-        for call in self._module.nodes_of(cst.Call, _MOVES):
+        for call in self._code.nodes_of(cst.Call, _MOVES):
             if not self._may_move(call):
                 continue
             assert isinstance(call.func, cst.Attribute)
-            parent = self._module.parent(call)
+            parent = self._code.parent(call)
             moved: list[cst.CSTNode] = [call.func.value] if isinstance(parent, cst.Expr) else []
             if isinstance(parent, cst.Assign):
                 moved = [target.target for target in parent.targets]
@@ -126,9 +126,9 @@ class Signs:
         if isinstance(node, cst.IfExp):
             return any(self.is_cuda_type(side, depth) for side in (node.body, node.orelse))
         if isinstance(node, cst.Attribute):
-            return LEGACY.get(self._module.qualified(node) or "") == "cuda"
+            return LEGACY.get(self._code.qualified(node) or "") == "cuda"
         if isinstance(node, cst.Name) and depth:
-            values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
+            values = [b.value for b in self._code.definitions(node) if b.kind == "assign" and not b.path]
             return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v, depth - 1) for v in values)
         return False
 
@@ -137,20 +137,20 @@ class Signs:
         if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
             return False
         return self.on_accelerator and any(
-            binding in self._module.definitions(name) for name in self._names[binding.name]
+            binding in self._code.definitions(name) for name in self._names[binding.name]
         )
 
     def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
         """``self.loss_G.backward()`` in a class of such a file."""
         return self.on_accelerator and any(
-            self._module.class_of(read) is owner for read in self._attributes.get(name, ())
+            self._code.class_of(read) is owner for read in self._attributes.get(name, ())
         )
 
     @cached_property
     def _starts(self) -> list[cst.BaseExpression]:
         """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
         found: list[cst.BaseExpression] = []
-        for call in self._module.nodes_of(cst.Call, _STARTERS):
+        for call in self._code.nodes_of(cst.Call, _STARTERS):
             if method(call) not in _STARTERS:
                 continue
             assert isinstance(call.func, cst.Attribute)

@@ -12,24 +12,24 @@ from torchlint.analysis.values.lattice import UNKNOWN, Device, Kind, Value, devi
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.protocol import Values
 
 
-def made(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+def made(values: Values, node: cst.Call, name: str) -> Value:
     """The device that a call of ``torch.device``, or of what finds an accelerator, gives."""
     if name != "torch.device":
         return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
-    named = evaluator.value(argument(node, "type", 0) or keyword(node, "device"))
+    named = values.value(argument(node, "type", 0) or keyword(node, "device"))
     device = device_named(named)
     if device is Device.UNKNOWN and named.literal is None:
         device = Device.VARIABLE  # whatever the program is told
     return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source=name)
 
 
-def device_of(evaluator: Evaluator, node: cst.CSTNode | None) -> Device:
+def device_of(values: Values, node: cst.CSTNode | None) -> Device:
     """The device that an argument such as ``device=`` names; an integer is a CUDA index."""
-    value = evaluator.value(node)
-    if isinstance(node, cst.Call) and evaluator.module.qualified(node.func) == "torch.cuda.current_device":
+    value = values.value(node)
+    if isinstance(node, cst.Call) and values.code.qualified(node.func) == "torch.cuda.current_device":
         return Device.CUDA
     if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
         return device_named(value)
@@ -51,18 +51,18 @@ def is_device_name(name: str) -> bool:
     return not DEVICE_WORDS.isdisjoint(words) and not words[-1].endswith("dtype")
 
 
-def of_operands(evaluator: Evaluator, node: cst.Call) -> Device:
+def of_operands(values: Values, node: cst.Call) -> Device:
     """The device of the first tensor operand; of a list of tensors, that of its members."""
     where = keyword(node, "device")
     if where is not None:
-        return device_of(evaluator, where)
-    return first_operand(evaluator, node).device
+        return device_of(values, where)
+    return first_operand(values, node).device
 
 
-def first_operand(evaluator: Evaluator, node: cst.Call) -> Value:
+def first_operand(values: Values, node: cst.Call) -> Value:
     """The first operand that is a tensor, or lies where something is known to lie."""
     for arg in node.args[:2]:
-        value = evaluator.value(arg.value)
+        value = values.value(arg.value)
         if value.kind in (Kind.LIST, Kind.TUPLE):
             value = value.each()
         if value.kind is Kind.TENSOR or value.located:
@@ -70,9 +70,9 @@ def first_operand(evaluator: Evaluator, node: cst.Call) -> Value:
     return UNKNOWN
 
 
-def is_device_of(evaluator: Evaluator, target: cst.BaseExpression) -> bool:
+def is_device_of(values: Values, target: cst.BaseExpression) -> bool:
     """``x.to(y.device)``, also through a variable, brings things together; it is not how one asks for the CPU."""
-    made = evaluator.value(target).origin if isinstance(target, cst.Name) else target
+    made = values.value(target).origin if isinstance(target, cst.Name) else target
     return (
         isinstance(made, cst.Attribute)
         and made.attr.value == "device"
@@ -80,7 +80,7 @@ def is_device_of(evaluator: Evaluator, target: cst.BaseExpression) -> bool:
     )
 
 
-def moved_to(evaluator: Evaluator, node: cst.Call) -> Device | None:
+def moved_to(values: Values, node: cst.Call) -> Device | None:
     """Where ``x.to(..)``, ``x.cuda()``, ``x.cpu()`` put things; None if the call moves nothing."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
@@ -89,9 +89,9 @@ def moved_to(evaluator: Evaluator, node: cst.Call) -> Device | None:
     if name != "to":
         return None
     target = argument(node, "device", 0)
-    value = evaluator.value(target)
+    value = values.value(target)
     if target is None or value.kind is Kind.DTYPE:
         return None
     if value.kind is Kind.TENSOR:
         return value.device
-    return device_of(evaluator, target)
+    return device_of(values, target)

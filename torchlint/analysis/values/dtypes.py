@@ -12,7 +12,7 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.protocol import Values
 
 
 class Dtype(NamedTuple):
@@ -25,12 +25,12 @@ class Dtype(NamedTuple):
 _UNSURE = Dtype()
 
 
-def dtype_of(evaluator: Evaluator, node: cst.CSTNode) -> str | None:
+def dtype_of(values: Values, node: cst.CSTNode) -> str | None:
     """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``; None where it may be ``None``."""
-    return asked(evaluator, node).name
+    return asked(values, node).name
 
 
-def asked(evaluator: Evaluator, node: cst.CSTNode | None) -> Dtype:
+def asked(values: Values, node: cst.CSTNode | None) -> Dtype:
     """The dtype that an expression stands for, through names and conditions.
 
     A default, or what the calls in sight pass, says nothing of what a parameter holds: other files may pass ``None``.
@@ -43,10 +43,10 @@ def asked(evaluator: Evaluator, node: cst.CSTNode | None) -> Dtype:
         seen.add(part)
         if isinstance(part, cst.IfExp):
             todo += [part.body, part.orelse]
-        elif isinstance(part, cst.Name) and evaluator.module.qualified(part) not in known.DTYPE_NAMES:
-            todo += [_given(binding) for binding in evaluator.module.definitions(part)] or [None]
+        elif isinstance(part, cst.Name) and values.code.qualified(part) not in known.DTYPE_NAMES:
+            todo += [_given(binding) for binding in values.code.definitions(part)] or [None]
         else:
-            found.append(_named(evaluator, part))
+            found.append(_named(values, part))
     return _joined(found)
 
 
@@ -57,27 +57,27 @@ def _given(binding: Binding) -> cst.CSTNode | None:
     return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
 
 
-def _named(evaluator: Evaluator, node: cst.CSTNode | None) -> Dtype:
+def _named(values: Values, node: cst.CSTNode | None) -> Dtype:
     if isinstance(node, cst.Param):
-        return Dtype(sure=_is_annotated(evaluator, node))
-    name = known.DTYPE_NAMES.get(evaluator.module.qualified(node) or "") if node is not None else None
+        return Dtype(sure=_is_annotated(values, node))
+    name = known.DTYPE_NAMES.get(values.code.qualified(node) or "") if node is not None else None
     if name is not None:
         return Dtype(sure=True, name=name)
     text = literal(node)
     if isinstance(text, str):
         return Dtype(sure=True, name=text if text in known.DTYPES else None)
     if isinstance(node, cst.Attribute) and node.attr.value == "dtype":
-        owner = evaluator.value(node.value)
+        owner = values.value(node.value)
         return Dtype(sure=owner.kind in (Kind.TENSOR, Kind.NDARRAY), name=owner.dtype)
     return _UNSURE
 
 
-def _is_annotated(evaluator: Evaluator, param: cst.Param) -> bool:
+def _is_annotated(values: Values, param: cst.Param) -> bool:
     """``dtype: torch.dtype``, without ``None`` as its default."""
     if param.annotation is None or param.star:
         return False
     annotation = param.annotation.annotation
-    name = evaluator.module.qualified(annotation) or dotted(annotation)
+    name = values.code.qualified(annotation) or dotted(annotation)
     return name == "torch.dtype" and (param.default is None or literal(param.default) is not None)
 
 

@@ -11,14 +11,17 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.values import arrays, devices, lists, tensors
-from torchlint.analysis.values.device_evidence import LOSS
+from torchlint.analysis.values.annotations import annotated
+from torchlint.analysis.values.classes import Classes
+from torchlint.analysis.values.device_evidence import LOSS, Signs
 from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.stores import Stores
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
 
 
 _FEW = 8  # bindings of a name whose values are joined anew for each read
@@ -27,9 +30,18 @@ _FEW = 8  # bindings of a name whose values are joined anew for each read
 class Evaluator:
     """Infers values for one module. What is being computed counts as unknown in itself."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self.module = module
+    def __init__(self, code: Code) -> None:
+        self.code = code
         self.answers = Answers()
+        self.signs = Signs(self)
+        self.classes = Classes(self)
+        self.functions = Functions(self, self.classes)
+        self.parameters = Parameters(self, self.functions, self.classes)
+        self.stores = Stores(self, self.parameters)
+
+    def close(self) -> None:
+        """Forget everything, so that all of it is freed at once: the parts know one another."""
+        self.__dict__.clear()
 
     def value(self, node: cst.CSTNode | None) -> Value:
         """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
@@ -53,10 +65,10 @@ class Evaluator:
             return NONE
         if isinstance(constant, bool):
             return SCALAR._replace(literal=node.value)
-        qualified = self.module.qualified(node)
+        qualified = self.code.qualified(node)
         if qualified in DTYPE_NAMES:
             return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
-        bindings = self.module.definitions(node)
+        bindings = self.code.definitions(node)
         many = len(bindings) > _FEW
         found = self.answers.find(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
         if lists.is_empty(found):
@@ -67,7 +79,7 @@ class Evaluator:
         return join(map(self.bound, bindings))
 
     def _grown(self, bindings: Iterable[Binding]) -> Value:
-        return lists.grown(self.module, (use for binding in bindings for use in self.module.uses(binding)))
+        return lists.grown(self, (use for binding in bindings for use in self.code.uses(binding)))
 
     def bound(self, binding: Binding) -> Value:
         """What a binding gives its name."""
@@ -75,29 +87,29 @@ class Evaluator:
 
     def _bound(self, binding: Binding) -> Value:
         found = self._given(binding)
-        return LOSS if _undecided(found) and self.module.signs.is_loss(binding) else found
+        return LOSS if _undecided(found) and self.signs.is_loss(binding) else found
 
     def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
             kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
             return Value(kind, node=binding.statement, origin=binding.statement)
         if binding.kind == "parameter":
-            return self.module.parameters.value(binding)
+            return self.parameters.value(binding)
         if binding.kind in ("augment", "annotation", "import"):
             return self._augmented(binding)
         value = self.value(binding.value)
         if isinstance(binding.statement, cst.AnnAssign) and not value.known:
-            value = self.module.annotated(binding.statement.annotation)
+            value = annotated(self.code, binding.statement.annotation)
         for step in binding.path:
             value = value.at(step) if step != "each" else self.each(binding.value, value)
         return value
 
     def _augmented(self, binding: Binding) -> Value:
         if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
-            return self.module.annotated(binding.statement.annotation)
+            return annotated(self.code, binding.statement.annotation)
         if binding.kind != "augment" or not isinstance(binding.node, cst.Name):
             return UNKNOWN
-        before = [self.bound(b) for b in self.module.definitions(binding.node) if b is not binding]
+        before = [self.bound(b) for b in self.code.definitions(binding.node) if b is not binding]
         parts = [self.value(binding.value), *before]
         tensor = next((part for part in parts if part.accelerated), None)
         if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
@@ -118,7 +130,7 @@ class Evaluator:
     # -- attributes, subscripts, calls -----------------------------------------------------------
 
     def attribute(self, node: cst.Attribute) -> Value:
-        qualified = self.module.qualified(node)
+        qualified = self.code.qualified(node)
         if qualified is not None:
             dtype = DTYPE_NAMES.get(qualified)
             if qualified in CONSTANTS:
@@ -128,7 +140,7 @@ class Evaluator:
         if base.node is not None and isinstance(base.node, cst.ClassDef):
             return self.class_attribute(base.node, node.attr.value)
         if base.kind is Kind.UNKNOWN and not base.located and devices.is_device_name(node.attr.value):
-            assigned = self.module.shared(Stores).value(node)
+            assigned = self.stores.value(node)
             if assigned.known:
                 return assigned
         return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
@@ -138,10 +150,10 @@ class Evaluator:
         return self.answers.find((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
 
     def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
-        found = self.module.classes.attribute(owner, name)._replace(fresh=False)
+        found = self.classes.attribute(owner, name)._replace(fresh=False)
         if lists.is_empty(found):
-            found = lists.grown(self.module, self.module.classes.reads(owner, name))
-        return LOSS if _undecided(found) and self.module.signs.is_loss_attribute(owner, name) else found
+            found = lists.grown(self, self.classes.reads(owner, name))
+        return LOSS if _undecided(found) and self.signs.is_loss_attribute(owner, name) else found
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -155,17 +167,17 @@ class Evaluator:
         return arrays.subscript(self, base, node) or tensors.subscript(base) or UNKNOWN
 
     def call(self, node: cst.Call) -> Value:
-        qualified = self.module.qualified(node.func)
+        qualified = self.code.qualified(node.func)
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
             return found or self._foreign(node)
-        if isinstance(node.func, cst.Name) and self.module.signs.is_cuda_type(node.func):
+        if isinstance(node.func, cst.Name) and self.signs.is_cuda_type(node.func):
             return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
         target = self.value(node.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return self.returned(target.node)
         if target.kind is Kind.CLASS and isinstance(target.node, cst.ClassDef):
-            return self.module.classes.instance(target.node, node)
+            return self.classes.instance(target.node, node)
         if method(node):
             assert isinstance(node.func, cst.Attribute)
             base = self.value(node.func.value)
@@ -174,9 +186,9 @@ class Evaluator:
 
     def _foreign(self, node: cst.Call) -> Value:
         """A call of a function of another file: a device, or a tensor where its arguments are."""
-        name = self.module.foreign(node.func)
+        name = self.code.foreign(node.func)
         if name is not None and devices.is_device_name(name.rpartition(".")[2]):
-            device = self.module.project.device(name)
+            device = self.code.project.device(name)
             if device is not None:
                 return Value(Kind.DEVICE, Device(device), origin=node)
         return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
@@ -186,12 +198,12 @@ class Evaluator:
         return self.answers.find(function, lambda: self._returned(function), UNKNOWN)
 
     def _returned(self, function: cst.FunctionDef) -> Value:
-        info = self.module.functions.body(function)
+        info = self.functions.body(function)
         if info.is_generator or function.asynchronous:
             return UNKNOWN
-        annotated = self.module.annotated(function.returns)
+        promised = annotated(self.code, function.returns)
         value = join(self.value(r.value) if r.value else NONE for r in info.returns) if info.returns else NONE
-        return value if value.known else annotated
+        return value if value.known else promised
 
     # -- operators and displays ------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from torchlint.analysis.values.lattice import UNKNOWN, Kind, Value
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.protocol import Values
 
 
 def opened(node: cst.Call, name: str) -> Value | None:
@@ -29,14 +29,14 @@ def opened(node: cst.Call, name: str) -> Value | None:
     return Value(Kind.INSTANCE, origin=node, source=name) if made else None
 
 
-def split(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+def split(values: Values, node: cst.Call, name: str) -> Value:
     """``train_test_split`` gives two of whatever kind each array has."""
     members: list[Value] = []
     for arg in node.args:
         if arg.star:
             return UNKNOWN
         if arg.keyword is None:
-            given = evaluator.value(arg.value)
+            given = values.value(arg.value)
             kept = given.kind in (Kind.NDARRAY, Kind.FRAME, Kind.SERIES)
             part = given._replace(fresh=True, origin=node, source=name) if kept else UNKNOWN
             members += [part, part]

@@ -9,13 +9,14 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import children
+from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.lattice import NONE, UNKNOWN, Device, Kind, Value, device_named, join
-from torchlint.knowledge.arrays import ARRAY_ANNOTATIONS, DTYPE_NAMES
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.values.classes import Classes
+    from torchlint.analysis.values.protocol import Values
 _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
@@ -46,8 +47,9 @@ class Callers(NamedTuple):
 class Functions:
     """Bodies and call sites of the functions of one module."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, values: Values, classes: Classes) -> None:
+        self._values, self._classes = values, classes
+        self._code = values.code
         self._bodies: dict[cst.FunctionDef, Body] = {}
         self._method_reads: dict[str, list[cst.Attribute]] = {}
 
@@ -72,41 +74,41 @@ class Functions:
     def callers(self, function: cst.FunctionDef) -> Callers:
         """Every place in the file that calls or passes on the function."""
         unknown = Callers((), (function,))
-        return self._module.evaluator.answers.find(("callers", function), lambda: self._found(function), unknown)
+        return self._values.answers.find(("callers", function), lambda: self._found(function), unknown)
 
     def _found(self, function: cst.FunctionDef) -> Callers:
-        owner = self._module.class_of(function)
+        owner = self._code.class_of(function)
         if owner is not None and _is_implicit(function.name.value):
             return Callers((), (function,))
         reads = self._attribute_reads(function) if owner is not None else self._name_reads(function)
         sites, handed = [], []
         for read in reads:
-            call = self._module.parent(read)
+            call = self._code.parent(read)
             if isinstance(call, cst.Call) and call.func is read:
                 sites.append(CallSite(call, isinstance(read, cst.Attribute)))
-            elif not isinstance(self._module.parent(read), cst.Decorator):
+            elif not isinstance(self._code.parent(read), cst.Decorator):
                 handed.append(read)
         return Callers(tuple(sites), tuple(handed))
 
     def _name_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
-        binding = self._module.binding_of(function.name)
-        return list(self._module.uses(binding)) if binding else []
+        binding = self._code.binding_of(function.name)
+        return list(self._code.uses(binding)) if binding else []
 
     def _attribute_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
-            self._method_reads[name] = self._module.attributes(name)
-        owner = self._module.class_of(function)
+            self._method_reads[name] = self._code.attributes(name)
+        owner = self._code.class_of(function)
         return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]
 
     def _may_be_of(self, read: cst.Attribute, owner: cst.ClassDef) -> bool:
         """``self.method`` belongs to the class around it or to one derived from it in the file."""
         if not isinstance(read.value, cst.Name) or read.value.value != "self":
-            known = self._module.value(read.value).node
+            known = self._values.value(read.value).node
             return not isinstance(known, cst.ClassDef) or known is owner
-        around = self._module.class_of(read)
-        return around is owner or (around is not None and self._module.classes.inherits(around, owner))
+        around = self._code.class_of(read)
+        return around is owner or (around is not None and self._classes.inherits(around, owner))
 
     def parameter_for(
         self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg, *, skip: int = 0
@@ -124,14 +126,14 @@ class Functions:
             return next((p for p in named if p.name.value == arg.keyword.value), None)
         if any(a.star for a in call.args):
             return None
-        static = any(self._module.qualified(d.decorator) == "builtins.staticmethod" for d in function.decorators)
-        bound = self._module.class_of(function) is not None and isinstance(call.func, cst.Attribute) and not static
+        static = any(self._code.qualified(d.decorator) == "builtins.staticmethod" for d in function.decorators)
+        bound = self._code.class_of(function) is not None and isinstance(call.func, cst.Attribute) and not static
         position = call.args.index(arg) + max(bound, skip)
         return ordered[position] if position < len(ordered) else None
 
     def called(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function of the file that a call runs, when there is just one it can be."""
-        target = self._module.value(call.func)
+        target = self._values.value(call.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return target.node
         return None
@@ -145,8 +147,9 @@ def _is_implicit(name: str) -> bool:
 class Parameters:
     """What is known of parameters: annotations, ``self``, and the arguments of every call in sight."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, values: Values, functions: Functions, classes: Classes) -> None:
+        self._values, self._functions, self._classes = values, functions, classes
+        self._code = values.code
 
     def value(self, binding: Binding) -> Value:
         """The value of a parameter of a function or lambda of the file."""
@@ -155,19 +158,19 @@ class Parameters:
         function = self._function(param)
         if param.star or not isinstance(function, cst.FunctionDef):
             return UNKNOWN
-        owner = self._module.class_of(function)
+        owner = self._code.class_of(function)
         if owner is not None and self._is_self(function, param):
-            return self._module.classes.itself(owner)
+            return self._classes.itself(owner)
         if owner is not None and self._is_batch(owner, function, param):
             return Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="the batch")
-        annotated = self._module.annotated(param.annotation)
-        if annotated.known and annotated.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
-            return annotated
+        promised = annotated(self._code, param.annotation)
+        if promised.known and promised.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
+            return promised
         given = self._from_calls(function, param, owner is not None)
-        if annotated.kind in (Kind.DEVICE, Kind.STRING):
-            return annotated if device_named(given) is Device.UNKNOWN else given
-        if annotated.kind is Kind.TENSOR:
-            return annotated._replace(device=given.device) if given.accelerated else annotated
+        if promised.kind in (Kind.DEVICE, Kind.STRING):
+            return promised if device_named(given) is Device.UNKNOWN else given
+        if promised.kind is Kind.TENSOR:
+            return promised._replace(device=given.device) if given.accelerated else promised
         return given
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
@@ -176,14 +179,14 @@ class Parameters:
         numbered = not {"idx", "index", "id", "i", "nb", "return", "num"}.isdisjoint(names)
         if function.name.value not in DEVICE_BATCH_METHODS or numbered:
             return False
-        return self._module.classes.derives(owner, FRAMEWORK_BASES)
+        return self._classes.derives(owner, FRAMEWORK_BASES)
 
     def _function(self, param: cst.Param) -> cst.CSTNode | None:
-        node = self._module.parent(param)
-        return self._module.parent(node) if isinstance(node, cst.Parameters) else None
+        node = self._code.parent(param)
+        return self._code.parent(node) if isinstance(node, cst.Parameters) else None
 
     def _is_self(self, function: cst.FunctionDef, param: cst.Param) -> bool:
-        names = {self._module.qualified(d.decorator) for d in function.decorators}
+        names = {self._code.qualified(d.decorator) for d in function.decorators}
         first = (*function.params.posonly_params, *function.params.params)[:1]
         return first == (param,) and not names & {"builtins.staticmethod", "builtins.classmethod"}
 
@@ -204,8 +207,8 @@ class Parameters:
         function = self._function(param) if isinstance(param, cst.Param) else None
         if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
             return [], False
-        callers = self._module.functions.callers(function)
-        is_method = self._module.class_of(function) is not None
+        callers = self._functions.callers(function)
+        is_method = self._code.class_of(function) is not None
         passed = [
             argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
             for site in callers.sites
@@ -213,7 +216,7 @@ class Parameters:
         return passed, bool(callers.handed_on)
 
     def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
-        callers = self._module.functions.callers(function)
+        callers = self._functions.callers(function)
         if callers.handed_on or not callers.sites:
             return UNKNOWN
         given = (self._given(function, param, site, is_method) for site in callers.sites)
@@ -223,7 +226,7 @@ class Parameters:
         expression = argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
         if expression is None:
             return UNKNOWN
-        return NONE if literal(expression) is None else self._module.value(expression)
+        return NONE if literal(expression) is None else self._values.value(expression)
 
 
 def argument_for(
@@ -242,82 +245,3 @@ def argument_for(
         if 0 <= position < len(given):
             return given[position]
     return param.default
-
-
-def annotation_value(module: SourceModule, annotation: cst.BaseExpression) -> Value:
-    """The value an annotation promises: ndarrays, tensors, numbers, devices, and ``Optional`` of them."""
-    if isinstance(annotation, cst.SimpleString):
-        return _quoted(module, str(literal(annotation)), annotation)
-    if isinstance(annotation, cst.Subscript):
-        return _subscripted(module, annotation)
-    if isinstance(annotation, cst.BinaryOperation):
-        return join((annotation_value(module, annotation.left), annotation_value(module, annotation.right)))
-    if isinstance(annotation, cst.Name) and annotation.value == "None":
-        return NONE
-    qualified = module.qualified(annotation)
-    return _by_name(qualified, annotation) if qualified else UNKNOWN
-
-
-def _quoted(module: SourceModule, text: str, annotation: cst.BaseExpression) -> Value:
-    """An annotation in quotes: the names in it are those of the module."""
-    parts = [part.strip() for part in text.split("|") if part.strip() != "None"]
-    if len(parts) != 1 or not parts[0].replace(".", "").isidentifier():
-        return UNKNOWN
-    root, _, rest = parts[0].partition(".")
-    bindings = module.names.module.bindings.get(root, [])
-    meanings = {b.qualified for b in bindings}
-    if len(meanings) != 1 or None in meanings:
-        return UNKNOWN
-    base = str(meanings.pop())
-    return _by_name(f"{base}.{rest}" if rest else base, annotation)
-
-
-def _subscripted(module: SourceModule, annotation: cst.Subscript) -> Value:
-    name = module.qualified(annotation.value)
-    inner = annotation.slice[0].slice
-    if name in ARRAY_ANNOTATIONS:
-        array = _by_name(str(name), annotation)
-        return array._replace(dtype=_scalar_type(module, inner) if name == "numpy.typing.NDArray" else None)
-    if name == "typing.Optional" and isinstance(inner, cst.Index):
-        return annotation_value(module, inner.value)
-    if name in ("builtins.tuple", "typing.Tuple"):
-        members = [s.slice.value for s in annotation.slice if isinstance(s.slice, cst.Index)]
-        if not any(isinstance(m, cst.Ellipsis) for m in members):
-            return Value(Kind.TUPLE, elements=tuple(annotation_value(module, m) for m in members))
-    if name in ("builtins.list", "typing.List", "typing.Sequence", "collections.abc.Sequence") and isinstance(
-        inner, cst.Index
-    ):
-        element = annotation_value(module, inner.value)
-        return Value(Kind.LIST, element=element if element.known else None)
-    return UNKNOWN
-
-
-def _scalar_type(module: SourceModule, inner: cst.BaseSlice) -> str | None:
-    """``NDArray[np.float32]`` promises a dtype."""
-    name = module.qualified(inner.value) if isinstance(inner, cst.Index) else None
-    return DTYPE_NAMES.get(name) if name else None
-
-
-_ANNOTATED = {
-    "torch.Tensor": Kind.TENSOR,
-    "torch.FloatTensor": Kind.TENSOR,
-    "torch.LongTensor": Kind.TENSOR,
-    "builtins.int": Kind.SCALAR,
-    "builtins.float": Kind.SCALAR,
-    "builtins.bool": Kind.SCALAR,
-    "builtins.str": Kind.STRING,
-    "torch.device": Kind.DEVICE,
-    "torch.nn.Module": Kind.MODULE,
-    "torch.utils.data.DataLoader": Kind.LOADER,
-    "pandas.DataFrame": Kind.FRAME,
-    "pandas.Series": Kind.SERIES,
-    "PIL.Image.Image": Kind.IMAGE,
-    "numpy.random.Generator": Kind.GENERATOR,
-}
-
-
-def _by_name(name: str, annotation: cst.CSTNode) -> Value:
-    if name.split("[", maxsplit=1)[0] in ARRAY_ANNOTATIONS:
-        return Value(Kind.NDARRAY, origin=annotation, source="its annotation")
-    kind = _ANNOTATED.get(name)
-    return Value(kind, origin=annotation, source="its annotation") if kind else UNKNOWN

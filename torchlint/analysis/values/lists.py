@@ -11,7 +11,7 @@ from torchlint.analysis.syntax.calls import method, positional
 from torchlint.analysis.values.lattice import UNKNOWN, Kind, Value, join
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.values.protocol import Values
 
 _REPLACERS = frozenset({"clear", "copy", "sort", "reverse", "pop", "popleft", "remove", "count", "index"})
 
@@ -21,23 +21,23 @@ def is_empty(value: Value) -> bool:
     return value.kind is Kind.LIST and value.elements == ()
 
 
-def grown(module: SourceModule, reads: Iterable[cst.CSTNode]) -> Value:
+def grown(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
     """The list that appears through these reads of it; unknown where anything else may be put in."""
     members: list[Value] = []
     for read in reads:
-        parent = module.parent(read)
-        if isinstance(parent, cst.Subscript) and isinstance(module.parent(parent), cst.AssignTarget):
+        parent = values.code.parent(read)
+        if isinstance(parent, cst.Subscript) and isinstance(values.code.parent(parent), cst.AssignTarget):
             return UNKNOWN
-        call = module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is read else None
+        call = values.code.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is read else None
         if not isinstance(call, cst.Call) or call.func is not parent:
             continue
         verb = method(call)
         if verb in ("append", "appendleft"):
-            members.append(module.value(positional(call, 0)))
+            members.append(values.value(positional(call, 0)))
         elif verb == "insert":
-            members.append(module.value(positional(call, 1)))
+            members.append(values.value(positional(call, 1)))
         elif verb in ("extend", "extendleft"):
-            members.append(module.value(positional(call, 0)).each())
+            members.append(values.value(positional(call, 0)).each())
         elif verb not in _REPLACERS:
             return UNKNOWN
     member = join(members) if members else UNKNOWN

@@ -11,7 +11,7 @@ from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
 
 Entries = dict[str, list[cst.BaseExpression]]
 _DEPTH = 8
@@ -20,8 +20,8 @@ _DEPTH = 8
 class Mappings:
     """Reads dictionaries of one module: for every key, all the values it may have."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, code: Code) -> None:
+        self._code = code
 
     def entries(self, node: cst.BaseExpression, depth: int = _DEPTH) -> Entries | None:
         """The keys that may be in a mapping, with the values they may have; None when not all are in sight."""
@@ -29,14 +29,14 @@ class Mappings:
             return None
         if isinstance(node, cst.Dict):
             return self._display(node, depth)
-        if isinstance(node, cst.Call) and self._module.qualified(node.func) == "builtins.dict":
+        if isinstance(node, cst.Call) and self._code.qualified(node.func) == "builtins.dict":
             return self._dict_call(node, depth)
         if isinstance(node, cst.IfExp):
             return _merged([self.entries(node.body, depth - 1), self.entries(node.orelse, depth - 1)])
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
             return _merged([self.entries(node.left, depth - 1), self.entries(node.right, depth - 1)])
         if isinstance(node, cst.Name):
-            return _merged([self._bound(b, depth - 1) for b in self._module.definitions(node)])
+            return _merged([self._bound(b, depth - 1) for b in self._code.definitions(node)])
         return None
 
     def _display(self, node: cst.Dict, depth: int) -> Entries | None:
@@ -63,17 +63,17 @@ class Mappings:
         if binding.kind not in ("assign", "walrus") or binding.path or binding.value is None:
             return None
         parts = [self.entries(binding.value, depth)]
-        parts += [self._put_in(use, depth) for use in self._module.uses(binding)]
+        parts += [self._put_in(use, depth) for use in self._code.uses(binding)]
         return _merged(parts)
 
     def _put_in(self, use: cst.Name, depth: int) -> Entries | None:
-        parent = self._module.parent(use)
+        parent = self._code.parent(use)
         if isinstance(parent, cst.Arg):
             return {} if parent.star else None  # an unknown function may put anything in
         if isinstance(parent, cst.Subscript):
             return self._stored(parent)
         if isinstance(parent, cst.Attribute):
-            call = self._module.parent(parent)
+            call = self._code.parent(parent)
             if isinstance(call, cst.Call):
                 return self._by_method(call, depth)
         return {}
@@ -93,8 +93,8 @@ class Mappings:
         return self.entries(arg.value, depth - 1)
 
     def _stored(self, subscript: cst.Subscript) -> Entries | None:
-        target = self._module.parent(subscript)
-        assign = self._module.parent(target) if isinstance(target, cst.AssignTarget) else None
+        target = self._code.parent(subscript)
+        assign = self._code.parent(target) if isinstance(target, cst.AssignTarget) else None
         if not isinstance(assign, cst.Assign):
             return {}
         index = subscript.slice[0].slice

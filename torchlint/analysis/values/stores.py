@@ -12,7 +12,8 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import UNKNOWN, Value, join
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.values.functions import Parameters
+    from torchlint.analysis.values.protocol import Values
 
 _DEPTH = 4
 _STATEMENTS = (cst.Assign, cst.AnnAssign, cst.AugAssign)
@@ -21,8 +22,8 @@ _STATEMENTS = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 class Stores:
     """Knows the assignments to such attributes of one module."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, values: Values, parameters: Parameters) -> None:
+        self._values, self._code, self._parameters = values, values.code, parameters
         self._found: dict[str, list[tuple[cst.Attribute, cst.CSTNode]]] = {}
         self._targets: dict[tuple[str, str, cst.CSTNode | None], list[cst.Attribute]] = {}
 
@@ -35,51 +36,51 @@ class Stores:
         stores = self._of(name)
         if not stores or not isinstance(read.value, cst.Name) or not self._is_certain(read.value, name, _DEPTH):
             return UNKNOWN
-        answers = self._module.evaluator.answers
-        return answers.find(("stored", name), lambda: join(self._module.value(given) for _, given in stores), UNKNOWN)
+        answers = self._values.answers
+        return answers.find(("stored", name), lambda: join(self._values.value(given) for _, given in stores), UNKNOWN)
 
     def _of(self, name: str) -> list[tuple[cst.Attribute, cst.CSTNode]]:
         """The targets of assignments, with what each is given; what is unpacked or added up is unknown."""
         if name not in self._found:
             names = frozenset((name,))
-            statements = [node for kind in _STATEMENTS for node in self._module.nodes_of(kind, names)]
+            statements = [node for kind in _STATEMENTS for node in self._code.nodes_of(kind, names)]
             pairs = [(target, given) for node in statements for target, given in _assigned(node)]
             self._found[name] = [(t, g) for t, g in pairs if t.attr.value == name and not _is_own(t)]
             for target, _ in self._found[name]:
                 if isinstance(target.value, cst.Name):
-                    key = name, target.value.value, self._module.function_of(target)
+                    key = name, target.value.value, self._code.function_of(target)
                     self._targets.setdefault(key, []).append(target)
         return self._found[name]
 
     def _is_certain(self, owner: cst.Name, name: str, depth: int) -> bool:
         """An assignment to this attribute of what a variable holds has run when the variable is read."""
-        bindings = self._module.definitions(owner)
-        function = self._module.function_of(owner)
+        bindings = self._code.definitions(owner)
+        function = self._code.function_of(owner)
         beside = self._targets.get((name, owner.value, function), [])
         outside = self._targets.get((name, owner.value, None), []) if function is not None else []
         if any(self._has_run(target, owner, bindings) for target in (*beside, *outside)):
             return True
         if len(bindings) != 1 or bindings[0].kind != "parameter" or depth == 0:
             return False
-        answers = self._module.evaluator.answers
+        answers = self._values.answers
         return answers.find(("stored", name, bindings[0]), lambda: self._is_given(bindings[0], name, depth - 1), False)
 
     def _is_given(self, parameter: Binding, name: str, depth: int) -> bool:
         """Every call of the function is given an object of which that holds."""
-        given = self._module.parameters.given(parameter)
+        given = self._parameters.given(parameter)
         return bool(given) and all(isinstance(g, cst.Name) and self._is_certain(g, name, depth) for g in given)
 
     def _has_run(self, target: cst.Attribute, owner: cst.Name, bindings: tuple[Binding, ...]) -> bool:
         assert isinstance(target.value, cst.Name)
-        if set(bindings).isdisjoint(self._module.definitions(target.value)):
+        if set(bindings).isdisjoint(self._code.definitions(target.value)):
             return False
-        statement = self._module.statement_of(target)
-        if dominates(self._module, statement, owner):
+        statement = self._code.statement_of(target)
+        if dominates(self._code, statement, owner):
             return True
-        if self._module.function_of(owner) is None:
+        if self._code.function_of(owner) is None:
             return False
-        block = next((a for a in self._module.ancestors(statement) if not isinstance(a, cst.SimpleStatementLine)), None)
-        return block is self._module.tree  # functions are mostly called when the module has run
+        block = next((a for a in self._code.ancestors(statement) if not isinstance(a, cst.SimpleStatementLine)), None)
+        return block is self._code.tree  # functions are mostly called when the module has run
 
 
 def _assigned(node: cst.CSTNode) -> list[tuple[cst.Attribute, cst.CSTNode]]:

@@ -17,39 +17,39 @@ from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS, PARA
 from torchlint.knowledge.transfers import TENSOR_METHODS
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.protocol import Values
 
 
-def call(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+def call(values: Values, node: cst.Call, name: str) -> Value | None:
     """The value of a call of something known by its qualified name."""
     if name in known.LEGACY:
         return _legacy(node, name)
     if name in ("torch.device", "torch.accelerator.current_accelerator"):
-        return devices.made(evaluator, node, name)
+        return devices.made(values, node, name)
     if name in known.FROM_HOST:
-        dtype = evaluator.value(positional(node, 0)).dtype
+        dtype = values.value(positional(node, 0)).dtype
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
     if name in known.FACTORIES:
-        return _factory(evaluator, node, name)
+        return _factory(values, node, name)
     if name in known.LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
     if name in ("torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-        return evaluator.value(positional(node, 0))._replace(fresh=False, origin=node)
-    return _library(evaluator, node, name)
+        return values.value(positional(node, 0))._replace(fresh=False, origin=node)
+    return _library(values, node, name)
 
 
-def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+def _library(values: Values, node: cst.Call, name: str) -> Value | None:
     root, _, last = name.rpartition(".")
     if name in known.TUPLE_FUNCTIONS:
-        element = Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in ("torch.max", "torch.min", "torch.median") and _has_dimension(node):
-        element = Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
-        return Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
-        return Value(Kind.TENSOR, of_operands(evaluator, node), origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
     if root.startswith("torch.nn") and last[:1].isupper():
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
     if root == "torchvision.models" or name.startswith(("timm.create_model", "segmentation_models_pytorch.")):
@@ -61,28 +61,28 @@ def _library(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
     if name in known.DATASET_PARTS:
         part = Value(Kind.DATASET, origin=node, source=name)
         return part if last == "Subset" else Value(Kind.LIST, element=part, origin=node)
-    return _container(evaluator, node, name)
+    return _container(values, node, name)
 
 
-def _container(evaluator: Evaluator, node: cst.Call, name: str) -> Value | None:
+def _container(values: Values, node: cst.Call, name: str) -> Value | None:
     """Calls of Python that put values together or take them apart."""
     if name == "builtins.map" and len(node.args) == 2 and isinstance(node.args[0].value, cst.Lambda):
-        mapped = evaluator.value(node.args[0].value.body)
+        mapped = values.value(node.args[0].value.body)
         return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.located else None
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
     if name in ("random.sample", "random.choices") and node.args:
-        return Value(Kind.LIST, element=evaluator.value(node.args[0].value).each(), origin=node)
+        return Value(Kind.LIST, element=values.value(node.args[0].value).each(), origin=node)
     if name == "builtins.zip" and len(node.args) == 1 and node.args[0].star == "*":
-        columns = evaluator.value(node.args[0].value).each().elements
+        columns = values.value(node.args[0].value).each().elements
         return Value(Kind.LIST, elements=tuple(Value(Kind.TUPLE, element=c) for c in columns)) if columns else None
     if name in ("builtins.tuple", "builtins.list") and node.args:
-        inner = evaluator.value(node.args[0].value)
+        inner = values.value(node.args[0].value)
         return inner._replace(
             kind=Kind.LIST if name == "builtins.list" else Kind.TUPLE, fresh=True, origin=node, dtype=None
         )
     if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
-        inner = evaluator.value(node.args[0].value)
+        inner = values.value(node.args[0].value)
         listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
         return listed._replace(origin=node, fresh=False) if listed.located else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
@@ -94,33 +94,33 @@ def _legacy(node: cst.Call, name: str) -> Value:
     return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], origin=node, source=name)
 
 
-def _factory(evaluator: Evaluator, node: cst.Call, name: str) -> Value:
+def _factory(values: Values, node: cst.Call, name: str) -> Value:
     where = keyword(node, "device")
-    device = Device.CPU if where is None else device_of(evaluator, where)
-    if where is None and (any(a.star == "**" for a in node.args) or evaluator.module.sets_default_device):
+    device = Device.CPU if where is None else device_of(values, where)
+    if where is None and (any(a.star == "**" for a in node.args) or values.code.sets_default_device):
         device = Device.UNKNOWN
-    first = evaluator.value(positional(node, 0))
+    first = values.value(positional(node, 0))
     if where is None and first.kind is Kind.TENSOR:
         device = first.device
     dtype = keyword(node, "dtype")
     return Value(
         Kind.TENSOR,
         device,
-        dtype=dtype_of(evaluator, dtype) if dtype is not None else None,
-        rank=_factory_rank(evaluator, node, name.rpartition(".")[2]),
+        dtype=dtype_of(values, dtype) if dtype is not None else None,
+        rank=_factory_rank(values, node, name.rpartition(".")[2]),
         fresh=name not in ("torch.as_tensor", "torch.asarray"),
         origin=node,
         source=name,
     )
 
 
-def _factory_rank(evaluator: Evaluator, node: cst.Call, last: str) -> int | None:
+def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
     """The number of dimensions, where the arguments show it."""
     if last in known.VECTORS:
         return 1
     sizes = [arg.value for arg in node.args if arg.keyword is None]
     if last == "tensor" and sizes:
-        data = evaluator.value(sizes[0])
+        data = values.value(sizes[0])
         listed = data.kind in (Kind.LIST, Kind.TUPLE) and bool(data.elements)
         return 1 if listed and all(e.kind is Kind.SCALAR for e in data.elements or ()) else None
     if last not in known.SIZED or any(arg.star for arg in node.args):
@@ -138,46 +138,46 @@ def _has_dimension(node: cst.Call) -> bool:
 # -- methods -------------------------------------------------------------------------------------
 
 
-def method(evaluator: Evaluator, base: Value, node: cst.Call) -> Value | None:
+def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     """The value of a method call on a tensor, module or loader, or on something that must be a tensor."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
     if name in PARAMETER_METHODS and base.kind in (Kind.UNKNOWN, Kind.MODULE, Kind.INSTANCE):
-        return _parameters(evaluator, base, node, name)
+        return _parameters(values, base, node, name)
     if base.kind is Kind.TENSOR:
-        return _tensor_method(evaluator, base, node, name)
+        return _tensor_method(values, base, node, name)
     if base.kind is Kind.MODULE:
-        return _module_method(evaluator, base, node, name)
+        return _module_method(values, base, node, name)
     if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
         return base.element
     if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN:
         if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
-            return _tensor_method(evaluator, base._replace(kind=Kind.TENSOR), node, name)  # it is used as a tensor
+            return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # it is used as a tensor
         if name in ("values", "items"):
             element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
             return Value(Kind.LIST, element=element, origin=node)
         return base if name in ("get", "pop") else None
-    if base.kind is Kind.UNKNOWN and name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
+    if base.kind is Kind.UNKNOWN and name == "type" and values.signs.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
     if name in ("detach", "cpu") and surely_tensor(node.func):
         return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
     if base.kind is Kind.UNKNOWN and name in ("to", "cuda", "cpu"):
-        moved = Value(Kind.UNKNOWN, moved_to(evaluator, node) or Device.UNKNOWN, origin=node)
+        moved = Value(Kind.UNKNOWN, moved_to(values, node) or Device.UNKNOWN, origin=node)
         return moved if moved.located else None
     return None
 
 
-def _parameters(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value:
     """``model.parameters()``: tensors where the model is, or where the file puts its models."""
     assert isinstance(node.func, cst.Attribute)
     device = base.device
     if not device.accelerated:
-        placed = evaluator.module.signs.placed(node.func.value)
+        placed = values.signs.placed(node.func.value)
         if placed is not Device.UNKNOWN:
             device = placed
-        elif not (base.located and device is Device.CPU) and evaluator.module.signs.on_accelerator:
+        elif not (base.located and device is Device.CPU) and values.signs.on_accelerator:
             device = Device.VARIABLE
     parameter = Value(Kind.TENSOR, device, origin=node, source=name)
     named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
@@ -196,11 +196,11 @@ def surely_tensor(node: cst.CSTNode) -> bool:
     return "detach" in names or ("cpu" in names and "numpy" in names)
 
 
-def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Value:
     if name in ("to", "cuda", "cpu"):
-        where = moved_to(evaluator, node)
+        where = moved_to(values, node)
         moved = base if where is None else base._replace(device=where, batch=False)
-        return moved._replace(dtype=_converted(evaluator, base, node, name), origin=node, fresh=False)
+        return moved._replace(dtype=_converted(values, base, node, name), origin=node, fresh=False)
     if name in known.HOST_METHODS:
         return _host(base, node, known.HOST_METHODS[name])
     if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
@@ -212,10 +212,10 @@ def _tensor_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str)
         return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
-    if name == "type" and evaluator.module.signs.is_cuda_type(positional(node, 0)):
+    if name == "type" and values.signs.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
-        other = evaluator.value(positional(node, 0)) if name == "type_as" else base
+        other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
     return base._replace(fresh=False, rank=None, origin=node, dtype=None, elements=None)
 
@@ -227,14 +227,14 @@ def _flattens(node: cst.Call, name: str) -> bool:
     return name in ("view", "reshape") and len(node.args) == 1 and literal(node.args[0].value) == -1
 
 
-def _converted(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> str | None:
+def _converted(values: Values, base: Value, node: cst.Call, name: str) -> str | None:
     """The dtype after ``.to(..)``: as asked for by keyword or position, or that of another tensor."""
     if name != "to":
         return base.dtype
     asked = keyword(node, "dtype") or positional(node, 1)
     if asked is not None:
-        return dtype_of(evaluator, asked)
-    target = evaluator.value(argument(node, "device", 0))
+        return dtype_of(values, asked)
+    target = values.value(argument(node, "device", 0))
     if target.kind is Kind.DTYPE:
         return target.literal
     plain = target.kind in (Kind.DEVICE, Kind.STRING, Kind.SCALAR)
@@ -251,35 +251,35 @@ def _host(base: Value, node: cst.Call, kind: str) -> Value:
     return {"scalar": SCALAR, "none": Value(Kind.NONE)}.get(kind, UNKNOWN)
 
 
-def _module_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) -> Value:
+def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Value:
     if name in ("to", "cuda", "cpu"):
-        where = moved_to(evaluator, node)
+        where = moved_to(values, node)
         return base if where is None else base._replace(device=where, origin=node)
     if name in ("eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"):
         return base
     return UNKNOWN
 
 
-def applied(evaluator: Evaluator, target: Value, node: cst.Call) -> Value | None:
+def applied(values: Values, target: Value, node: cst.Call) -> Value | None:
     """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
-    given = of_operands(evaluator, node)
+    given = of_operands(values, node)
     if target.kind is not Kind.MODULE:
         if target.accelerated:
             return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called
-        device = _of_model(evaluator, target, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
+        device = _of_model(values, target, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
         return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
     device = given
     if given is Device.UNKNOWN:
-        placed = evaluator.module.signs.placed(node.func)  # made on the CPU, and perhaps moved in place since
+        placed = values.signs.placed(node.func)  # made on the CPU, and perhaps moved in place since
         device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
 
 
-def _of_model(evaluator: Evaluator, target: Value, node: cst.Call, given: Device) -> Device:
+def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> Device:
     """Where the result lies of calling something that may be a model, told from moves, names and operands."""
     named = _is_model_name(node.func)
-    placed = evaluator.module.signs.placed(node.func) if named else Device.UNKNOWN
+    placed = values.signs.placed(node.func) if named else Device.UNKNOWN
     if placed.accelerated:
         return placed
     if named and given.accelerated:
@@ -287,7 +287,7 @@ def _of_model(evaluator: Evaluator, target: Value, node: cst.Call, given: Device
     if Device.CPU in (target.device, placed):
         return Device.CPU
     # A model may move its operands itself; a batch of a loader may have been moved out of sight.
-    compared = given is Device.CPU and _is_loss_name(node.func) and not first_operand(evaluator, node).batch
+    compared = given is Device.CPU and _is_loss_name(node.func) and not first_operand(values, node).batch
     return Device.CPU if compared else Device.UNKNOWN
 
 
@@ -356,23 +356,23 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
 # -- loops ---------------------------------------------------------------------------------------
 
 
-def iterated(evaluator: Evaluator, node: cst.Call) -> Value | None:
+def iterated(values: Values, node: cst.Call) -> Value | None:
     """What a loop over ``enumerate(..)``, ``zip(..)``, ``tqdm(..)`` or ``next(it)`` yields, if it is one of them."""
-    name = evaluator.module.qualified(node.func)
+    name = values.code.qualified(node.func)
     if not node.args or node.args[0].star:
         return None
     first = node.args[0].value
     if name == "builtins.enumerate":
-        return Value(Kind.TUPLE, elements=(SCALAR, evaluator.each(first)), origin=node)
+        return Value(Kind.TUPLE, elements=(SCALAR, values.each(first)), origin=node)
     if name == "builtins.zip":
-        return Value(Kind.TUPLE, elements=tuple(evaluator.each(a.value) for a in node.args), origin=node)
+        return Value(Kind.TUPLE, elements=tuple(values.each(a.value) for a in node.args), origin=node)
     if name == "builtins.range":
         return SCALAR
     if name == "builtins.map" and len(node.args) == 2 and isinstance(first, cst.Lambda):
-        return evaluator.value(first.body)
+        return values.value(first.body)
     if name == "builtins.filter" and len(node.args) == 2:
-        return evaluator.each(node.args[1].value)
-    return evaluator.each(first) if name in known.TRANSPARENT_ITERATORS else None
+        return values.each(node.args[1].value)
+    return values.each(first) if name in known.TRANSPARENT_ITERATORS else None
 
 
 def batch(loader: cst.CSTNode | None) -> Value:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.dominance import sources
 from torchlint.analysis.syntax.calls import argument, bind, is_opaque, literal
 from torchlint.analysis.things.loaders import UnpinnedLoader
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.knowledge.loaders import PARAMETERS
@@ -59,7 +59,7 @@ def _plain_batches(module: SourceModule, loader: UnpinnedLoader) -> bool:
 
 def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
     """One of torchvision's datasets with transforms of torchvision, or tensors of the CPU; on every way here."""
-    made = sources(module, node)
+    made = sources(module.evaluator, node)
     return bool(made) and all(isinstance(call, cst.Call) and _is_plain(module, call) for call in made)
 
 
@@ -99,6 +99,6 @@ def _plain_transform(module: SourceModule, node: cst.BaseExpression, depth: int 
         plain = name.startswith(("torchvision.transforms.", "os.path.")) and not name.endswith(".Lambda")
         return plain and all(_plain_transform(module, arg.value, depth - 1) for arg in node.args)
     if isinstance(node, cst.Name):
-        values = sources(module, node)
+        values = sources(module.evaluator, node)
         return bool(values) and all(_plain_transform(module, value, depth - 1) for value in values)
     return False

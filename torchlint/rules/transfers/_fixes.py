@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.dominance import sources
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import bind, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
@@ -15,6 +14,7 @@ from torchlint.analysis.things.transfers import RoundTrip
 from torchlint.analysis.things.uploads import Upload
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device
+from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.knowledge.loaders import PARAMETERS
 from torchlint.knowledge.tensors import LOADERS, TRANSPARENT_ITERATORS
@@ -124,7 +124,7 @@ def _from_torch(module: SourceModule, loop: cst.For) -> bool:
 
 def _looped_over(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
     """What may stand behind an iterable, through ``enumerate`` and ``tqdm``."""
-    found = sources(module, iterable)
+    found = sources(module.evaluator, iterable)
     inner = [call for call in found if isinstance(call, cst.Call) and _hands_on(module, call)]
     if not inner:
         return found

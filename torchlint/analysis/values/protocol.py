@@ -1,0 +1,39 @@
+"""What the parts of value inference ask of one another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.code import Code
+    from torchlint.analysis.values.fixpoint import Answers
+    from torchlint.analysis.values.lattice import Device, Value
+
+
+class DeviceEvidence(Protocol):
+    """Where the file puts what: see :mod:`torchlint.analysis.values.device_evidence`."""
+
+    @property
+    def on_accelerator(self) -> bool: ...
+
+    def placed(self, node: cst.CSTNode) -> Device: ...
+
+    def is_cuda_type(self, node: cst.CSTNode | None, depth: int = 8) -> bool: ...
+
+
+class Values(Protocol):
+    """Values of one file. What is being computed counts as unknown in itself."""
+
+    code: Code
+    answers: Answers
+
+    @property
+    def signs(self) -> DeviceEvidence: ...
+
+    def value(self, node: cst.CSTNode | None) -> Value: ...
+
+    def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value: ...
+
+    def returned(self, function: cst.FunctionDef) -> Value: ...
