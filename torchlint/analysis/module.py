@@ -62,7 +62,7 @@ class SourceModule(Code):
 
     @cached_property
     def heats(self) -> Heats:
-        return Heats(self)
+        return Heats(self, self.evaluator)
 
     def heat(self, node: cst.CSTNode) -> Heat:
         """How often a node runs."""

@@ -21,7 +21,8 @@ from torchlint.model import Heat
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
+    from torchlint.analysis.values.evaluate import Evaluator
 
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 _FUNCTIONS: frozenset[type] = frozenset({cst.FunctionDef, cst.Lambda})
@@ -34,9 +35,9 @@ _DEPTH = 6
 class Heats:
     """Heat of the nodes of one module."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
-        self._cooling = module.shared(Cooling)
+    def __init__(self, code: Code, values: Evaluator) -> None:
+        self._code, self._values = code, values
+        self._cooling = Cooling(code, values)
         self._answers = Answers()
         self._repeating: dict[cst.CSTNode, bool] = {}
         self._evaluating: dict[cst.CSTNode, bool] = {}
@@ -52,26 +53,26 @@ class Heats:
     def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
         """The loops that repeat and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
-        below, current = node, self._module.parent(node)
+        below, current = node, self._code.parent(node)
         while current is not None and current.__class__ not in _FUNCTIONS:
             if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
                 if self.repeats(current):
                     loops.append(current)
             elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
                 loops.append(current)
-            below, current = current, self._module.parent(current)
+            below, current = current, self._code.parent(current)
         return loops, current if isinstance(current, cst.FunctionDef) else None
 
     def is_cool(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
         """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""
-        if any(self._cooling.cools(guard) for guard in self._module.guards(node, stop=stop)):
+        if any(self._cooling.cools(guard) for guard in self._code.guards(node, stop=stop)):
             return True
-        for current in self._module.ancestors(node):
+        for current in self._code.ancestors(node):
             if isinstance(current, cst.FunctionDef):
                 return False
             if isinstance(current, cst.With):
                 calls = [i.item.func for i in current.items if isinstance(i.item, cst.Call)]
-                if any(self._module.qualified(call) in PROFILERS for call in calls):
+                if any(self._code.qualified(call) in PROFILERS for call in calls):
                     return True
         return False
 
@@ -93,7 +94,7 @@ class Heats:
         """A loop, or a comprehension, may run more than once: no ``break`` ends its first round."""
         found = self._repeating.get(loop)
         if found is None:
-            found = not isinstance(loop, LOOPS) or repeats(loop, self._module.qualified)
+            found = not isinstance(loop, LOOPS) or repeats(loop, self._code.qualified)
             self._repeating[loop] = found
         return found
 
@@ -120,7 +121,7 @@ class Heats:
     @cached_property
     def _any_steps(self) -> bool:
         """Some code of the file may make a step, or go through batches."""
-        return self._module.contents.has(concepts.STEPS)
+        return self._code.contents.has(concepts.STEPS)
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
@@ -142,7 +143,7 @@ class Heats:
         assert isinstance(node, cst.Call)
         if self.is_step(node) or self._fetches(node):
             return "step"
-        function = self._module.functions.called(node)
+        function = self._values.functions.called(node)
         return self._content(function.body) if function is not None else None
 
     def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -171,11 +172,11 @@ class Heats:
             return False
         owner = (dotted(node.func.value) or "").rpartition(".")[2].lower()
         named = owner.startswith(known.OPTIMIZER_WORDS) or owner in known.OPTIMIZER_NAMES or "optimizer" in owner
-        return named or self._module.value(node.func.value).kind is Kind.OPTIMIZER
+        return named or self._values.value(node.func.value).kind is Kind.OPTIMIZER
 
     def _fetches(self, call: cst.Call) -> bool:
         """``next(iterator)`` of a loader."""
-        if self._module.qualified(call.func) != "builtins.next" or not call.args:
+        if self._code.qualified(call.func) != "builtins.next" or not call.args:
             return False
         return self.over_batches(call.args[0].value)
 
@@ -183,7 +184,7 @@ class Heats:
         """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
         if depth == 0 or not self._any_steps:
             return False
-        if self._module.value(iterable).kind is Kind.LOADER:
+        if self._values.value(iterable).kind is Kind.LOADER:
             return True
         if isinstance(iterable, cst.Call):
             return self._wraps(iterable, depth)
@@ -193,7 +194,7 @@ class Heats:
         if name is not None and name.rpartition(".")[2].lower().endswith(known.LOADER_WORDS):
             return True
         if isinstance(iterable, cst.Name):
-            values = [b.value for b in self._module.definitions(iterable) if b.kind == "assign" and b.value is not None]
+            values = [b.value for b in self._code.definitions(iterable) if b.kind == "assign" and b.value is not None]
             return any(isinstance(v, (cst.Call, cst.IfExp)) and self.over_batches(v, depth - 1) for v in values)
         if isinstance(iterable, cst.IfExp):
             return any(self.over_batches(side, depth - 1) for side in (iterable.body, iterable.orelse))
@@ -201,9 +202,9 @@ class Heats:
 
     def _wraps(self, call: cst.Call, depth: int) -> bool:
         verb = method(call)
-        if self._module.qualified(call.func) is None and verb is not None and verb not in known.WRAPPING_METHODS:
+        if self._code.qualified(call.func) is None and verb is not None and verb not in known.WRAPPING_METHODS:
             return False
-        if self._module.qualified(call.func) in ("builtins.range", "builtins.len"):
+        if self._code.qualified(call.func) in ("builtins.range", "builtins.len"):
             return False
         return any(self.over_batches(arg.value, depth - 1) for arg in call.args)
 
@@ -215,9 +216,9 @@ class Heats:
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
-        if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._module.class_of(function) is not None):
+        if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._code.class_of(function) is not None):
             return Heat.STEP
-        callers = self._module.functions.callers(function)
+        callers = self._values.functions.callers(function)
         ranks = [self.of(site.call).rank for site in callers.sites]
         if not ranks and self.does_step(function):
             return Heat.STEP
@@ -254,20 +255,20 @@ class Heats:
     def _trains_below(self, node: cst.CSTNode) -> bool:
         if self.is_step(node):
             return True
-        function = self._module.functions.called(node) if isinstance(node, cst.Call) else None
+        function = self._values.functions.called(node) if isinstance(node, cst.Call) else None
         return function is not None and self._trains(function.body)
 
     def evaluates(self, place: cst.CSTNode) -> bool:
         """A loop that trains nothing, without gradients, or in a function that says that it evaluates."""
         if self.trains(place):
             return False
-        function = place if isinstance(place, cst.FunctionDef) else self._module.function_of(place)
+        function = place if isinstance(place, cst.FunctionDef) else self._code.function_of(place)
         words = set(function.name.value.lower().strip("_").split("_")) if function is not None else set()
         return self.without_gradients(place) or not words.isdisjoint(known.EVALUATION_WORDS)
 
     def without_gradients(self, place: cst.CSTNode) -> bool:
         """Gradients are switched off around a loop, in all of it, or in all of its function."""
-        for around in (place, *self._module.ancestors(place)):
+        for around in (place, *self._code.ancestors(place)):
             if isinstance(around, cst.With):
                 if any(self._no_gradients(item.item) for item in around.items):
                     return True
@@ -277,7 +278,7 @@ class Heats:
 
     def _no_gradients(self, node: cst.BaseExpression) -> bool:
         function = node.func if isinstance(node, cst.Call) else node
-        return self._module.qualified(function) in known.NO_GRADIENTS
+        return self._code.qualified(function) in known.NO_GRADIENTS
 
     def _body_evaluates(self, loop: cst.CSTNode) -> bool:
         """Everything the loop does stands under ``no_grad``."""

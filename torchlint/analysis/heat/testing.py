@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
 
 _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.testing)\b", re.MULTILINE)
 
@@ -19,21 +19,21 @@ _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.t
 class Testing:
     """Answers for one module what belongs to a test."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, code: Code) -> None:
+        self._code = code
 
     def covers(self, node: cst.CSTNode) -> bool:
         """The node stands in a file of tests, or in a function that is called after a test and asserts something."""
         if self._whole_file:
             return True
-        around = (a for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef))
+        around = (a for a in self._code.ancestors(node) if isinstance(a, cst.FunctionDef))
         return any(f.name.value.startswith("test_") and _asserts(f) for f in around)
 
     @cached_property
     def _whole_file(self) -> bool:
-        name = self._module.path.replace("\\", "/").rpartition("/")[2]
+        name = self._code.path.replace("\\", "/").rpartition("/")[2]
         named = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
-        return named or _IMPORTED.search(self._module.text) is not None
+        return named or _IMPORTED.search(self._code.text) is not None
 
 
 def _asserts(function: cst.FunctionDef) -> bool:

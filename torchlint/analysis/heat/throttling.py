@@ -12,8 +12,9 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge import synchronisation as known
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.code import Code
     from torchlint.analysis.scopes.guards import Guard
+    from torchlint.analysis.values.evaluate import Evaluator
 
 _DEPTH = 4
 _EQUAL = (cst.Equal, cst.Is)
@@ -23,8 +24,8 @@ _UNEQUAL = (cst.NotEqual, cst.IsNot)
 class Cooling:
     """Answers for one module whether a guard lets code through only now and then."""
 
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
+    def __init__(self, code: Code, values: Evaluator) -> None:
+        self._code, self._values = code, values
 
     def cools(self, guard: Guard) -> bool:
         """Every so many steps, in an exception handler, for debugging, at one step only."""
@@ -72,7 +73,7 @@ class Cooling:
         return False
 
     def _is_clock(self, node: cst.CSTNode) -> bool:
-        return isinstance(node, cst.Call) and self._module.qualified(node.func) in known.CLOCKS
+        return isinstance(node, cst.Call) and self._code.qualified(node.func) in known.CLOCKS
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         """``i``, ``self.global_step``, ``(i + 1)``."""
@@ -88,9 +89,9 @@ class Cooling:
             return not holds
         if name in ("any", "all", "item") and isinstance(call.func, cst.Attribute):
             return self._seldom(call.func.value, holds, depth - 1)
-        definition = self._module.value(call.func).node
+        definition = self._values.value(call.func).node
         if isinstance(definition, cst.FunctionDef):
-            returns = [r.value for r in self._module.functions.body(definition).returns]
+            returns = [r.value for r in self._values.functions.body(definition).returns]
             if returns and all(r is not None and self._seldom(r, holds, depth - 1) for r in returns):
                 return True
         return holds and (name in known.SELDOM_CALLS or _by_words(name))
@@ -98,7 +99,7 @@ class Cooling:
     def _named(self, node: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """A name is as seldom true as what it was given, or says so itself."""
         if isinstance(node, cst.Name):
-            values = [b.value for b in self._module.definitions(node) if b.value is not None and not b.path]
+            values = [b.value for b in self._code.definitions(node) if b.value is not None and not b.path]
             if values and all(self._seldom(v, holds, depth - 1) for v in values):
                 return True
         return holds and _by_words((dotted(node) or "").rpartition(".")[2].lower())
