@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -95,6 +96,8 @@ def test_all_import_contracts_hold() -> None:
         ("downward", "model.py", "from torchlint.config import config"),
         ("downward", "analysis/scopes/names.py", "from torchlint.run import engine"),
         ("downward", "forgotten.py", ""),
+        ("analysis", "analysis/scopes/names.py", "from torchlint.analysis.values import lattice"),
+        ("no-circles", "run/plan.py", "from torchlint.run import session"),
         ("independent-rules", RULE, "from torchlint.rules.transfers import device_round_trip"),
         ("unnamed-rules", "run/engine.py", "from torchlint.rules.copies import tensor_copies_ndarray"),
         ("no-torch", "knowledge/arrays.py", "import torch.nn"),
@@ -114,3 +117,11 @@ def test_a_forbidden_import_breaks_its_contract(tmp_path: Path, contract: str, m
 def test_every_folder_with_modules_is_a_package_so_that_an_installation_has_it() -> None:
     folders = {path.parent for path in (ROOT / "torchlint").rglob("*.py")}
     assert [folder for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+def test_rules_of_one_topic_import_nothing_of_it_but_what_is_private_to_it() -> None:
+    rules = [path for path in (ROOT / "torchlint" / "rules").glob("*/*.py") if not path.name.startswith("_")]
+    imported = re.compile(r"(?:from|import) torchlint\.rules\.(\w+)(?:\.| import )(\w+)")
+    found = [(path, part) for path in rules for _, part in imported.findall(path.read_text(encoding="utf-8"))]
+    assert found
+    assert [(path.name, part) for path, part in found if not part.startswith("_")] == []
