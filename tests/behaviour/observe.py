@@ -1,8 +1,8 @@
 """Runs a small program and writes down everything about its outcome that a fix must keep.
 
 A program defines ``run(**inputs)``, which returns a result, or a result and the arrays and tensors it was made
-from. Of tensors the bits, dtype, shape, strides, device, gradient flags and gradients count; so do exceptions, the
-state of the random generators afterwards, and who sees what is written to whom.
+from. Of tensors the bits, class, dtype, shape, strides, device, gradient flags and gradients count; so do exceptions,
+the state of the random generators afterwards, and who sees what is written to whom.
 """
 
 from __future__ import annotations
@@ -10,37 +10,65 @@ from __future__ import annotations
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import torch
 
 Outcome = dict[str, Any]
+# Warnings that fixes are to end, or end by what their rules' pages say.
+_ENDED = ("is extremely slow", "Converting a tensor with requires_grad=True to a scalar")
+Context = Callable[[], AbstractContextManager[Any]]
 
 
-def outcome(program: str, inputs: Mapping[str, Callable[[], Any]], patches: Callable[[], Any] | None = None) -> Outcome:
-    """What running a program gives. ``inputs`` makes new objects for every run."""
-    namespace: dict[str, Any] = {}
+def outcome(
+    program: str,
+    inputs: Mapping[str, Callable[[], Any]],
+    patches: Context | None = None,
+    around: Context | None = None,
+) -> Outcome:
+    """What running a program gives. ``inputs`` makes new objects for every run.
+
+    ``patches`` are in force until the outcome has been looked at, ``around`` only while the program runs.
+    """
     _seed()
-    seen: Outcome = {}
-    with warnings.catch_warnings(record=True) as caught, _Patched(patches):
+    with warnings.catch_warnings(record=True) as caught, (patches or nullcontext)():
         warnings.simplefilter("always")
+        given = {name: make() for name, make in inputs.items()}
         try:
-            exec(compile(program, "<program>", "exec"), namespace)
-            returned = namespace["run"](**{name: make() for name, make in inputs.items()})
+            with (around or nullcontext)():
+                returned = _returned(program, given)
         except Exception as error:
-            return {"exception": type(error).__name__}
-    said = {str(w.message).partition(" (Triggered")[0] for w in caught}
-    seen["warnings"] = sorted(text for text in said if "is extremely slow" not in text)  # which fixes are to end
+            return {"exception": type(error).__name__, **_generators()}
+        said = {str(w.message).partition(" (Triggered")[0] for w in caught}
+        return {
+            "warnings": sorted(text for text in said if not any(word in text for word in _ENDED)),
+            **_seen(returned),
+        }
+
+
+def _returned(program: str, inputs: Mapping[str, Any]) -> Any:
+    namespace: dict[str, Any] = {"__name__": "program"}
+    exec(compile(program, "<program>", "exec"), namespace)
+    return namespace["run"](**inputs)
+
+
+def _seen(returned: Any) -> Outcome:
     result, sources = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, [])
-    seen["result"] = described(result)
-    seen["torch generator"] = torch.get_rng_state().numpy().tobytes()
-    seen["numpy generator"] = str(np.random.get_state())
-    seen["python generator"] = random.getstate()
-    seen["gradients"] = _gradients(result)
+    seen = {"result": described(result), **_generators()}
+    seen["gradients"] = _gradients(result, sources)
     seen["result after the sources were written to"] = _written(sources, result)
     seen["sources after the result was written to"] = _written(_members(result), sources)
     return seen
+
+
+def _generators() -> Outcome:
+    return {
+        "torch generator": torch.get_rng_state().numpy().tobytes(),
+        "numpy generator": described(list(np.random.get_state())),
+        "python generator": random.getstate(),
+    }
 
 
 def differences(before: Outcome, after: Outcome) -> list[str]:
@@ -53,43 +81,67 @@ def described(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return _tensor(value)
     if isinstance(value, np.ndarray):
-        return ("array", str(value.dtype), value.shape, value.strides, value.tobytes())
+        return (type(value).__name__, str(value.dtype), value.shape, value.strides, value.tobytes())
     if isinstance(value, dict):
         return {key: described(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return (type(value).__name__, [described(member) for member in value])
-    if isinstance(value, float):
-        return ("float", value.hex())
+    if isinstance(value, (float, complex)):
+        return (type(value).__name__, np.array(value).tobytes())
+    if hasattr(value, "memory"):
+        return described(value.memory)
     return (type(value).__name__, repr(value))
 
 
 def _tensor(value: torch.Tensor) -> Any:
     strides = value.stride() if value.numel() else ()  # of no elements they say nothing, and come as it happens
-    facts = (str(value.dtype), tuple(value.shape), strides, str(value.device), value.requires_grad, value.is_leaf)
-    if value.device.type == "meta":
+    kind = (type(value).__name__, str(value.dtype), str(value.device))
+    facts = (*kind, tuple(value.shape), strides, value.requires_grad, value.is_leaf, value.is_inference())
+    if value.is_meta:
         return ("tensor", facts)
-    content = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
+    plain = value.detach().cpu().contiguous().resolve_conj().resolve_neg()
+    content = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
     return ("tensor", facts, content)
 
 
-def _gradients(result: Any) -> Any:
-    tensors = [
-        m for m in _members(result) if isinstance(m, torch.Tensor) and m.requires_grad and m.device.type == "cpu"
-    ]
-    for tensor in tensors:
-        tensor.sum().backward(retain_graph=True)
-    return [described(tensor.grad) if tensor.is_leaf else "no leaf" for tensor in tensors]
+def _gradients(result: Any, sources: Any) -> Any:
+    """The gradients of what the result was made from, and of the result itself where it is a leaf."""
+    tensors = [m for m in _members(result) if _has_gradient(m)]
+    raised = [_sent_back(tensor) for tensor in tensors]
+    leaves = [m for m in (*tensors, *_members(sources)) if isinstance(m, torch.Tensor) and m.is_leaf]
+    return raised, [described(leaf.grad) for leaf in leaves]
+
+
+def _sent_back(tensor: torch.Tensor) -> str | None:
+    """Compute gradients of a tensor; what was raised where there is no way to, as for inference tensors."""
+    try:
+        tensor.sum().abs().backward(retain_graph=True)
+    except RuntimeError as error:
+        return type(error).__name__
+    return None
+
+
+def _has_gradient(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad and not value.is_meta
 
 
 def _written(written: Any, watched: Any) -> Any:
-    """Fill some objects with another value, and look at others."""
-    for member in _members(written):
-        if isinstance(member, torch.Tensor) and member.device.type == "cpu":
+    """Give some objects other values, and look at others."""
+    done = [_overwritten(member) for member in _members(written)]
+    return done, described(watched)
+
+
+def _overwritten(member: Any) -> str | None:
+    """Give an object other values, whatever it holds; what was raised where that cannot be."""
+    try:
+        if isinstance(member, torch.Tensor) and not member.is_meta:
             with torch.no_grad():
-                member.fill_(1)
-        elif isinstance(member, np.ndarray) and member.flags.writeable:
-            member.fill(0)
-    return described(watched)
+                member.copy_(member == 0)
+        elif isinstance(member, np.ndarray) and member.dtype.kind in "biufc":
+            member[...] = member == 0
+    except (RuntimeError, ValueError) as error:
+        return type(error).__name__  # elements that share memory, inference tensors, read-only memory
+    return None
 
 
 def _members(value: Any) -> list[Any]:
@@ -97,28 +149,14 @@ def _members(value: Any) -> list[Any]:
         return [part for member in value.values() for part in _members(member)]
     if isinstance(value, (list, tuple)):
         return [part for member in value for part in _members(member)]
-    return [value]
+    memory = getattr(value, "memory", None)  # of an object that hands it out as an array
+    return [value] if memory is None else [memory]
 
 
 def _seed() -> None:
-    torch.manual_seed(3)
+    torch.default_generator.manual_seed(3)
     np.random.seed(3)
     random.seed(3)
     torch.set_warn_always(True)
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
-
-
-class _Patched:
-    """Replacements that last for one run."""
-
-    def __init__(self, patches: Callable[[], Any] | None) -> None:
-        self._context = patches() if patches is not None else None
-
-    def __enter__(self) -> None:
-        if self._context is not None:
-            self._context.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        if self._context is not None:
-            self._context.__exit__(*error)

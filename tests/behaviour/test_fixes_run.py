@@ -4,55 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
-np = pytest.importorskip("numpy")
+pytest.importorskip("numpy")
 
-from tests.behaviour.observe import differences, outcome  # noqa: E402 - both need torch
+from tests.behaviour.inputs import made  # noqa: E402 - these need torch
+from tests.behaviour.observe import described, differences, outcome  # noqa: E402
 from tests.behaviour.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
+from tests.behaviour.surroundings import cuda_on_the_cpu  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
 from torchlint.run import session  # noqa: E402
 from torchlint.run.fixer import fix_text  # noqa: E402
-
-
-def _numbers(dtype: str) -> Any:
-    return (np.arange(12).reshape(3, 4) % 7 - 2).astype(dtype)
-
-
-MAKERS: dict[str, Callable[[], Any]] = {
-    "f16": partial(_numbers, "f2"),
-    "f32": lambda: _numbers("f4") / 3,
-    "f64": lambda: _numbers("f8") / 3,
-    "i8": partial(_numbers, "i1"),
-    "i32": partial(_numbers, "i4"),
-    "i64": lambda: _numbers("i8") * 2**40,
-    "u8": lambda: np.arange(6, dtype=np.uint8),
-    "bool": lambda: _numbers("f4") > 0,
-    "complex": partial(_numbers, "c8"),
-    "fortran": lambda: np.asfortranarray(_numbers("f8")),
-    "transposed": lambda: _numbers("f4").reshape(2, 3, 2).transpose(2, 0, 1),
-    "scalar": lambda: np.array(2.5),
-    "empty": lambda: np.zeros((0, 3), dtype=np.float32),
-    "nan": lambda: np.array([np.nan, np.inf, -np.inf, -0.0, 1e300, 1e-320]),
-    "tensor": lambda: torch.arange(4.0) / 3,
-    "half": partial(torch.linspace, 0.0, 1.0, 4, dtype=torch.float16),
-    "integers": partial(torch.arange, 5),
-    "none": lambda: torch.zeros(0, 3),
-    "one": lambda: torch.tensor([1 / 3]),
-    "one-half": lambda: torch.tensor([1 / 3]).half(),
-    "zero-d": lambda: torch.tensor(1 / 3),
-    "1x1": lambda: torch.tensor([[2.5]]),
-    "gradient": lambda: torch.tensor([1 / 3], requires_grad=True),
-    "matrix": lambda: torch.ones(2, 3),
-    "shape array": lambda: np.array([2, 3]),
-}
 
 
 def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:
@@ -61,11 +29,7 @@ def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:
     for values in itertools.product(*program.inputs.values()):
         if values == ("complex", "meta"):
             continue  # nothing is copied there, so that no warning of the conversion comes at that point
-        yield {name: partial(_made, value) for name, value in zip(names, values, strict=True)}
-
-
-def _made(value: Any) -> Any:
-    return MAKERS[value]() if isinstance(value, str) and value in MAKERS else value
+        yield {name: partial(made, value) for name, value in zip(names, values, strict=True)}
 
 
 def fixed(program: Program, allowed: Safety) -> tuple[str, str]:
@@ -85,27 +49,6 @@ def flags_are_put_back() -> Iterator[None]:
     yield
     cudnn.enabled, cudnn.benchmark, cudnn.deterministic = before
     torch.use_deterministic_algorithms(False)
-
-
-@contextmanager
-def cuda_on_the_cpu() -> Iterator[None]:
-    """``.cuda()`` and ``.to("cuda")`` with their keywords: a copy, as they give on a GPU."""
-    real = torch.Tensor.to
-
-    def cuda(tensor: Any, *, non_blocking: bool = False) -> Any:
-        assert isinstance(non_blocking, bool)
-        return tensor.clone()
-
-    def to(tensor: Any, *args: Any, non_blocking: bool = False, **kwargs: Any) -> Any:
-        given = ["cpu" if arg == "cuda" else arg for arg in args]
-        return real(tensor, *given, non_blocking=non_blocking, copy="cuda" in args, **kwargs)
-
-    torch.Tensor.cuda, before = cuda, torch.Tensor.cuda
-    torch.Tensor.to = to
-    try:
-        yield
-    finally:
-        torch.Tensor.cuda, torch.Tensor.to = before, real
 
 
 def reset() -> None:
@@ -146,6 +89,43 @@ def test_content_that_a_factory_would_make_otherwise_is_left_alone(expression: s
     program = body("TL103", f"return {expression}")
     assert lint_source(program.text, config=Config(select=("TL103",))).findings
     assert fixed(program, Safety.UNSAFE)[0] == program.text
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        body("TL104", "return torch.zeros(3).to(other=x.to(device))", inputs={"x": ("tensor",), "device": ("cpu",)}),
+        body(
+            "TL104",
+            "y = x.to(device)\nreturn torch.zeros(3).to(other=y)",
+            inputs={"x": ("tensor",), "device": ("cpu",)},
+        ),
+        body(
+            "TL701",
+            "return torch.nn.Linear(2, 1).cuda(non_blocking=False)",
+            options={"hardcoded-cuda": {"portable": True}},
+        ),
+    ],
+    ids=str,
+)
+def test_a_call_that_raises_an_error_is_not_made_to_work(program: Program) -> None:
+    assert fixed(program, Safety.UNSAFE)[0] == program.text
+    for inputs in combinations(program):
+        assert "exception" in outcome(program.text, inputs)
+
+
+def test_a_device_that_is_an_object_does_not_become_a_string() -> None:
+    head = "import torch\n\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n\n\ndef run():\n    return "
+    program = Program("TL701", f"{head}torch.device('cuda')\n", options={"hardcoded-cuda": {"portable": True}})
+    after, _ = fixed(program, Safety.SAFE)
+    assert after != program.text
+    assert described(_run(after)) == described(torch.device("cpu"))
+
+
+def _run(text: str) -> Any:
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    return namespace["run"]()
 
 
 @pytest.mark.parametrize("program", UNSAFE, ids=str)

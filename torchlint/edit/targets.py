@@ -21,7 +21,7 @@ from torchlint.model import Edit
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_KEYWORDS = frozenset({"device", "dtype", "non_blocking", "other"})
+_KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays one, whose elements share memory, where the move made them apart"
 ON_META = "with `meta` as the default device the move fails, and the tensor is made all the same"
 _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
@@ -72,9 +72,9 @@ class Targets:
         return Target(self.quoted(name, call), None, _waits(keyword(call, "non_blocking") or positional(call, 1)))
 
     def _to(self, call: cst.Call) -> Target:
-        where = argument(call, "device", 0) or argument(call, "other", 0)
+        where = argument(call, "device", 0)
         if where is None:
-            raise Unfixable
+            raise Unfixable  # `other`, as the manual has it, is refused
         value = self._module.value(where)
         if value.kind is Kind.TENSOR:
             if len(call.args) > 1:

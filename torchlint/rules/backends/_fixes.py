@@ -22,6 +22,7 @@ _ALGORITHMS = "convolutions run by other algorithms, so that speed and the last 
 _FAULT = (
     "cuDNN runs convolutions and recurrent layers again, which rounds otherwise, and brings back what it was off for"
 )
+_COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
 _STARTS = "the statement takes effect, which it never did before"
 # Methods that take no argument: `model.eval = True` was to be `model.eval()`.
 _BARE = frozenset("eval zero_grad step backward empty_cache synchronize".split())
@@ -140,7 +141,10 @@ def _buried(module: SourceModule, dead: DeadWrite) -> Fix:
     name = dead.name.rpartition(".")[2]
     if sum(n.value == name for n in module.nodes_of(cst.Name)) + module.text.count(f'"{name}"') != 1:
         raise Unfixable  # somebody reads what is set here
-    return Fix("delete the line", Safety.SAFE, (module.shared(Editor).delete(_assignment(module, dead.node)),))
+    statement = _assignment(module, dead.node)
+    caveat = None if literal(statement.value) is not ... else _COMPUTED
+    safety = Safety.UNSAFE if caveat else Safety.SAFE
+    return Fix("delete the line", safety, (module.shared(Editor).delete(statement),), caveat)
 
 
 def _spelled(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:

@@ -93,9 +93,10 @@ class DeadBackendFlag(Rule):
 
     ## Fix safety
     Deleting a flag that nothing reads any more (`fastest`, `verbose`) is safe, as long as nothing else in the file
-    names it. Everything else is unsafe, because it would start something that the program never did before: the right
-    spelling, `=` for `==`, the call of a function that is assigned to or merely named. Context managers that are not
-    entered, and variables that come too late, are left to you.
+    names it and its value is a literal; computing a value may raise an error, draw random numbers or change something.
+    Everything else is unsafe, because it would start something that the program never did before: the right spelling,
+    `=` for `==`, the call of a function that is assigned to or merely named. Context managers that are not entered, and
+    variables that come too late, are left to you.
 
     ## Confirmed by
     The flag has the same value before and after the line.

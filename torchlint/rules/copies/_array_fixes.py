@@ -34,7 +34,10 @@ _READONLY = "the array may be read-only, which torch warns of, and the tensor mu
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
 _LEGACY = "an array that the legacy constructor refuses, or takes for a size, is converted"
 _CAST = "the conversion runs on the device, which may lack the array's dtype, or treat numbers out of range otherwise"
-_LIST = "an empty list fails or gets another dtype, and so may members of several dtypes; shapes must be equal"
+_LIST = (
+    "an empty list fails or gets another dtype, and so may members of several dtypes; shapes must be equal, and arrays "
+    "without dimensions raise no error"
+)
 
 
 @or_none

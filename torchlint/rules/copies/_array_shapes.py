@@ -28,18 +28,29 @@ class ArrayShapes:
         self._module = module
 
     def equal_members(self, data: cst.BaseExpression) -> bool:
-        """A display or comprehension has members, all of one shape."""
+        """A display or comprehension has members, all of one shape, which has dimensions."""
         if isinstance(data, (cst.List, cst.Tuple)):
             shapes = {self._of(element.value, _DEPTH) for element in data.elements}
             starred = any(isinstance(element, cst.StarredElement) for element in data.elements)
             alone = len(data.elements) == 1
-            return not starred and (alone or (len(shapes) == 1 and None not in shapes))
+            equal = not starred and (alone or (len(shapes) == 1 and None not in shapes))
+            return equal and self._has_dimensions(data.elements[0].value)
         if not isinstance(data, cst.ListComp) or data.for_in.ifs or data.for_in.inner_for_in is not None:
             return False
         if not self._has_members(data.for_in.iter):
             return False
         shape = self._of(data.elt, _DEPTH)
-        return shape is not None and not (isinstance(shape[0], Binding) and self._inside(shape[0], data))
+        return (
+            shape is not None
+            and self._has_dimensions(data.elt)
+            and not (isinstance(shape[0], Binding) and self._inside(shape[0], data))
+        )
+
+    def _has_dimensions(self, node: cst.BaseExpression) -> bool:
+        """The array has at least one; torch takes none without in a list."""
+        shape = self._of(node, _DEPTH)
+        sized = bool(shape) and not any(isinstance(size, Binding) for size in shape or ())
+        return sized or (self._module.value(node).rank or 0) > 0
 
     def _has_members(self, iterable: cst.BaseExpression) -> bool:
         if isinstance(iterable, (cst.List, cst.Tuple)):
@@ -58,6 +69,8 @@ class ArrayShapes:
             return None
         if isinstance(node, cst.Call):
             return self._made(node, depth)
+        if isinstance(node, (cst.List, cst.Tuple)):
+            return self._listed(node, depth)
         if isinstance(node, cst.BinaryOperation):
             return self._combined(node, depth)
         if isinstance(node, cst.UnaryOperation):
@@ -71,6 +84,13 @@ class ArrayShapes:
         if binding.kind == "assign" and not binding.path and binding.value is not None:
             return self._of(binding.value, depth - 1) or (binding,)
         return (binding,)
+
+    def _listed(self, node: cst.List | cst.Tuple, depth: int) -> Shape | None:
+        """A display of members of one shape."""
+        shapes = {self._of(element.value, depth - 1) for element in node.elements}
+        starred = any(isinstance(element, cst.StarredElement) for element in node.elements)
+        shape = shapes.pop() if len(shapes) == 1 and not starred else None
+        return (len(node.elements), *shape) if shape is not None else None
 
     def _made(self, call: cst.Call, depth: int) -> Shape | None:
         name = str(self._module.qualified(call.func))

@@ -65,14 +65,16 @@ class FactoryThenMove(Rule):
     Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole
     numbers, also with a dtype written out for `.to(device, dtype)` and `.type_as(x)`. Through a variable only in one
     block, where the device is the same at both places and nobody sees the tensor in between. A variable that is called
-    a device is taken for one, unless a call in the file passes a dtype or a tensor for it.
+    a device is taken for one, unless a call in the file passes a dtype or a tensor for it. An `x` of a subclass of
+    `torch.Tensor` hands on its class in `.to(x)` and `.type_as(x)`, and not to a factory.
 
     Unsafe, with the reason named: random content (the device's generator draws other numbers, and the CPU's none),
     `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
     of its own; the moved one hands it on to the one on the CPU), `expand` on the way (the elements then share
     memory), what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32), and files that
-    make `meta` the default device, from which nothing can be moved. No fix where something is computed in between,
-    or where two conversions follow each other.
+    make `meta` the default device, from which nothing can be moved. Moving to `meta`, where nothing is filled, no
+    longer raises for numbers that the dtype cannot hold. No fix where something is computed in between, or where two
+    conversions follow each other.
 
     ## Confirmed by
     A fill on the CPU is followed by a copy to the device of the same bytes, every step.

@@ -57,9 +57,10 @@ class ListOfNdarrays(Rule):
 
     ## Fix safety
     `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if NumPy has a name in the file. Safe where the
-    list is proved to have members, all of one dtype and one shape. Otherwise unsafe: an empty list and members of
-    several dtypes are converted differently by the two libraries. Legacy constructors (`torch.FloatTensor(arrays)`)
-    become `torch.as_tensor(.., dtype=..)`, which is unsafe.
+    list is proved to have members, all of one dtype and one shape with dimensions. Otherwise unsafe: an empty list and
+    members of several dtypes are converted differently by the two libraries, and arrays without dimensions, which
+    `torch.tensor` refuses in a list, are accepted. Legacy constructors (`torch.FloatTensor(arrays)`) become
+    `torch.as_tensor(.., dtype=..)`, which is unsafe.
 
     ## Confirmed by
     The argument is a list of ndarrays, and the call takes a measurable part of the step.

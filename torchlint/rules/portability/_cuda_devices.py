@@ -75,15 +75,22 @@ class CudaDevices:
         if found is None:
             return None
         written = Written(found.name) if self._ask.asks_only_for_cuda(found) else _like(found.name)
-        is_object = self._module.evaluator.bound(found).kind is Kind.DEVICE
-        return written._replace(is_object=is_object, is_local=self._is_local(found))
+        return written._replace(is_object=self._holds_object(found), is_local=self._is_local(found))
 
     def object_in_scope(self, place: cst.CSTNode) -> str | None:
         """A variable that holds a ``torch.device``: CUDA where there is CUDA, and else the CPU."""
         found = self._ask.device_in_scope(place)
         if found is None or not self._ask.asks_only_for_cuda(found):
             return None
-        return found.name if self._module.evaluator.bound(found).kind is Kind.DEVICE else None
+        return found.name if self._holds_object(found) else None
+
+    def _holds_object(self, binding: Binding) -> bool:
+        """A ``torch.device``, and not a string that names one."""
+        if self._module.evaluator.bound(binding).kind is not Kind.DEVICE:
+            return False
+        value = binding.value
+        chosen = (value.body, value.orelse) if isinstance(value, cst.IfExp) else ()
+        return not any(isinstance(side, cst.SimpleString) for side in chosen)
 
     def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaUse] | None:
         """A variable that names CUDA itself, and will fall back as soon as that place is repaired."""

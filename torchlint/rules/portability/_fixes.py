@@ -200,6 +200,9 @@ class _Repairs:
         placed = [arg for arg in call.args if arg.keyword is None]
         if is_opaque(call) or len(placed) > 1 or not isinstance(call.func, cst.Attribute):
             raise Unfixable
+        module = self._module.value(receiver_of(call)).kind is Kind.MODULE
+        if module and any(arg.keyword is not None and arg.keyword.value != "device" for arg in call.args):
+            raise Unfixable  # `cuda` of a module raises an error, where `to` takes it
         if f"{dotted(receiver_of(call))}.device" == written.text:
             raise Unfixable  # it would be moved to where it is
         where = argument(call, "device", 0)

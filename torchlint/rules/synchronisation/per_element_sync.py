@@ -56,7 +56,8 @@ class PerElementSync(Rule):
     nothing is put on one.
 
     ## Fix safety
-    `[v.item() for v in t]` becomes `t.tolist()`, safe where `t` is proved to have one dimension. Unsafe are
+    `[v.item() for v in t]` becomes `t.tolist()`, safe where `t` is proved to have one dimension. `float(v)` of a tensor
+    that needs a gradient warns, and `tolist` does not. Unsafe are
     `t.flatten().tolist()` for other tensors, and sums over parameters that are added up on the device and read once,
     which round in the tensor's dtype. No fix for other loops.
 

@@ -57,7 +57,8 @@ class DeviceRoundTrip(Rule):
 
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`, safe where the dtype is proved
-    to be the one that the Python number would give (float32, int64, bool). Dropping both moves of a chain is unsafe:
+    to be the one that the Python number would give: int64, bool, and float32 unless a file that is linted sets a
+    default dtype. A tensor of a subclass of `torch.Tensor` stays one. Dropping both moves of a chain is unsafe:
     kernels of the device may round differently, and the result stays where the value came from. No fix where the
     detour runs through variables or NumPy, or where a method works in place.
 

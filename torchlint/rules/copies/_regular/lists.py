@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rules.copies._factories import RegularData
 
+_NO_SIZES = "of a shape without dimensions the legacy constructor makes an empty tensor"
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count raises no error"
 
 
@@ -83,6 +84,8 @@ class ListContent:
         assert isinstance(data, cst.Call)
         sizes = [f"{arg.star}{self._editor.argument(arg.value)}" for arg in data.args]
         content = Content(self._found.factory, ", ".join(sizes), listed=True)
+        if len(data.args) == 1 and data.args[0].star:
+            content.caveats.append(_NO_SIZES)
         if self._found.source != "fill_":
             if given:
                 raise Unfixable

@@ -1,0 +1,158 @@
+"""TL101 and TL102: tensors made from arrays, and from lists of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from hypothesis import strategies as st
+
+from tests.behaviour.programs import ARRAYS
+from tests.differential.case import Case
+from tests.differential.text import often, pick, placed
+
+ODD = (
+    "reversed", "sliced", "broadcast", "read-only", "swapped", "u16", "u64", "i64 edges", "c128", "f16 edges",
+    "payload", "objects", "words", "dates", "masked", "np.matrix", "array subclass",
+)  # fmt: skip
+ELSE = (
+    "own memory", "new memory", "list", "nested list", "empty list", "tensor", "half", "integers", "gradient",
+    "parameter", "strided tensor", "meta tensor",
+)  # fmt: skip
+DTYPES = tuple(
+    f"torch.{name}" for name in "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
+)
+# Arrays that have just been made from the parameter, `{}`.
+_NEW = (
+    "np.array({})", "np.array({}, dtype=np.float32)", "np.array({}, np.int64)", "np.array({}, dtype='f8')",
+    "np.array({}, copy=True)", "np.array({}, copy=None)", "np.array({}, copy=False)", "np.array({}, ndmin=2)",
+    "np.array({}, order='F')", "np.array({}, subok=True)", "np.array([{}, {}])", "{}.copy()",
+    "{}.astype(np.float32)", "{}.astype('float64')", "{}.astype(np.float32, copy=False)", "{}.astype({}.dtype)",
+    "{}.flatten()", "{}.repeat(2)", "{}.clip(0, 1)", "{}.round(1)", "{}.cumsum()", "{}.argsort()", "{}.take([0])",
+    "{}.dot({}.T)", "{}.compress([True])", "{}.choose([{}])", "{}.cumprod(0)", "{} + 1", "{} + {}", "-{}",
+    "{} * 2.0", "{} / 255", "{} > 0", "~{}", "{} ** 2", "{} @ {}.T", "+{}", "1 - {}", "np.abs({})", "np.exp({})",
+    "np.where({} > 0, {}, 0)", "np.clip({}, 0, 1)", "np.clip({}, 0, 1, out={})", "np.add({}, 1)", "np.add({}, {})",
+    "np.add({}, 1, {})", "np.add({}, 1, out={})", "np.maximum({}, 0)", "np.round({})", "np.sqrt({})", "np.sort({})",
+    "np.argsort({})", "np.cumsum({})", "np.diff({})", "np.isnan({})", "np.nan_to_num({})",
+    "np.nan_to_num({}, copy=False)", "np.unwrap({})", "np.matmul({}, {}.T)", "np.logical_not({})", "np.real({})",
+    "np.imag({})", "np.conj({})", "np.isin({}, [1])", "np.around({}, 2)", "np.fmax({}, 0, {})", "np.power({}, 2)",
+    "np.mod({}, 2)", "np.gradient({})", "np.angle({})", "np.negative({})", "np.floor({})",
+    "np.concatenate([{}, {}])", "np.concatenate(({},))", "np.stack([{}, {}])", "np.vstack([{}])",
+    "np.hstack([{}, {}])", "np.dstack([{}])", "np.column_stack([{}])", "np.block([{}])", "np.append({}, 1)",
+    "np.delete({}, 0)", "np.delete({}, [])", "np.insert({}, 0, 1)", "np.tile({}, 1)", "np.repeat({}, 1)",
+    "np.repeat({}, 2, axis=0)", "np.pad({}, 1)", "np.pad({}, 0)", "np.roll({}, 0)", "np.roll({}, 1)",
+    "np.unique({})", "np.argwhere({})", "np.zeros_like({})", "np.ones_like({})", "np.full_like({}, 3)",
+    "np.outer({}, {})", "np.kron({}, {})", "np.interp({}, [0, 1], [2, 3])", "np.convolve({}, [1, 2])", "np.cov({})",
+    "np.corrcoef({})", "np.digitize({}, [1])", "np.bincount({})", "np.fft.fft({})", "np.fft.fftshift({})",
+    "np.fft.rfft({})", "np.linalg.pinv({})", "np.random.permutation({})", "np.fromiter({}, float)",
+    "np.packbits({})", "np.cbrt({})", "np.hypot({}, 1)", "np.asarray({}).copy()", "np.array({}).astype(np.float32)",
+    "np.asarray({}) * 2", "np.array({}).T.copy()", "np.ascontiguousarray({}) + 0",
+    "np.array({}).reshape(-1).copy()", "np.asarray({})[::-1].copy()", "np.array({}).round()",
+    "np.array({}).clip(0)", "np.array({}).clip(0, None, np.array({}))", "np.array({}).repeat(1)",
+    "np.array({}).flatten()", "np.array({}).cumsum(axis=0)", "np.array({}) + np.array({})",
+    "np.array({})[:, None] * 2", "np.asarray({}).astype(np.int64)", "np.array({}).astype(bool)",
+    "np.asarray({}).astype(float, order='F')", "np.asarray({}).astype(np.float32, 'K', 'unsafe', True, False)",
+    "np.abs(np.array({}))", "np.random.rand(3) * 2", "np.random.default_rng(5).normal(size=3)",
+    "np.random.default_rng(5).integers(0, 9, 4)", "np.random.choice(5, 3)",
+    "np.random.randn(2, 2).astype(np.float32)", "np.hanning(5)", "np.bartlett(4) ** 2", "np.logspace(0, 1, 4)",
+    "np.fromfunction(lambda i: i, (3,))", "np.linspace(0, 1, 5) * 2", "np.arange(4) / 3", "np.eye(3)[[0, 2]]",
+)  # fmt: skip
+# Arrays that may be somebody else's memory.
+_HELD = (
+    "{}", "np.asarray({})", "np.array({})[::2]", "np.array({})[::-1]", "np.array({}).T", "np.ascontiguousarray({})",
+    "np.transpose({})", "np.ravel(np.asarray({}))", "np.array({}).reshape(-1)", "np.squeeze(np.asarray({}))",
+    "np.flip(np.asarray({}), 0)", "np.broadcast_to(np.array({}), (2, 3))", "np.asfortranarray({})",
+    "np.asarray({})[0]", "np.asarray({}).real", "np.expand_dims(np.asarray({}), 0)", "np.array({}).view()",
+    "np.swapaxes({}, 0, -1)",
+)  # fmt: skip
+_CHAINS = (
+    ".float()", ".double()", ".long()", ".half()", ".bool()", ".int()", ".byte()", ".bfloat16()", ".unsqueeze(0)",
+    ".unsqueeze(0).float()", ".float().unsqueeze(0)", ".t()", ".contiguous()", ".view(-1)", ".reshape(-1)",
+    ".flatten().float()", ".clone()", ".detach()", ".requires_grad_()", ".float().requires_grad_()",
+    ".repeat(2, 1)", ".expand(2, -1)", ".squeeze()", ".permute(0)", ".transpose(0, -1).float()",
+    ".float().double()", ".long().bool()",
+)  # fmt: skip
+_MOVES = (
+    ".to(device)", ".to(device=device)", ".to(device, torch.float32)", ".to(device, torch.float64)",
+    ".to(device, dtype=torch.int32)", ".to(device, non_blocking=False)", ".to(device, torch.float16, False)",
+    ".to(device, dtype=torch.float32, non_blocking=False)", ".to('meta')", ".to('cuda')", ".cuda()", ".cuda(0)",
+    ".to(torch.device('cuda'))", ".to(device, torch.bool)", ".to(device, copy=True)", ".to(other)",
+    ".type_as(other)", ".to(other.device)", ".to(other.device, other.dtype)", ".to(device, None)",
+    ".cuda(non_blocking=False)",
+)  # fmt: skip
+DEVICES: tuple[Any, ...] = ("cpu", "meta", "cpu:0", None, "cuda", "cuda:0")
+
+
+@st.composite
+def copied(draw: st.DrawFn) -> Case:
+    """TL101: an array becomes a tensor, which stays on the host or is moved at once."""
+    moved = draw(st.booleans())
+    array = pick(draw, (*_NEW, *_HELD) if moved else _NEW).replace("{}", "data")
+    parameter = _parameter(draw, array)
+    inputs: dict[str, Any] = {parameter: pick(draw, (*ARRAYS, *ODD, *(() if ":" in parameter else ELSE)))}
+    setup, sources = "", "data"
+    if draw(st.booleans()):
+        setup, array, sources = f"array = {array}", "array", often(draw, "data", ("data, array",))
+    keyword = often(draw, "", [f", dtype={dtype}" for dtype in DTYPES], 4)
+    made = f"torch.tensor({pick(draw, ('', '', 'data='))}{array}{keyword})"
+    if moved:
+        made += often(draw, "", _CHAINS, 3) + pick(draw, _MOVES)
+    cuda = "cuda" in made
+    if "device)" in made or "device," in made:
+        inputs["device"] = pick(draw, DEVICES if cuda else DEVICES[:4])
+    if "other" in made:
+        inputs["other: torch.Tensor"] = pick(draw, ("tensor", "half", "integers"))
+        made = made.replace("other", "(other * 1)") if draw(st.booleans()) else made
+    return placed(draw, "TL101", made, inputs, setup, sources, cuda)
+
+
+def _parameter(draw: st.DrawFn, array: str) -> str:
+    """The parameter, which is proved to be an array by its annotation where nothing else says so."""
+    bare = array == "data" or array.startswith("data") or "data)" not in array
+    return "data: np.ndarray" if bare or draw(st.booleans()) else "data"
+
+
+_MEMBERS = (
+    "np.zeros(3)", "np.ones(3)", "np.zeros(3, dtype=np.float32)", "np.ones((2, 3), dtype=np.float32)",
+    "np.zeros((2, 3))", "np.zeros(2, dtype=np.uint8)", "np.full((2,), 300, dtype=np.int64)", "np.full(2, 0.1)",
+    "np.full(2, -0.0)", "np.full((2, 2), np.nan)", "np.zeros(3, dtype=bool)", "np.ones(2, dtype=np.complex64)",
+    "np.zeros(2, dtype=np.uint16)", "np.ones(3, dtype='>f4')", "np.zeros(0)", "np.zeros((2, 0))", "np.zeros(())",
+    "np.random.rand(2)", "np.random.randn(2, 2)", "np.array([1.0, 2.0])", "np.array([1, 2])",
+    "np.array([[1, 2], [3, 4]])", "np.array([True, False])", "np.array([0.1, 0.2], dtype=np.float32)",
+    "np.array([1, 2.5])", "np.abs(np.array([-1.0, -0.0]))", "np.ones(2) * 3", "np.zeros(2, dtype=np.float16)",
+    "np.full(2, 1e300)", "np.full(2, 2**62, dtype=np.int64)", "-np.ones(3)", "np.sqrt(np.ones(2))",
+    "np.zeros(2, kind)", "np.zeros(2, dtype=kind)", "np.zeros([2, 1])", "np.full(3, 70000, np.float32)",
+)  # fmt: skip
+
+
+@st.composite
+def listed(draw: st.DrawFn) -> Case:
+    """TL102: a list of arrays becomes a tensor."""
+    member = pick(draw, _MEMBERS)
+    second = often(draw, member, _MEMBERS, 6)
+    forms = (
+        f"[{member}, {second}]", f"[{member}]", f"({member}, {second})", f"[{member}, {second}, {member}]",
+        f"[{member} for _ in range({draw(st.integers(0, 3))})]", f"[{member} for _ in (1, 2)]",
+        f"list([{member}, {second}])", f"[{member} * k for k in range(1, 3)]", "[array, array]", "[array]",
+        f"[array, {second}]", "[array + 1, array * 2]", "[array for _ in range(2)]", "arrays",
+    )  # fmt: skip
+    data = pick(draw, forms)
+    setup = f"array = {member}" if "array" in data else ""
+    sources = "array" if setup else ""
+    if data == "arrays":
+        setup += f"\narrays = [array, {second}]"
+    keywords = "".join(
+        often(draw, "", options, 4)
+        for options in (
+            [f", dtype={dtype}" for dtype in (*DTYPES, "None", "dtype")],
+            (", device='cpu'", ", device='meta'", ", device=None"),
+            (", requires_grad=True", ", requires_grad=False", ", pin_memory=False"),
+        )
+    )
+    made = f"torch.tensor({pick(draw, ('', '', 'data='))}{data}{keywords})"
+    inputs: dict[str, Any] = {}
+    if "kind" in made + setup:
+        inputs["kind"] = pick(draw, ("i4", "f8", "f4", None, "?"))
+    if "=dtype" in made:
+        inputs["dtype"] = pick(draw, (torch.float32, torch.int64, None))
+    return placed(draw, "TL102", made, inputs, setup, sources)

@@ -1,0 +1,82 @@
+"""One generated program: its text, what it is run on and in, and what a safe fix of it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
+
+from tests.behaviour.inputs import made
+from tests.behaviour.observe import Outcome, differences, outcome
+from tests.behaviour.surroundings import Surroundings, simulated_cuda
+from torchlint.config.config import Config
+from torchlint.model import Safety
+from torchlint.run import session
+from torchlint.run.fix import repair
+from torchlint.run.plan import Plan
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program that a rule is to repair. ``inputs`` are values, or names of makers; with ``cuda`` there is one GPU."""
+
+    rule: str
+    text: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    cuda: bool = False
+
+
+class Verdict(NamedTuple):
+    """The text after the safe fixes, whether the rule of the case made one, and what a run then shows otherwise."""
+
+    after: str
+    repaired: bool
+    differences: tuple[str, ...] = ()
+
+
+def judged(case: Case) -> Verdict:
+    """Repair the program of a case, and run it before and after."""
+    after = fixed(case.text, case.rule)
+    if after == case.text:
+        return Verdict(after, repaired=False)
+    before, now = _outcome(case, case.text), _outcome(case, after)
+    found = differences(before, now)
+    return Verdict(after, True, tuple(found if not _is_meant(case, before, now) else ()))
+
+
+@lru_cache(maxsize=50_000)
+def fixed(text: str, rule: str) -> str:
+    """The text after the safe fixes of a rule."""
+    plan, data = _plan(rule), text.encode()
+    done = repair(data, plan.lint(data, "program.py"), lambda changed: plan.lint(changed, "program.py"), Safety.SAFE)
+    assert done.problem is None and not done.refused and not done.result.problems, done
+    return done.data.decode()
+
+
+@cache
+def _plan(rule: str) -> Plan:
+    """For people who want to run without CUDA: then fixes of TL701 may be safe. TL001 is about all rules."""
+    portable = {"hardcoded-cuda": {"portable": True}} if rule == "TL701" else {}
+    return session.plan(Config(select=("ALL" if rule == "TL001" else rule,), rules=portable))
+
+
+def _outcome(case: Case, text: str) -> Outcome:
+    inputs = {name: partial(made, value) for name, value in case.inputs.items()}
+    return outcome(text, inputs, simulated_cuda if case.cuda else None, case.surroundings)
+
+
+def _is_meant(case: Case, before: Outcome, after: Outcome) -> bool:
+    """The program raises an error before, and the rule's page says that it raises another one, or none.
+
+    A negative size raises an error of another class. What was left on ``meta`` cannot be moved, and is made where it
+    goes; what is made on ``meta`` is not filled, so that no number is refused.
+    """
+    if "exception" not in before or case.rule not in ("TL101", "TL103", "TL104"):
+        return False
+    if case.rule == "TL103":
+        return "exception" in after
+    around = (case.surroundings.device, case.surroundings.scope)
+    left = "meta" in around and before["exception"] == "NotImplementedError"
+    return left or (case.rule == "TL104" and "'meta'" in repr(after.get("result")))

@@ -1,0 +1,24 @@
+"""The strategy of each rule that has safe fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis.strategies import SearchStrategy
+
+from tests.differential import arrays, comments, content, factories, flags, portability, transfers
+from tests.differential.case import Case
+
+STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
+    "TL001": comments.unused(),
+    "TL101": arrays.copied(),
+    "TL102": arrays.listed(),
+    "TL103": content.regular(),
+    "TL104": factories.moved(),
+    "TL201": transfers.copied(),
+    "TL202": transfers.batches("TL202"),
+    "TL302": transfers.elements(),
+    "TL401": transfers.batches("TL401"),
+    "TL507": flags.obsolete(),
+    "TL701": portability.hard_coded(),
+}

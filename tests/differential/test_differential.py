@@ -1,0 +1,62 @@
+"""A safe fix changes nothing that a run shows: 200 generated programs of each rule, and what generation has found."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("numpy")
+
+from hypothesis import HealthCheck, Phase, assume, given, settings
+
+from tests.differential import case
+from tests.differential.campaign import Campaign, shown
+from tests.differential.case import Case, judged
+from tests.differential.strategies import STRATEGIES
+
+
+@pytest.mark.parametrize("rule", STRATEGIES)
+def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule: str) -> None:
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(STRATEGIES[rule])
+    def trial(drawn: Case) -> None:
+        verdict = judged(drawn)
+        assume(verdict.repaired)
+        assert not verdict.differences, shown(drawn, verdict)
+
+    trial()
+
+
+def test_a_fix_that_changes_something_is_found() -> None:
+    """The judge can fail: of a fix that is wrong on purpose it names what a run shows otherwise."""
+    text = "import torch\n\n\ndef run(x):\n    return torch.zeros(2), [x]\n"
+    wrong = {
+        "torch.ones(2)": "result",
+        "torch.zeros(2, dtype=torch.float64)": "result",
+        "torch.zeros(2, 1).t()[0]": None,
+        "x.zero_()[:2]": "result after the sources were written to",
+        "torch.rand(2) * 0": "torch generator",
+        "torch.zeros(-1)": "exception",
+        "torch.zeros(4)[::2]": "result",
+        "torch.zeros(2, requires_grad=True)": "gradients",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for instead, name in wrong.items():
+            patch.setattr(case, "fixed", lambda text, _, instead=instead: text.replace("torch.zeros(2)", instead))
+            found = judged(Case("TL104", text, {"x": "tensor"})).differences
+            assert (name in found) if name else not found, instead
+
+
+def test_a_campaign_counts_what_was_repaired() -> None:
+    campaign = Campaign("TL104")
+    for made in ("1", "torch.zeros(3).cuda()"):
+        drawn = Case("TL104", f"import torch\n\n\ndef run():\n    return {made}\n", cuda=True)
+        assert campaign.tried(drawn) == ("zeros" in made)
+    assert str(campaign) == "TL104: 1 programs repaired (50% of 2 generated), 0 changed by it"

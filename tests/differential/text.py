@@ -1,0 +1,130 @@
+"""How the text of programs is put together: what an expression stands in, and what surrounds the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from tests.behaviour.surroundings import Surroundings
+from tests.differential.case import Case
+
+T = TypeVar("T")
+HEAD = "import numpy as np\nimport torch\n"
+_CONSTANTS = {"WIDTH": "WIDTH = 3", "KIND": "KIND = np.float32"}
+# What other files may have set; mostly nothing.
+SURROUNDINGS = st.sampled_from(
+    [
+        *[Surroundings()] * 8,
+        Surroundings(dtype="float64"),
+        Surroundings(dtype="float16"),
+        Surroundings(device="meta"),
+        Surroundings(device="cpu"),
+        Surroundings(scope="meta"),
+        Surroundings(device="meta", scope="cpu"),
+        Surroundings(gradients="off"),
+        Surroundings(gradients="inference"),
+        Surroundings(deterministic=True),
+        Surroundings(dtype="bfloat16", gradients="off"),
+    ]
+)
+# Rules whose fixes heed defaults that the linted files set, and none that is set out of sight.
+_IN_SIGHT = ("TL103", "TL201")
+# Statements of the file itself, before the function; mostly none.
+_SET = st.sampled_from(
+    [
+        *[""] * 12,
+        "torch.set_default_dtype(torch.float64)",
+        "torch.set_default_device('meta')",
+        "torch.manual_seed(7)",
+        "torch.set_grad_enabled(False)",
+    ]
+)
+_CLASS = """class Model:
+    def __init__(self, {given}):
+{deep}        self.made = {made}
+
+
+def run({given}):
+    return Model({handed}).made, [{owned}]
+"""
+# Where the expression stands: `{made}` is the expression, `{setup}` what comes before, `{given}` the parameters,
+# `{sources}` what it is made from, of which `{owned}` are parameters.
+_PLACES = (
+    "def run({given}):\n{setup}    return {made}, [{sources}]\n",
+    "def run({given}):\n{setup}    made = {made}\n    return made, [{sources}]\n",
+    "def run({given}):\n{setup}    return [{made} for _ in range(2)], [{sources}]\n",
+    *(
+        f"def run({{given}}):\n{{setup}}    {lines}\n    return made, [{{sources}}]\n"
+        for lines in (
+            "made = []\n    for _ in range(2):\n        made.append({made})",
+            "with torch.no_grad():\n        made = {made}",
+            "with torch.device('meta'):\n        made = {made}",
+            "made = {made}\n    made += 1",
+            "made = {made}\n    made[:1] = 3",
+            "made = {made}\n    made.zero_()",
+            "made = (lambda: {made})()",
+        )
+    ),
+    *(
+        f"def make({{given}}):\n{{setup}}    {lines}\n\n\ndef run({{given}}):\n    return {calls}, [{{owned}}]\n"
+        for lines in ("return {made}", "made = {made}\n    return made")
+        for calls in ("make({handed})", "[make({handed}), make({handed})]")
+    ),
+    _CLASS,
+)
+_COMMON = 3  # of the places, which are drawn more often
+
+
+def pick(draw: st.DrawFn, options: Sequence[T]) -> T:
+    """One of these."""
+    return draw(st.sampled_from(list(options)))
+
+
+def often(draw: st.DrawFn, usual: T, others: Sequence[T], share: int = 2) -> T:
+    """The usual one, or one of the others in one of ``share`` cases."""
+    return pick(draw, others) if draw(st.integers(1, share)) == 1 else usual
+
+
+def parameters(draw: st.DrawFn, text: str, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """The parameters that an expression names, each with one of its values."""
+    named = {name for name in values if re.search(rf"(?<![.\w]){name}\b(?!=)", text)}
+    return {name: pick(draw, values[name]) for name in values if name in named}
+
+
+def surroundings(draw: st.DrawFn, rule: str, *, cuda: bool) -> Surroundings:
+    """What a program runs in, as far as the rule may know of it.
+
+    Tensors without memory are not simulated, so that ``meta`` and CUDA exclude each other.
+    """
+    around = draw(SURROUNDINGS)
+    if rule in _IN_SIGHT:
+        around = replace(around, dtype="float32", device=None, scope=None)
+    return Surroundings() if cuda and "meta" in (around.device, around.scope) else around
+
+
+def placed(
+    draw: st.DrawFn, rule: str, expression: str, inputs: Mapping[str, Any], setup: str = "", sources: str = "",
+    cuda: bool = False,
+) -> Case:  # fmt: skip
+    """A program in which an expression of some parameters stands somewhere. Parameters may be annotated."""
+    lines, names = setup.splitlines(), [name.partition(":")[0] for name in inputs]
+    place = _PLACES[draw(st.integers(0, _COMMON - 1) | st.integers(0, len(_PLACES) - 1))]
+    body = place.format(
+        made=expression,
+        given=", ".join(inputs),
+        handed=", ".join(names),
+        setup="".join(f"    {line}\n" for line in lines),
+        deep="".join(f"        {line}\n" for line in lines),
+        sources=sources,
+        owned=", ".join(name for name in sources.split(", ") if name in names),
+    )
+    values = dict(zip(names, inputs.values(), strict=True))
+    head = [HEAD, *(line for name, line in _CONSTANTS.items() if name in expression), "" if cuda else draw(_SET)]
+    around = surroundings(draw, rule, cuda=cuda)
+    if "set_default_device" in head[-1] and around.scope is not None:
+        around = Surroundings()  # torch itself loses track of a default that is set within a scope
+    return Case(rule, "\n".join([*head, "", body]), values, around, cuda)
