@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
-EXPANDED = "an expanded tensor stays one, whose elements share memory, where the move made them apart"
-ON_META = "with `meta` as the default device the move fails, and the tensor is made all the same"
+EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
+ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
 _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
 
 

@@ -16,7 +16,7 @@ from torchlint.prefilter import concepts
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_PADDED = "batches are padded to their longest member"
+_PADDED = "batches are padded to their longest sample"
 _RANDOM = frozenset("random.choice random.randint random.randrange numpy.random.choice numpy.random.randint".split())
 _SHAPE_NAMES = frozenset("pad_sequence pack_sequence detection Resize interpolate".split())
 
@@ -59,7 +59,7 @@ class Shapes:
         if name.startswith(known.DETECTION) and "weights" not in name.rpartition(".")[2].lower():
             return "detection models take images of any size"
         if name.startswith(known.TRANSFORMS) and name.endswith(".Resize") and self._keeps_ratio(call):
-            return "`Resize` with one number keeps the ratio of each image"
+            return "`Resize` with one number keeps the aspect ratio of each image"
         if name == "torch.nn.functional.interpolate" and self._random_size(call):
             return "the batch is resized to a random size"
         return None

@@ -18,9 +18,10 @@ from torchlint.rules.backends._dead_flags import DeadWrite
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_ALGORITHMS = "convolutions run by other algorithms, so that speed and the last bits of results change"
+_ALGORITHMS = "cuDNN may choose other algorithms, which changes speed and the last bits of results"
 _FAULT = (
-    "cuDNN runs convolutions and recurrent layers again, which rounds otherwise, and brings back what it was off for"
+    "cuDNN runs convolutions and recurrent layers again: results round differently, and the problem it was disabled "
+    "for may return"
 )
 _COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
 _STARTS = "the statement takes effect, which it never did before"
@@ -40,10 +41,10 @@ def chosen(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
         raise Unfixable
     if prefer == "reproducible":
         edit = _switched_off(module, benchmark, "benchmark")
-        return Fix("switch `benchmark` off, to reproduce runs", Safety.UNSAFE, (edit,), _ALGORITHMS)
+        return Fix("disable `benchmark`, for reproducible runs", Safety.UNSAFE, (edit,), _ALGORITHMS)
     (determinism,) = writes.values()
     edit = _deleted(module, determinism, "deterministic")
-    return Fix("drop the determinism, to be fast", Safety.UNSAFE, (edit,), _ALGORITHMS)
+    return Fix("remove the deterministic setting, for speed", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
@@ -53,15 +54,15 @@ def chosen_of_call(module: SourceModule, call: cst.Call, prefer: str | None) -> 
         raise Unfixable
     name = "benchmark" if prefer == "reproducible" else "deterministic"
     edit = _argument_off(module, call, name)
-    purpose = "to reproduce runs" if prefer == "reproducible" else "to be fast"
-    return Fix(f"switch `{name}` off, {purpose}", Safety.UNSAFE, (edit,), _ALGORITHMS)
+    purpose = "for reproducible runs" if prefer == "reproducible" else "for speed"
+    return Fix(f"disable `{name}`, {purpose}", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
 def without_benchmark(module: SourceModule, write: Write) -> Fix:
     """``benchmark = False``."""
     edit = _switched_off(module, write, "benchmark")
-    return Fix("switch `benchmark` off", Safety.UNSAFE, (edit,), _ALGORITHMS)
+    return Fix("disable `benchmark`", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
@@ -74,7 +75,7 @@ def with_cudnn(module: SourceModule, write: Write) -> Fix:
 def enabled(module: SourceModule, call: cst.Call) -> Fix:
     """``cudnn.flags(enabled=True, benchmark=True)``."""
     edits = module.shared(Editor).add_first_argument(call, "enabled=True")
-    return Fix("add `enabled=True`", Safety.UNSAFE, edits, "cuDNN runs inside the block, and rounds otherwise")
+    return Fix("add `enabled=True`", Safety.UNSAFE, edits, "cuDNN runs inside the block, and results round differently")
 
 
 def _switched_off(module: SourceModule, write: Write, name: str) -> Edit:

@@ -82,7 +82,7 @@ class BenchmarkNeverSet(Rule):
 
     id = "TL506"
     name = "benchmark-never-set"
-    summary = "A convolutional model with inputs of one size is trained without cuDNN's benchmark"
+    summary = "A convolutional model with inputs of a fixed size trains without `cudnn.benchmark`"
     severity = Severity.INFO
     default = False
     needs = (concepts.TORCH, identifiers("__main__"), identifiers("backward step"), concepts.MOVE)
@@ -101,6 +101,6 @@ class BenchmarkNeverSet(Rule):
         if main is not None:
             self.report(
                 main,
-                "this trains a convolutional model on inputs of one size, and cuDNN is never told to look for the "
-                "fastest algorithms: try `torch.backends.cudnn.benchmark = True`",
+                "this trains a convolutional model on inputs of a fixed size without cuDNN's autotuner: try "
+                "`torch.backends.cudnn.benchmark = True`",
             )

@@ -74,7 +74,7 @@ class BenchmarkVariableShapes(Rule):
 
     id = "TL504"
     name = "benchmark-variable-shapes"
-    summary = "cuDNN benchmarks while the shapes of inputs keep changing"
+    summary = "cuDNN benchmarks although input shapes vary"
     severity = Severity.INFO
     fix = "sometimes"
     needs = (parts("cudnn", "trainer"), parts("benchmark"))
@@ -98,8 +98,8 @@ class BenchmarkVariableShapes(Rule):
             place = f" ({'; '.join(outside)})" if outside else ""
             self.report(
                 found.write.node,
-                f"cuDNN searches again for every new input shape, and here shapes keep changing: {reasons}{place}; "
-                "leave `benchmark` off, or give inputs few sizes",
+                f"cuDNN benchmarks again for every new input shape, and input shapes vary here: {reasons}{place}; "
+                "leave `benchmark` off, or pad inputs to a few fixed sizes",
                 evidence=[self.module.evidence(where, text) for where, text in found.here[:5]],
                 severity=Severity.WARNING if len(found.kinds) > 1 else Severity.INFO,
                 fix=without_benchmark(self.module, found.write),

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
 _CHOOSE = (
-    "cuDNN then times the deterministic algorithms only: slower than without `deterministic`, and reproducible "
-    "only within one process, since another may choose differently; choose one: `benchmark = False` to "
-    "reproduce runs, or no `deterministic` to be fast"
+    "cuDNN then benchmarks only its deterministic algorithms, which is slower than without `deterministic` and "
+    "reproducible only within one process; choose one: `benchmark = False` for reproducible runs, or no "
+    "`deterministic` for speed"
 )
 
 
@@ -82,7 +82,7 @@ class BenchmarkWithDeterministic(Rule):
 
     id = "TL501"
     name = "benchmark-with-deterministic"
-    summary = "cuDNN is told to benchmark and to be deterministic at once"
+    summary = "cuDNN is set to benchmark and to be deterministic at the same time"
     severity = Severity.WARNING
     fix = "sometimes"
     # The other switch may stand in another file.
@@ -109,9 +109,9 @@ class BenchmarkWithDeterministic(Rule):
             place = backends.where(conflict.earlier)
             self.report(
                 conflict.later.node,
-                f"`{here}` is switched on here{backends.through(conflict.later)} while `{other}` is on since {place}: "
-                f"{_CHOOSE}",
-                evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is switched on here")],
+                f"`{here}` is enabled here{backends.through(conflict.later)}, and `{other}` has been enabled "
+                f"since {place}: {_CHOOSE}",
+                evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is enabled here")],
                 fix=chosen(self.module, conflict, self.options.prefer),
             )
 

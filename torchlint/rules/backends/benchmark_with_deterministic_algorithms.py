@@ -72,7 +72,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
 
     id = "TL502"
     name = "benchmark-with-deterministic-algorithms"
-    summary = "Deterministic algorithms are demanded while cuDNN or Inductor tunes by trial"
+    summary = "Deterministic algorithms are required while cuDNN or Inductor autotunes"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (
@@ -105,13 +105,15 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         for conflict in backends.conflicts(ALGORITHMS, BENCHMARK):
             self._report(
                 conflict,
-                "cuDNN still benchmarks, and may choose other deterministic algorithms in the next process: set "
-                "`torch.backends.cudnn.benchmark = False` to reproduce runs, or drop the determinism to be fast",
+                "cuDNN still benchmarks, and may choose a different deterministic algorithm in the next process: set "
+                "`torch.backends.cudnn.benchmark = False` for reproducible runs, or remove the deterministic setting "
+                "for speed",
             )
         for conflict in backends.conflicts(ALGORITHMS, AUTOTUNE):
             self._report(
                 conflict,
-                "Inductor does no autotuning in deterministic mode, so `max-autotune` does nothing: drop one of them",
+                "Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect: remove "
+                "one of them",
             )
 
     def _report(self, conflict: Conflict, consequence: str) -> None:
@@ -124,9 +126,9 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
             return  # one call sets both, which TL501 says
         self.report(
             later.node,
-            f"{_switch(later.flag)} is on from here{backends.through(later)}, and {_switch(earlier.flag)} since "
-            f"{backends.where(earlier)}: {consequence}",
-            evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.flag)} is switched on here")],
+            f"{_switch(later.flag)} is enabled here{backends.through(later)}, and {_switch(earlier.flag)} has been "
+            f"enabled since {backends.where(earlier)}: {consequence}",
+            evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.flag)} is enabled here")],
             severity=Severity.INFO if conflict.soft else Severity.WARNING,
             fix=chosen(self.module, conflict, self.options.prefer),
         )

@@ -64,7 +64,7 @@ class CudnnDisabled(Rule):
 
     id = "TL503"
     name = "cudnn-disabled"
-    summary = "cuDNN is switched off for the whole program"
+    summary = "cuDNN is disabled for the whole program"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (parts("cudnn"), parts("enabled"))
@@ -86,8 +86,9 @@ class CudnnDisabled(Rule):
             hint = backends.explained(write.node) or backends.without_cudnn()
             self.report(
                 write.node,
-                "cuDNN is switched off from here on: convolutions and recurrent layers fall back to slower kernels; "
-                "delete the line, or put `with torch.backends.cudnn.flags(enabled=False):` around what needs it",
+                "cuDNN is disabled from here on, so convolutions and recurrent layers fall back to slower "
+                "kernels: delete the line, or disable cuDNN only where needed, under "
+                "`with torch.backends.cudnn.flags(enabled=False):`",
                 severity=Severity.INFO if hint else Severity.WARNING,
                 fix=with_cudnn(self.module, write),
             )

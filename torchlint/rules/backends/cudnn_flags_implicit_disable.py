@@ -61,12 +61,12 @@ class CudnnFlagsImplicitDisable(Rule):
 
     id = "TL508"
     name = "cudnn-flags-implicit-disable"
-    summary = "`cudnn.flags(..)` without `enabled=` switches cuDNN off"
+    summary = "`cudnn.flags(...)` without `enabled=` disables cuDNN"
     severity = Severity.ERROR
     fix = "always"
     needs = (concepts.TORCH, identifiers("cudnn"))
     layout = False
-    recipe = Recipe("flag-writes", "finding", "the block switches cuDNN off", flags=(("enabled", False),))
+    recipe = Recipe("flag-writes", "finding", "the block disables cuDNN", flags=(("enabled", False),))
 
     @on.call("torch.backends.cudnn.flags")
     def check(self, node: cst.Call) -> None:
@@ -80,7 +80,7 @@ class CudnnFlagsImplicitDisable(Rule):
 
             self.report(
                 node,
-                "`enabled` defaults to False here, so this switches cuDNN off inside the block: add `enabled=True` (or "
-                "`enabled=False`, if that is meant)",
+                "`enabled` defaults to `False` here, so this disables cuDNN inside the block: add `enabled=True` (or "
+                "`enabled=False`, if that is intended)",
                 fix=enabled(self.module, node),
             )

@@ -108,7 +108,7 @@ class DeadBackendFlag(Rule):
 
     id = "TL507"
     name = "dead-backend-flag"
-    summary = "A statement that is to set a flag of PyTorch does nothing"
+    summary = "A statement meant to set a PyTorch flag has no effect"
     severity = Severity.ERROR
     fix = "sometimes"
     needs = (concepts.TORCH, any_of(identifiers("backends", "cudnn", *START_VARIABLES), *_STATEMENTS))
@@ -133,8 +133,11 @@ class DeadBackendFlag(Rule):
 
         if dead.since is not None:
             line = self.module.line(dead.since)
-            evidence = [self.module.evidence(dead.since, "CUDA is started here")]
-            message = f"CUDA has read `{dead.name}` when it was started on line {line}: set it before, or at the shell"
+            evidence = [self.module.evidence(dead.since, "CUDA is initialized here")]
+            message = (
+                f"CUDA already read `{dead.name}` when it was initialized on line {line}: set it before "
+                "that, or in the shell"
+            )
             self.report(dead.node, message, evidence=evidence, severity=Severity.INFO)
         else:
             message = _MESSAGES[dead.kind].format(name=dead.name, instead=_instead(dead))
@@ -142,12 +145,14 @@ class DeadBackendFlag(Rule):
 
 
 _MESSAGES = {
-    "unknown": "PyTorch has no flag `{name}`, so this sets nothing{instead}",
-    "obsolete": "nothing in PyTorch reads `{name}`, so this sets nothing: delete the line",
-    "comparison": "this compares `{name}` and throws the result away: write `=` to set it",
-    "function": "`{name}` is a function, which this replaces instead of calling it: write `{name}(..)`",
-    "uncalled": "`{name}` is named here, but not called: add the parentheses",
-    "context": "`{name}` does nothing as a statement of its own: put the code that it is for under `with {name}(..):`",
+    "unknown": "PyTorch has no flag `{name}`, so this has no effect{instead}",
+    "obsolete": "nothing in PyTorch reads `{name}`, so this has no effect: delete the line",
+    "comparison": "this compares `{name}` and discards the result: write `=` to set it",
+    "function": "`{name}` is a function, and this overwrites it instead of calling it: write `{name}(...)`",
+    "uncalled": "`{name}` is not called here: add the parentheses",
+    "context": (
+        "`{name}` has no effect as a statement of its own: put the code it is meant for under `with {name}(...):`"
+    ),
 }
 
 

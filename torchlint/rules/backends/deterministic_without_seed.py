@@ -71,7 +71,7 @@ class DeterministicWithoutSeed(Rule):
 
     id = "TL505"
     name = "deterministic-without-seed"
-    summary = "Deterministic kernels are paid for, and nothing is seeded"
+    summary = "Deterministic kernels are enabled, but nothing is seeded"
     severity = Severity.INFO
     needs = (parts("deterministic"), identifiers("backward step"))
     layout = False
@@ -83,6 +83,6 @@ class DeterministicWithoutSeed(Rule):
         for write in self.module.shared(Tuning).unseeded():
             self.report(
                 write.node,
-                "deterministic kernels are slower, and nothing here seeds random numbers, so runs differ anyway: call "
-                "`torch.manual_seed` first, or drop the determinism",
+                "deterministic kernels are slower, and no random seed is set, so runs differ anyway: call "
+                "`torch.manual_seed` first, or remove the deterministic setting",
             )

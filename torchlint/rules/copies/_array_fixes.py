@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 # Packages of which it is tested which functions make new memory.
 _PROVED = frozenset({"numpy", "cv2", "scipy", "librosa"})
 _COPIED = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
-_SHARES = "tensor and array share memory afterwards: writing to one changes the other"
-_READONLY = "the array may be read-only, which torch warns of, and the tensor must not be written to"
+_SHARES = "the tensor and the array share memory afterwards: writing to one changes the other"
+_READONLY = "the array may be read-only: torch then warns, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
-_LEGACY = "an array that the legacy constructor refuses, or takes for a size, is converted"
-_CAST = "the conversion runs on the device, which may lack the array's dtype, or treat numbers out of range otherwise"
+_LEGACY = "an array that the legacy constructor rejects, or interprets as a size, is converted"
+_CAST = (
+    "the conversion runs on the device, which may lack the array's dtype or convert out-of-range numbers differently"
+)
 _LIST = (
-    "an empty list fails or gets another dtype, and so may members of several dtypes; shapes must be equal, and arrays "
-    "without dimensions raise no error"
+    "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal, and "
+    "zero-dimensional arrays no longer raise an error"
 )
 
 
@@ -63,7 +65,7 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
         links.remove(str(method(cast)))
     caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
     caveats += [ON_META] if module.shared(Defaults).meta_set else []
-    title = f"transfer it at once, with `{target.words}`"
+    title = f"transfer it directly, with `{target.words}`"
     taken_off = targets.take_off(copy.call, copy.move)
     name = module.qualified(copy.call.func)
     if name in LEGACY:
@@ -197,7 +199,7 @@ def stacked_first(module: SourceModule, found: ArrayList) -> Fix:
     if name in LEGACY:
         caveat = f"{_LIST}; {_LEGACY}"
         edits = (editor.replace_inside(found.call, _legacy_list(module, found, array.text)),)
-    title = f"put the arrays together first, with `{array.text}`"
+    title = f"combine the arrays first, with `{array.text}`"
     return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, edits, caveat)
 
 

@@ -27,10 +27,12 @@ _EXACT = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_l
 _RARE = frozenset({"torch.tril_indices", "torch.triu_indices", "torch.range"})
 # Casts of whole numbers and of given values that the CPU and every device round alike.
 _SAME_CASTS = frozenset("float double long int".split())
-_RANDOM = "a generator of the device draws other numbers from the same seed, and the one of the CPU draws none"
-_ROUNDED = "the device may round the last bits of the content otherwise"
-_LACKS = "other devices than CUDA may lack the operation, or the dtype that is converted"
-_LEAF = "the tensor becomes a leaf that collects its own gradient; the moved one hands it on to the one on the CPU"
+_RANDOM = (
+    "the device's generator draws different numbers from the same seed, and the CPU's generator no longer advances"
+)
+_ROUNDED = "the device may round the last bits differently"
+_LACKS = "devices other than CUDA may lack the operation or the dtype"
+_LEAF = "the tensor becomes a leaf with its own gradient, where the moved tensor passed it to the one on the CPU"
 
 
 @or_none
@@ -43,7 +45,7 @@ def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
     edits = [*_with_device(module, found, target), *targets.take_off(found.call, found.move)]
     caveat = _caveat(module, found, targets)
     safety = Safety.UNSAFE if caveat else Safety.SAFE
-    return Fix(f"make the tensor with `{target.words}`", safety, tuple(edits), caveat)
+    return Fix(f"create the tensor with `{target.words}`", safety, tuple(edits), caveat)
 
 
 def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> list[Edit]:

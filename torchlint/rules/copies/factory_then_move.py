@@ -86,12 +86,14 @@ class FactoryThenMove(Rule):
 
     id = "TL104"
     name = "factory-then-move"
-    summary = "A tensor is made on the CPU only to be moved to a device"
+    summary = "A tensor is created on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.MOVE)
     layout = False
-    recipe = Recipe("born-on-host", "finding", "content made on the host is copied to the device", least=2, share=0.001)
+    recipe = Recipe(
+        "born-on-host", "finding", "a tensor created on the host is copied to the device", least=2, share=0.001
+    )
 
     @on.call(*ALL)
     def check(self, node: cst.Call) -> None:
@@ -104,7 +106,7 @@ class FactoryThenMove(Rule):
         from torchlint.rules.copies._factory_fixes import at_device
 
         heat = self.module.heat(node)
-        evidence = [self.module.evidence(node, "made on the CPU here")] if found.move.named else []
+        evidence = [self.module.evidence(node, "created on the CPU here")] if found.move.named else []
         self.report(
             found.move.call,
             self._message(found),
@@ -116,15 +118,15 @@ class FactoryThenMove(Rule):
 
     def _message(self, found: MovedFactory) -> str:
         line = f" on line {self.module.line(found.call)}" if found.move.named else ""
-        what = f"`{found.name}` fills memory of the CPU{line}, which is then copied to the device"
+        what = f"`{found.name}` creates a tensor on the CPU{line}, which is then copied to the device"
         if found.computed:
             work = ", ".join(f"`{name}`" for name in found.computed)
-            return f"{what} after {work} on the CPU: make it with `device=`, so that the device does all of it"
+            return f"{what} after {work} on the CPU: create it with `device=`, so that all the work runs on the device"
         caveat = {
             "deterministic": "",
             "rounded": " (the last bits may differ)",
-            "random": " (the numbers change: the device has a generator of its own)",
+            "random": " (the numbers change: the device has its own random generator)",
         }[found.content]
         if found.leaf:
-            caveat += " (the tensor is then a leaf that gets its own gradient, which the moved one is not)"
-        return f"{what}, and the host waits for that: make it there with `device=`{caveat}"
+            caveat += " (unlike the moved tensor, it is then a leaf with its own gradient)"
+        return f"{what} while the host waits: create it on the device with `device=`{caveat}"

@@ -90,14 +90,14 @@ class ListOfNdarrays(Rule):
         from torchlint.rules.copies._array_fixes import stacked_first
 
         origin = found.element.origin
-        evidence = [self.module.evidence(origin, "the members are ndarrays")] if origin is not None else []
+        evidence = [self.module.evidence(origin, "the elements are ndarrays")] if origin is not None else []
         if found.single:
             advice = "write `torch.as_tensor(array)[None]`"
         else:
-            advice = "put the arrays together first, with `torch.as_tensor(np.array(..))`"
+            advice = "combine the arrays first, with `torch.as_tensor(np.array(...))`"
         self.report(
             node,
-            f"the argument is a list of ndarrays, which is converted element by element, each through Python: {advice}",
+            f"a list of ndarrays is converted number by number in Python: {advice}",
             evidence=evidence,
             severity=Severity.INFO if found.single else Severity.WARNING,
             heat=self.module.heat(node),

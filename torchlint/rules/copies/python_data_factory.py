@@ -120,7 +120,7 @@ class PythonDataFactory(Rule):
 
     id = "TL103"
     name = "python-data-factory"
-    summary = "Regular or random content is made in Python or NumPy and converted to a tensor"
+    summary = "Constant, sequential or random data is created in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, REGULAR_CONTENT)
@@ -151,14 +151,14 @@ class PythonDataFactory(Rule):
     def _message(self, found: RegularData) -> str:
         dtype = f", dtype=torch.{found.dtype}" if found.dtype else ""
         if found.source.endswith("_"):
-            made = f"`{found.source}` writes over memory that a legacy constructor has made on the host or device"
+            made = f"`{found.source}` overwrites the tensor that a legacy constructor has just allocated"
         elif found.source in ("range", "a list"):
-            made = "this converts regular content from a Python list, number by number"
+            made = "this converts a Python list of constant or sequential numbers one by one"
         else:
-            made = f"this converts what `{found.source.replace('numpy', 'np')}` has made on the host"
+            made = f"this converts the result of `{found.source.replace('numpy', 'np')}`, which was created on the host"
         caveat = {
             "deterministic": "",
             "rounded": " (the last bits may differ)",
-            "random": " (another generator: `torch.manual_seed` controls it, and the numbers change)",
+            "random": " (the numbers change: torch's generator is seeded by `torch.manual_seed`)",
         }[found.content]
-        return f"{made}: use `{found.factory}(..{dtype}, device=..)`, which makes it where it is wanted{caveat}"
+        return f"{made}: use `{found.factory}(...{dtype}, device=...)`, which creates it where it is needed{caveat}"

@@ -80,7 +80,7 @@ class TensorCopiesNdarray(Rule):
 
     id = "TL101"
     name = "tensor-copies-ndarray"
-    summary = "`torch.tensor` copies a NumPy array on the host for nothing"
+    summary = "`torch.tensor` copies a NumPy array on the host unnecessarily"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, identifiers(*ARRAY_LIBRARIES))
@@ -116,7 +116,7 @@ class TensorCopiesNdarray(Rule):
         data = self.module.code(copy.data)
         short = data if len(data) <= 40 and "\n" not in data else "the argument"
         subject = f"`{short}`" if short == data else short
-        what = f"{subject} is an ndarray{self._origin(copy)}, which `torch.tensor` copies on the host"
+        what = f"{subject} is an ndarray{self._origin(copy)}; `torch.tensor` copies it on the host"
         return f"{what}{self._advice(copy, short if short == data else 'a')}"
 
     def _origin(self, copy: ArrayCopy) -> str:
@@ -124,7 +124,7 @@ class TensorCopiesNdarray(Rule):
         if source is None or copy.array.origin is None:
             return ""
         if source == "its annotation":
-            return " by its annotation"
+            return " (annotated)"
         return f" from `{source}` at line {self.module.line(copy.array.origin)}"
 
     def _advice(self, copy: ArrayCopy, data: str) -> str:
@@ -133,17 +133,20 @@ class TensorCopiesNdarray(Rule):
         dtype = ", dtype=..." if copy.converts else ""
         shared = f"`torch.as_tensor({data}{dtype})`"
         readonly = (
-            "; pandas may hand out read-only memory: do not write to the tensor then" if copy.array.readonly else ""
+            "; pandas may return read-only memory: then do not write to the tensor" if copy.array.readonly else ""
         )
         if copy.moved is not None and is_blocking(copy.moved):
             if copy.array.readonly:
-                readonly = "; it also suits the read-only memory that pandas may hand out"
-            return f" only to move the copy: write `torch.tensor({data}{dtype}, device=...)`, one transfer{readonly}"
+                readonly = "; this also works with the read-only memory that pandas may return"
+            return (
+                f" only to move the copy: write `torch.tensor({data}{dtype}, device=...)`, which transfers "
+                f"it directly{readonly}"
+            )
         if copy.moved is not None:
-            return f" before the transfer starts: write {shared} and move that{readonly}"
+            return f" before the transfer starts: move {shared} instead{readonly}"
         if not copy.certain:
-            return f", and again if it converts: {shared} copies only if it must{readonly}"
-        return f"; nothing in sight needs the copy: {shared} shares the memory{readonly}"
+            return f", and again if the dtype changes: {shared} copies only if it has to{readonly}"
+        return f", and nothing here needs the copy: {shared} shares its memory{readonly}"
 
     def _evidence(self, copy: ArrayCopy) -> list[Evidence]:
         found = []

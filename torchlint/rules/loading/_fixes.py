@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _ODD = (
-    "batches arrive in page-locked memory: tensors that are on a device already, sparse ones and objects of other "
-    "classes may not be pinned, which raises or changes nothing"
+    "batches are then pinned, which raises an error or has no effect for tensors that are already on a device, sparse "
+    "tensors and objects of other classes"
 )
-_WRITTEN = "somebody has written `pin_memory=False`, perhaps because memory is scarce"
+_WRITTEN = "`pin_memory=False` is explicit, perhaps because host memory is scarce"
 
 
 @or_none

@@ -82,7 +82,7 @@ class LoaderNotPinned(Rule):
 
     id = "TL401"
     name = "loader-not-pinned"
-    summary = "A data loader feeds an accelerator from pageable memory"
+    summary = "A data loader feeds the GPU from pageable memory"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (identifiers("DataLoader"),)
@@ -111,16 +111,16 @@ class LoaderNotPinned(Rule):
     def _message(self, loader: UnpinnedLoader) -> str:
         place = f"on line {self.module.line(loader.moves[0].move)}" if loader.moves else self._elsewhere(loader)
         state = "sets `pin_memory=False`" if loader.explicit else "does not set `pin_memory`"
-        what = f"this loader {state}, and its batches are moved to the accelerator {place}"
+        what = f"this data loader {state}, and its batches are moved to the GPU {place}"
         if not loader.workers:
             return (
-                f"{what}; without workers the main thread would pin, so set `num_workers` first and then "
+                f"{what}; without workers the main process itself would pin, so set `num_workers` first, then "
                 "`pin_memory=torch.cuda.is_available()`"
             )
         kind = " (only for evaluation)" if loader.evaluation else ""
         return (
-            f"{what}{kind}: copies from pageable memory are staged by the driver and wait; pass "
-            "`pin_memory=torch.cuda.is_available()` and move with `non_blocking=True`"
+            f"{what}{kind}: copies from pageable memory are slower and block the host; pass "
+            "`pin_memory=torch.cuda.is_available()`, and move batches with `non_blocking=True`"
         )
 
     def _elsewhere(self, loader: UnpinnedLoader) -> str:
@@ -129,4 +129,4 @@ class LoaderNotPinned(Rule):
 
     def _evidence(self, loader: UnpinnedLoader) -> list[Evidence]:
         moves = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in loader.moves)
-        return [self.module.evidence(move, "a batch is moved to the accelerator here") for move in list(moves)[:5]]
+        return [self.module.evidence(move, "a batch is moved to the GPU here") for move in list(moves)[:5]]

@@ -22,7 +22,7 @@ from torchlint.rules.portability._places import CudaUse, Portability
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_OTHER = "`{0}` may be another device than the current one of CUDA"
+_OTHER = "`{0}` may be a device other than the current CUDA device"
 _NAMES = ("device", "default_device", "torch_device")
 _SHAPES = frozenset("shape size dim ndim device dtype new_zeros new_ones new_tensor new_empty new_full".split())
 FORWARD = ("module", "function", "lightning")

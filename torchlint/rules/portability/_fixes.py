@@ -27,9 +27,9 @@ from torchlint.rules.portability._places import CudaUse, Portability
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_CPU = "without CUDA the code runs on the CPU, where it raised an error before"
-_INDEX = "the device that is used need not have this index"
-_OBJECT = "an object that is neither a tensor nor a module may have no `to`"
+_CPU = "without CUDA the code runs on the CPU instead of raising an error"
+_INDEX = "the device may have a different index"
+_OBJECT = "an object that is neither a tensor nor a module may have no `to` method"
 _HOLDERS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
 
 

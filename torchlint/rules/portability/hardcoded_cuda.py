@@ -97,11 +97,11 @@ class HardcodedCuda(Rule):
 
     id = "TL701"
     name = "hardcoded-cuda"
-    summary = "CUDA is hard-coded as the device, with no fallback"
+    summary = "CUDA is hard-coded as the device, without a fallback"
     severity = Severity.WARNING
     fix = "sometimes"
     layout = False
-    recipe = Recipe("cuda-required", "finding", "the line asks for CUDA; with CUDA hidden, it raises")
+    recipe = Recipe("cuda-required", "finding", "the line uses CUDA; with CUDA hidden, it raises an error")
 
     Options = PortabilityOptions
 
@@ -134,27 +134,25 @@ class HardcodedCuda(Rule):
     def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
         if use.kind == "autocast":
             return (
-                "`torch.autocast` is for CUDA here, in code that chooses its device: give it the device's `type`, so "
-                "that it also takes effect elsewhere"
+                "`torch.autocast` is hard-coded to CUDA in code that chooses its device: pass `device.type`, so "
+                "that it also takes effect on other devices"
             ), []
         if use.overridable:
             return (
-                "this default is CUDA on every machine: choose it by `torch.cuda.is_available()`, so that the "
-                "program also runs without being told otherwise"
+                "this default device is CUDA on every machine: choose it with `torch.cuda.is_available()`, so that the "
+                "program also runs without CUDA by default"
             ), []
         what = {
             "method": "`.cuda()` is called",
-            "device": "CUDA is named as the device",
-            "type": "a tensor type of CUDA is used",
-            "constant": "this device is CUDA",
+            "device": "the device is hard-coded to CUDA",
+            "type": "a CUDA tensor type is used",
+            "constant": "this sets the device to CUDA",
         }[use.kind]
-        what += ", and nothing on the way here asks whether there is one"
+        what += ", and nothing before it checks `torch.cuda.is_available()`"
         if use.indexed and self.portability.uses_ranks():
-            return (
-                f"{what}: every rank of this program would use the first GPU; take the index from the local rank"
-            ), []
+            return (f"{what}: every rank of this program would use the same GPU; use the local rank as the index"), []
         if place in ("module", "function"):
-            return f"{what}: in `forward`, use the device of the input (`x.device`), wherever the module lives", []
+            return f"{what}: in `forward`, use the device of the input (`x.device`)", []
         if place == "lightning":
             return f"{what}: in a Lightning module, use `self.device`", []
         found = self.portability.device_in_scope(use.node)
@@ -165,6 +163,6 @@ class HardcodedCuda(Rule):
             message = f"{what}: use `{found.name}` from line {line}, which {does}"
             return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
         return (
-            f"{what}: move to a device that falls back, such as "
+            f"{what}: use a device with a fallback, such as "
             '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
         ), []

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-_NESTED = "elements of several numbers raise no error, and a tensor of no dimension gives its only number"
+_NESTED = "elements with several numbers no longer raise an error, and a zero-dimensional tensor gives its only number"
 
 
-_SUM = "the sum is rounded in the tensor's dtype, where Python adds in float64; parameters of one device are needed"
+_SUM = "the sum is rounded in the tensor's dtype instead of float64, and all parameters must be on one device"
 
 
 @or_none

@@ -148,7 +148,7 @@ class Syncs:
         elif name in known.CONVERSIONS or name in known.MATHS:
             first = positional(call, 0)
             if first is not None and self._on_device(first) and not self._is_text(call):
-                yield Read(call, first, f"`{name.removeprefix('builtins.')}(..)`")
+                yield Read(call, first, f"`{name.removeprefix('builtins.')}(...)`")
         if self._logs(call, name):
             yield from self._logged(call)
 
@@ -164,12 +164,12 @@ class Syncs:
         if verb == "format":
             for arg in call.args:
                 if self._is_tensor(arg.value):
-                    yield Read(call, arg.value, "formatting")
+                    yield Read(call, arg.value, "formatting a tensor")
         reads = verb in known.READS or self._to_host(call)
         if verb == "numpy" and literal(keyword(call, "force")) is not True:
             return  # of a tensor on the device this raises: where it runs, the tensor lies on the host
         if reads and self._on_device(source) and not self._of_module(call):
-            yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(..)` to the CPU")
+            yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(...)` to the CPU")
 
     def _of_module(self, call: cst.Call) -> bool:
         """``model.cpu().state_dict()`` moves a module."""
@@ -208,17 +208,17 @@ class Syncs:
         for arg in call.args:
             for part in _parts(arg.value):
                 if self._is_tensor(part):
-                    yield Read(call, part, f"`{(dotted(call.func) or method(call) or '').rpartition('.')[2]}(..)`")
+                    yield Read(call, part, f"`{(dotted(call.func) or method(call) or '').rpartition('.')[2]}(...)`")
 
     def _of_string(self, string: cst.FormattedString) -> Iterator[Read]:
         for part in string.parts:
             if isinstance(part, cst.FormattedStringExpression) and self._is_tensor(part.expression):
-                yield Read(self._shown(string), part.expression, "formatting")
+                yield Read(self._shown(string), part.expression, "formatting a tensor")
 
     def _of_percent(self, operation: cst.BinaryOperation) -> Iterator[Read]:
         for part in _parts(operation.right):
             if self._is_tensor(part):
-                yield Read(self._shown(operation), part, "formatting")
+                yield Read(self._shown(operation), part, "formatting a tensor")
 
     def _shown(self, text: cst.BaseExpression) -> cst.BaseExpression:
         """The call that a text is made for, or the text."""
@@ -266,9 +266,9 @@ class Syncs:
         steps = self._steps[place]
         backward = [n for n in steps if method(n) != "step"]
         if backward and self._module.comes_before(read.node, backward[0]):
-            return "before the backward pass, which then cannot be queued meanwhile"
+            return "before the backward pass, which is queued only afterwards"
         if steps and self._module.comes_before(read.node, steps[-1]):
-            return "between the backward pass and the optimizer's step"
+            return "between the backward pass and the optimizer step"
         return "after the step" if steps else "in every step"
 
     # -- reads of single elements ----------------------------------------------------------------

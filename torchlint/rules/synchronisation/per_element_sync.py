@@ -71,13 +71,13 @@ class PerElementSync(Rule):
 
     id = "TL302"
     name = "per-element-sync"
-    summary = "The host waits for the device once for each parameter, sample or element"
+    summary = "The host synchronizes with the device once per parameter, sample or element"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, identifiers("for"))
     layout = False
     recipe = Recipe(
-        "synchronisations", "finding", "more than ten synchronisations at the line for each step", least=10, each="step"
+        "synchronisations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
@@ -88,12 +88,12 @@ class PerElementSync(Rule):
 
             read, through = found.reads[0], found.through
             heat = self.module.heat(read.node)
-            evidence = [self.module.evidence(found.loop, f"this loop goes through the {_WHAT[through]}")]
-            evidence += [self.module.evidence(more.node, f"{more.how} as well") for more in found.reads[1:]]
+            evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[through]}")]
+            evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
-                f"{read.how} waits for the device once for each of the {_WHAT[through]}: {_ADVICE[through]}",
+                f"{read.how} synchronizes with the GPU once for each of the {_WHAT[through]}: {_ADVICE[through]}",
                 evidence=evidence,
                 severity=Severity.INFO if script else Severity.WARNING,
                 heat=heat,
@@ -103,7 +103,7 @@ class PerElementSync(Rule):
 
 _WHAT = {"parameters": "parameters", "elements": "elements of a tensor", "indices": "elements of a tensor"}
 _ADVICE = {
-    "parameters": "compute on the device, for instance with `torch.nn.utils.get_total_norm`, and read one result",
+    "parameters": "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result",
     "elements": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "indices": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
 }

@@ -90,7 +90,7 @@ class SyncInHotLoop(Rule):
 
     id = "TL301"
     name = "sync-in-hot-loop"
-    summary = "The host waits for the device in every step"
+    summary = "The host synchronizes with the device in every step"
     severity = Severity.WARNING
     needs = (
         parts("torch", "accelerat", "lightning"),
@@ -98,9 +98,7 @@ class SyncInHotLoop(Rule):
         any_of(concepts.STEPS, concepts.HOT_DEFINITION),
     )
     layout = False
-    recipe = Recipe(
-        "synchronisations", "evidence", "the host waits for the device at these lines, step after step", least=2
-    )
+    recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
         from torchlint.rules.synchronisation._reads import Syncs
@@ -117,11 +115,16 @@ class SyncInHotLoop(Rule):
     def _message(self, found: HotReads) -> str:
         first = found.reads[0]
         lines = list(dict.fromkeys(self.module.line(read.node) for read in found.reads))
-        more = f" ({len(found.reads)} such reads in the step, see the evidence)" if len(lines) > 1 else ""
-        what = f"{first.how} reads a tensor of the device in every step, and the host waits for everything queued{more}"
+        more = f" ({len(found.reads)} such reads per step)" if len(lines) > 1 else ""
+        what = f"{self._written(first)} synchronizes with the GPU in every"
         if found.evaluation:
-            return f"{what}: collect results on the device, and read them once after the loop"
-        return f"{what}: add up on the device, and read after the loop or every so many steps"
+            return f"{what} step{more}: collect results on the device, and read them once after the loop"
+        return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
+
+    def _written(self, read: Read) -> str:
+        """The read as it stands in the code where that is short, such as ``loss.item()``."""
+        code = self.module.code(read.node)
+        return f"`{code}`" if len(code) <= 40 and "\n" not in code else read.how
 
     def _evidence(self, found: HotReads) -> list[Evidence]:
         return [self.module.evidence(read.node, self._place(found, read)) for read in found.reads]
@@ -130,5 +133,5 @@ class SyncInHotLoop(Rule):
         from torchlint.rules.synchronisation._reads import Syncs
 
         if read in found.again:
-            return f"{read.how}: the same value was read before in this step, so this costs little"
+            return f"{read.how}: the same value was already read in this step, so this costs little"
         return f"{read.how}, {self.module.shared(Syncs).position(found.place, read)}"

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _KERNELS = (
-    "the device's kernels may round the last bits otherwise, the result stays on the device that the value came "
-    "from, and where nothing computes it shares memory with that value"
+    "the device's kernels may round the last bits differently, the result stays on the device of the value, and "
+    "without any computation in between it shares memory with that value"
 )
-_DTYPE = "a dtype other than float32, int64 and bool stays as it is, where the number's default dtype was taken"
+_DTYPE = "a dtype other than float32, int64 and bool is kept, instead of the default dtype of a Python number"
 _EMPTY = "an empty tensor keeps its shape and dtype"
-_ELSEWHERE = "the copy is made on the device of the value, which may be another one"
+_ELSEWHERE = "the copy is made on the device of the value, which may be a different one"
 _ASYNC = (
-    "an asynchronous copy reads its source later: what is written to meanwhile arrives changed, and other devices "
-    "than CUDA (MPS, XPU) do not protect the source"
+    "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
+    "other than CUDA (MPS, XPU) do not protect the source"
 )
 
 
@@ -84,7 +84,7 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
         raise Unfixable
     editor = module.shared(Editor)
     edits = (editor.take_off(trip.down), editor.take_off(trip.up))
-    return Fix("stay on the device, without both moves", Safety.UNSAFE, edits, _KERNELS)
+    return Fix("stay on the device, and remove both moves", Safety.UNSAFE, edits, _KERNELS)
 
 
 # -- batches ---------------------------------------------------------------------------------------

@@ -73,12 +73,12 @@ class BlockingTransfer(Rule):
 
     id = "TL202"
     name = "blocking-transfer"
-    summary = "A batch is moved to the device while the host waits"
+    summary = "A batch is moved to the device with a blocking copy"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.MOVE, concepts.LOADERS)
     layout = False
-    recipe = Recipe("blocking-uploads", "evidence", "copies to the device that the host waits for", least=2, share=0.01)
+    recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2, share=0.01)
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves
         from torchlint.analysis.things.uploads import Uploads
@@ -97,14 +97,14 @@ class BlockingTransfer(Rule):
             )
 
     def _message(self, upload: Upload) -> str:
-        what = "the host waits for this copy, and for everything queued before it, in every step"
+        what = "this copy blocks the host until all queued work finishes, in every step"
         if upload.pinned is None:
-            return f"{what}: `pin_memory=True` in the loader and `non_blocking=True` here let it go on"
+            return f"{what}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
         place = upload.pinned if isinstance(upload.pinned, str) else f"line {self.module.line(upload.pinned)}"
-        return f"{what}, although the loader pins its memory ({place}): add `non_blocking=True`"
+        return f"{what}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
     def _evidence(self, upload: Upload) -> list[Evidence]:
-        found = [self.module.evidence(move, "this move as well") for move in upload.moves[1:]]
+        found = [self.module.evidence(move, "this copy blocks as well") for move in upload.moves[1:]]
         if upload.pinned is not None and not isinstance(upload.pinned, str):
-            found.append(self.module.evidence(upload.pinned, "this loader pins its memory"))
+            found.append(self.module.evidence(upload.pinned, "this loader uses pinned memory"))
         return found

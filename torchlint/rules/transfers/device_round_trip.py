@@ -73,7 +73,7 @@ class DeviceRoundTrip(Rule):
 
     id = "TL201"
     name = "device-round-trip"
-    summary = "A value is copied to the host and back to the device for work the device could do"
+    summary = "A tensor is copied to the host and back for work that the device could do"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (
@@ -83,7 +83,7 @@ class DeviceRoundTrip(Rule):
     )
     layout = False
     recipe = Recipe(
-        "round-trips", "evidence", "copies to the host, and copies back of what became of them", share=0.005
+        "round-trips", "evidence", "copies to the host, and copies of the results back to the device", share=0.005
     )
 
     @on.within("cpu", "item", "tolist", "to")
@@ -111,22 +111,22 @@ class DeviceRoundTrip(Rule):
     def _message(self, trip: RoundTrip) -> str:
         if trip.read is not None:
             copy = "`.detach().clone()`"
-            return f"the value is read to the host with `.{trip.read}()` and sent back as a new tensor: use {copy}"
+            return f"`.{trip.read}()` copies the value to the host, and a new tensor copies it back: use {copy}"
         line = self.module.line(trip.down)
         where = "" if trip.direct else f" on line {line}"
         through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.names))})" if trip.names else ""
         way = "NumPy" if trip.arrays else "the CPU"
         work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.through)))
-        advice = "drop both moves"
+        advice = "remove both moves"
         if trip.arrays:
-            advice = f"use what torch has for {work}" if work else "leave the tensor on the device"
+            advice = f"use the torch equivalent of {work}" if work else "keep the tensor on the device"
         return (
-            f"the value is moved to the host{where} and back here{through}, only for work that the device does as "
-            f"well: both copies wait for the device, and it idles while {way} works; {advice}"
+            f"the value is copied to the host{where} and back here{through} for work that the device could do: both "
+            f"copies synchronize with the device, which idles while {way} works; {advice}"
         )
 
     def _evidence(self, trip: RoundTrip) -> list[Evidence]:
-        text = "read to the host here" if trip.read else "moved to the host here"
+        text = "copied to the host here"
         return [self.module.evidence(_name(trip.down), text)]
 
 

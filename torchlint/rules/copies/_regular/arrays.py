@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rules.copies._factories import RegularData
 
-_RANDOM = "torch's generator draws other numbers than NumPy's, and other seeds control it"
+_RANDOM = "torch's generator draws different numbers than NumPy's, and is seeded separately"
 _ROUNDED = "the last bits of the content may differ"
 _WHOLE = "with float arguments the dtype and the number of elements may differ"
-_UNSET = "memory that nobody has set is filled where deterministic algorithms are demanded"
-_BACKWARD = "a range that ends before it starts is empty in NumPy, and an error in torch"
+_UNSET = "uninitialized memory is filled where deterministic algorithms are required"
+_BACKWARD = "a range that ends before it starts is empty in NumPy but an error in torch"
 
 
 class ArrayContent:

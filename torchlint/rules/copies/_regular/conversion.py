@@ -18,9 +18,9 @@ from torchlint.rules.copies._regular.content import DEFAULT, Constants, Content,
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_ASKED = "where the dtype is `None`, or one that cannot hold the numbers, the tensor or the error is another one"
-_LACKED = "an array of a dtype that torch lacks raises no error"
-_BEYOND = "numbers beyond the dtype wrap, and raise no error"
+_ASKED = "if the dtype is `None`, or cannot hold the numbers, the result or the error differs"
+_LACKED = "an array whose dtype torch lacks no longer raises an error"
+_BEYOND = "numbers out of the dtype's range wrap instead of raising an error"
 _METHODS = {dtype: method for method, dtype in CASTS.items()}
 
 

@@ -31,7 +31,7 @@ _KEPT = {
     "torch.asarray": frozenset({"dtype", "device", "requires_grad"}),
     "torch.from_numpy": frozenset[str](),
 }
-_NUMBER = "an array without dimensions is taken for a size"
+_NUMBER = "an array without dimensions is interpreted as a size"
 
 
 @or_none
@@ -66,7 +66,7 @@ class _Regular:
         text = f"{factory}({arguments}){written.method}{content.form}"
         caveat = "; ".join(dict.fromkeys(content.caveats)) or None
         edit: Edit = self._editor.replace_inside(self._found.call, text)
-        title = f"make it with `{self._found.factory}`"
+        title = f"create it with `{self._found.factory}`"
         return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
 
     def _content(self) -> Content:

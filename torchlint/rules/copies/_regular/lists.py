@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rules.copies._factories import RegularData
 
-_NO_SIZES = "of a shape without dimensions the legacy constructor makes an empty tensor"
-_EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count raises no error"
+_NO_SIZES = "for a shape without dimensions the legacy constructor creates an empty tensor"
+_EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count does not raise an error"
 
 
 class ListContent:
