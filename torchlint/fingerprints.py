@@ -7,7 +7,6 @@ current one: so they stay the same wherever torchlint is run in a project, and d
 from __future__ import annotations
 
 from torchlint.config import Config
-from torchlint.digests import blake2b
 from torchlint.model import Finding
 from torchlint.select import relative_to
 from torchlint.text import split_lines
@@ -30,6 +29,8 @@ def with_fingerprints(findings: list[Finding], text: str, config: Config) -> lis
 
 def fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
     """A finding with the fingerprint of a line that is the one with this number among equals."""
+    from torchlint.digests import blake2b
+
     path = relative_to(config.top or config.root, finding.path)
     parts = "\0".join((finding.rule, path, line, str(number)))
     digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
