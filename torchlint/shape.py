@@ -54,7 +54,7 @@ def _fits_plain(value: object, kind: Any) -> bool:
 
 def _fits_record(value: dict[str, Any], kind: Any, *, more: bool) -> bool:
     hints = _hints(kind)
-    if kind.__total__ and not (value.keys() >= hints.keys() if more else value.keys() == hints.keys()):
+    if not value.keys() >= kind.__required_keys__:
         return False
     known = ((hints.get(key), each) for key, each in value.items())
     return all(more if own is None else fits(each, own, more=more) for own, each in known)

@@ -144,7 +144,7 @@ def _order(document: Mapping[str, Any], directory: str) -> Order:
         cache=document["cache"],
         run=document["run"],
         switch=document["switch"],
-        lint=document.get("lint") is True,
+        lint=document.get("lint", False),
     )
 
 

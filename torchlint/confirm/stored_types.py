@@ -108,7 +108,11 @@ class _Recipe(TypedDict):
     flags: list[tuple[Flag, bool]]
 
 
-class StoredOrder(TypedDict):
+class _OrderOfBlock(TypedDict, total=False):
+    lint: bool
+
+
+class StoredOrder(_OrderOfBlock):
     """What a run was to watch."""
 
     run: str
@@ -223,7 +227,11 @@ class _Switch(TypedDict):
     losses: list[str]
 
 
-class StoredRun(TypedDict):
+class _RunOnGpu(TypedDict, total=False):
+    profiled: _Profiled | None
+
+
+class StoredRun(_RunOnGpu):
     """What one process of a run has seen."""
 
     run: str
@@ -242,7 +250,6 @@ class StoredRun(TypedDict):
     events: list[_Event]
     flags: list[_Write]
     synchronisations: _Account | None
-    profiled: _Profiled | None
     switch: _Switch | None
 
 
