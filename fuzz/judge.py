@@ -11,6 +11,7 @@ from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Safety
 from torchlint.run import session
 from torchlint.run.fixer import fix_text
+from torchlint.run.parsable import is_parsable
 from torchlint.run.plan import Plan
 from torchlint.text.lines import split_lines
 
@@ -52,7 +53,9 @@ def _of_shortcuts(data: bytes) -> str | None:
     if b"torch" not in data:
         return None
     everything = plan()._replace(exhaustive=True).analyse(data, "input.py")
-    if any(f.rule == SYNTAX_ERROR for f in everything.result.findings) or not _is_kept(data):
+    if any(f.rule == SYNTAX_ERROR for f in everything.result.findings):
+        return None if is_parsable(data) or refused(data) else "a file that names torch and does not parse is clean"
+    if not _is_kept(data):
         return None
     found = plan().analyse(data, "input.py")
     for one, other in ((found.result.findings, everything.result.findings), (found.facts, everything.facts)):

@@ -110,6 +110,17 @@ def search(folder: Path) -> tuple[list[str], list[Problem]]:
     return [path.rpartition("/")[2] for path in found], problems
 
 
+@pytest.mark.parametrize(
+    "line", ["!**/kept.py", "!**/**/kept.py", "!/**/kept.py", "!a**b/../**/kept.py\n!kept.py", "!**/kept.py  "]
+)
+def test_what_a_gitignore_takes_back_is_found(tmp_path: Path, line: str) -> None:
+    (tmp_path / ".gitignore").write_text(f"*.py\n{line}\n", encoding="utf-8")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for each in ("kept.py", "a/b/kept.py", "a/ignored.py"):
+        (tmp_path / each).write_text("", encoding="utf-8")
+    assert search(tmp_path) == (["kept.py", "kept.py"], [])
+
+
 def test_a_gitignore_that_would_take_too_long_is_reported_once(tmp_path: Path) -> None:
     names = ["a" * 200 + ".py", "b" * 200 + ".py", "kept.py"]
     (tmp_path / ".gitignore").write_text("*a" * 60 + "b\nignored.py\n", encoding="utf-8")

@@ -39,9 +39,11 @@ HEADINGS = "\n".join(
 
 @pytest.fixture(autouse=True)
 def _fresh() -> object:
-    registry.load.cache_clear()
+    for remembered in (registry.load, registry._may_have_plugins):
+        remembered.cache_clear()
     yield
-    registry.load.cache_clear()
+    for remembered in (registry.load, registry._may_have_plugins):
+        remembered.cache_clear()
 
 
 def plug_in(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:

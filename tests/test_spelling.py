@@ -124,6 +124,14 @@ def test_names_that_are_only_equal_in_normal_form_are_one_name() -> None:
     assert fixed == text.replace("ｔｏｒｃｈ.tensor", "ｔｏｒｃｈ.as_tensor")
 
 
+def test_statements_that_are_parsed_as_a_whole_have_the_same_names() -> None:
+    cases = "    match kind:\n        case 1:\n            return x\n        case _:\n            return x.cuda()\n"
+    text = f"import torch\n\n\ndef f(x: torch.Tensor, kind):\n{cases}"
+    (finding,) = same(text.replace("x", "ｘ"), Path("a.py")).findings
+    assert (finding.rule, finding.span.line) == ("TL701", 9)
+    same(text.replace("x.cuda()", 'f"{ｘ.cuda()}" "x"').replace("x:", "ｘ:"), Path("a.py"))
+
+
 def test_places_are_right_behind_a_name_that_is_longer_in_normal_form() -> None:
     text = COPIES.replace("    return ", "    ﬃ, ﬁ = 1, ")
     assert [f.span for f in same(text, Path("a.py")).findings] == [

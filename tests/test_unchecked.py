@@ -91,6 +91,11 @@ def test_what_python_only_refuses_when_it_compiles_is_no_syntax_error() -> None:
         assert plan.lint(text.encode(), "a.py").findings == ()
 
 
+@pytest.mark.parametrize("text", ["type Pair = tuple[int, int]\n", "def f[T](x: T) -> T:\n    return x\n"])
+def test_syntax_that_only_newer_versions_of_python_read_is_no_error(text: str) -> None:
+    assert session.plan(Config(select=("TL1",))).lint(f"import torch\n{text}".encode(), "a.py").findings == ()
+
+
 def test_a_broken_file_that_may_hold_nothing_to_find_is_not_parsed() -> None:
     assert session.plan(Config()).lint(b"import os\ndef f(:\n", "a.py").findings == ()
 

@@ -154,12 +154,14 @@ def _fewer(found: re.Match[str]) -> str:
     text, (begin, end) = found.string, found.span()
     if found[0][-1] == "/":
         return "**/"
-    whole = (begin == 0 or text[begin - 1] == "/") and text[end : end + 1] in ("", "/")
+    whole = (text[:begin] in ("", "!") or text[begin - 1] == "/") and (
+        text[end:].isspace() or text[end : end + 1] in "/"
+    )
     return "**" if whole and end - begin == 2 else "*"
 
 
 def _shape(line: str) -> _Shape:
-    parts = line.rstrip().rstrip("/").split("/")
+    parts = line.removeprefix("!").rstrip().rstrip("/").split("/")
     # What is without a slash begins with a `**` that is not written; one of them costs no more than the path is long.
     deep = parts.count("**") + (len(parts) == 1)
     several = sorted(stars for part in parts if part != "**" and (stars := part.count("*") - 1) > 0)

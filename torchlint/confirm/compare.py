@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from torchlint.base.limits import content
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
 from torchlint.confirm.order import Order
@@ -83,7 +84,7 @@ def _is_meant(finding: Finding, wanted: str) -> bool:
 
 def method_of(finding: Finding) -> str:
     """Options of loaders and flags of backends take effect once a process; expressions can be switched."""
-    return "pairs" if finding.rule[2] in _BY_PAIRS else "switch"
+    return "pairs" if finding.rule[2:3] in _BY_PAIRS else "switch"
 
 
 class Forms:
@@ -101,8 +102,9 @@ class Forms:
         self._made = made
         self._path = os.path.realpath(os.path.join(made.base, finding.path))
         try:
-            with open(self._path, "rb") as stream:
-                self._fixed = applied(decode(stream.read()), [finding])
+            self._fixed = applied(decode(content(self._path)), [finding])
+        except IndexError:
+            raise ComparisonProblem(f"{finding.path}: is not what it was when it was linted; lint it again") from None
         except (OSError, DecodeProblem) as problem:
             raise ComparisonProblem(f"{finding.path}: cannot be read: {problem}") from None
 

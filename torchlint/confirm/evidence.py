@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torchlint.base.shape import fits
 from torchlint.confirm.places import Place
+from torchlint.confirm.stored import NotStored, stored
+from torchlint.confirm.stored_types import Site, StoredRun
 
 SCHEMA = 1
 NOWHERE = Place("", 0, -1, 0, -1)
@@ -38,7 +41,7 @@ class Event:
     def place_of(self, fact: str) -> Place | None:
         """A place among the facts."""
         value = self.facts.get(fact)
-        return Place(*value) if isinstance(value, list) and len(value) == 5 else None
+        return Place(*value) if isinstance(value, list) and fits(value, Site) else None
 
 
 @dataclass(frozen=True)
@@ -92,29 +95,22 @@ class Run:
 
 def read(directory: str, run: str) -> Run:
     """Read and merge the evidence of a run. Raises :class:`EvidenceProblem`."""
-    documents = [_document(path, run) for path in sorted(glob.glob(os.path.join(directory, "evidence-*.json")))]
+    files = sorted(glob.glob(os.path.join(glob.escape(directory), "evidence-*.json")))
+    documents = [_document(path, run) for path in files]
     own = [document for document in documents if document is not None]
     if not any(document["process"]["role"] == "main" for document in own):
         raise EvidenceProblem(
             f"{directory}: holds no evidence of this run; was it deleted, or did the program not start?"
         )
-    try:
-        return _merged(own)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise EvidenceProblem(f"{directory}: holds damaged evidence ({error!r}); record it again") from None
+    return _merged(own)
 
 
 def _document(path: str, run: str) -> dict[str, Any] | None:
     try:
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
-    except OSError as error:
-        raise EvidenceProblem(f"{path}: cannot be read ({error.strerror}); check its rights") from None
-    except ValueError:
-        raise EvidenceProblem(f"{path}: is not JSON, or was cut off; record the evidence again") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise EvidenceProblem(f"{path}: was written by another version of torchlint; record the evidence again")
-    return document if document.get("run") == run else None
+        document = stored(path, StoredRun, SCHEMA)
+    except NotStored as reason:
+        raise EvidenceProblem(f"{path}: {reason}; record the evidence again") from None
+    return document if document["run"] == run else None
 
 
 def _merged(documents: list[dict[str, Any]]) -> Run:

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from torchlint.base.limits import content
+
 _LIMIT = 2000
 
 
@@ -34,8 +36,7 @@ def closure(first: str, bases: Sequence[str]) -> list[str]:
 
 def _imported(path: str, bases: Sequence[str]) -> Iterator[str]:
     try:
-        with open(path, "rb") as stream:
-            tree = ast.parse(stream.read())
+        tree = ast.parse(content(path))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):

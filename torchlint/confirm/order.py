@@ -11,8 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from torchlint.base import inputs
 from torchlint.base.version import __version__
 from torchlint.confirm.places import marks_of, real
+from torchlint.confirm.stored import NotStored, stored
+from torchlint.confirm.stored_types import StoredOrder, StoredReport
 from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, Severity, Span
 
 SCHEMA = 1
@@ -59,9 +62,8 @@ class Order:
 def digest(path: str) -> str | None:
     """The SHA-256 of a file; None if it cannot be read."""
     try:
-        with open(path, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
-    except OSError:
+        return hashlib.sha256(inputs.read(path, inputs.REPORT)).hexdigest()
+    except (OSError, ValueError):
         return None
 
 
@@ -104,8 +106,7 @@ def _roots(order: Order) -> list[str]:
 
 def _mentions(path: str) -> bool:
     try:
-        with open(path, "rb") as stream:
-            return _ACCELERATED.search(stream.read()) is not None
+        return _ACCELERATED.search(inputs.read(path, inputs.REPORT)) is not None
     except OSError:
         return False
 
@@ -114,27 +115,20 @@ def read(directory: str) -> Order:
     """Read the order that evidence was recorded for. Raises :class:`OrderProblem`."""
     path = os.path.join(directory, NAME)
     try:
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
-    except OSError as error:
-        raise OrderProblem(
-            f"{path}: cannot be read ({error.strerror}); give the folder that `confirm --evidence` wrote"
-        ) from None
-    except ValueError:
-        raise OrderProblem(f"{path}: is not JSON, or was cut off; record the evidence again") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise OrderProblem(f"{path}: was written by another version of torchlint; record the evidence again")
-    try:
-        return _order(document, os.path.abspath(directory))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise OrderProblem(f"{path}: is damaged ({error!r}); record the evidence again") from None
+        document = stored(path, StoredOrder, SCHEMA)
+        if document["findings"].keys() != document["recipes"].keys():
+            raise NotStored("is damaged")
+    except NotStored as reason:
+        advice = "give the folder that `confirm --evidence` wrote, or record the evidence again"
+        raise OrderProblem(f"{path}: {reason}; {advice}") from None
+    return _order(document, os.path.abspath(directory))
 
 
 def _order(document: Mapping[str, Any], directory: str) -> Order:
     recipes = {}
     for name, values in document["recipes"].items():
-        flags = tuple((flag, bool(value)) for flag, value in values["flags"])
-        recipes[name] = Recipe(**{**values, "flags": flags})
+        flags = tuple((flag, value) for flag, value in values["flags"])
+        recipes[name] = Recipe(**{key: values[key] for key in Recipe._fields if key != "flags"}, flags=flags)
     return Order(
         directory=directory,
         base=document["base"],
@@ -173,17 +167,10 @@ def _written(finding: Finding) -> dict[str, Any]:
 def read_findings(path: str, base: str) -> list[Finding]:
     """The findings of a JSON report. Raises :class:`OrderProblem`."""
     try:
-        with open(path, encoding="utf-8") as stream:
-            document = json.load(stream)
-        if document["schema"] != SCHEMA:
-            raise OrderProblem(f"{path}: is of another schema; write it with `torchlint --output-format json`")
-        return [finding_of(values) for values in document["findings"] if os.path.isfile(real(values["path"], base))]
-    except OSError as error:
-        raise OrderProblem(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise OrderProblem(
-            f"{path}: is no report of torchlint; write it with `torchlint --output-format json`"
-        ) from None
+        document = stored(path, StoredReport, SCHEMA)
+    except NotStored as reason:
+        raise OrderProblem(f"{path}: {reason}; write it with `torchlint --output-format json`") from None
+    return [finding_of(values) for values in document["findings"] if os.path.isfile(real(values["path"], base))]
 
 
 def finding_of(values: Mapping[str, Any]) -> Finding:

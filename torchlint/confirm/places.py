@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from torchlint.base.limits import content
 from torchlint.model import Finding, Span
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.lines import split_lines
@@ -53,8 +54,7 @@ class Sources:
         """The lines of a file; none if it cannot be read."""
         if path not in self._lines:
             try:
-                with open(path, "rb") as stream:
-                    self._lines[path] = split_lines(decode(stream.read()))
+                self._lines[path] = split_lines(decode(content(path)))
             except (OSError, DecodeProblem):
                 self._lines[path] = ()
         return self._lines[path]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from torchlint.confirm.evidence import Event
+from torchlint.confirm.stored import NotStored, stored
+from torchlint.confirm.stored_types import StoredProfile
 
 SCHEMA = 1
 DEFAULT = "nominal"
@@ -53,29 +54,22 @@ class Prices:
 
 def load(name: str) -> Prices:
     """A profile that comes with torchlint, or the file of one. Raises :class:`ProfileProblem`."""
-    path = name if os.path.isfile(name) else os.path.join(_FOLDER, f"{name}.json")
-    try:
-        with open(path, encoding="utf-8") as stream:
-            values = json.load(stream)
-    except OSError:
+    path = name if os.path.isfile(name) or os.sep in name else os.path.join(_FOLDER, f"{name}.json")
+    if not os.path.lexists(path):
         known = ", ".join(names())
-        raise ProfileProblem(f"--profile: there is no profile {name!r}; give a file, or one of: {known}") from None
-    except ValueError:
-        raise ProfileProblem(f"{path}: is not JSON, or was cut off; write it with `torchlint calibrate`") from None
+        raise ProfileProblem(f"--profile: there is no profile {name!r}; give a file, or one of: {known}")
     try:
-        if values["schema"] != SCHEMA:
-            raise ProfileProblem(f"{path}: was written by another version of torchlint; calibrate again")
-        return _prices(values)
-    except (KeyError, TypeError, ValueError):
-        raise ProfileProblem(f"{path}: is no profile of torchlint; write it with `torchlint calibrate`") from None
+        return _prices(stored(path, StoredProfile, SCHEMA))
+    except NotStored as reason:
+        raise ProfileProblem(f"{path}: {reason}; write it with `torchlint calibrate`") from None
 
 
 def _prices(values: dict[str, Any]) -> Prices:
     figures = values["prices"]
     prices = Prices(
-        name=str(values["name"]),
+        name=values["name"],
         device=values["device"],
-        source=str(values["source"]),
+        source=values["source"],
         pageable=float(figures["pageable_bytes_per_us"]),
         pinned=float(figures["pinned_bytes_per_us"]),
         download=float(figures["download_bytes_per_us"]),
@@ -83,8 +77,9 @@ def _prices(values: dict[str, Any]) -> Prices:
         synchronise=float(figures["synchronise_us"]),
         launch=float(figures["launch_us"]),
     )
-    if min(prices.pageable, prices.pinned, prices.download) <= 0:
-        raise ValueError("a bandwidth must be positive")
+    rates = (prices.pageable, prices.pinned, prices.download)
+    if min(rates) <= 0 or min(prices.copy, prices.synchronise, prices.launch) < 0:
+        raise NotStored("holds prices that cannot be")
     return prices
 
 

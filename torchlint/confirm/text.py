@@ -54,7 +54,7 @@ def _head(result: Result) -> str:
     each = f" of {_time(run.step_ns / 1000)}" if run.step_ns and run.mode != "sim" else ""
     ranks = f", {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
     processes = times(run.processes, "process").replace("processs", "processes")
-    return f"{visible(result.order.program)} on {on} (torch {run.torch}): {steps}{each}, {processes}{ranks}"
+    return visible(f"{result.order.program} on {on} (torch {run.torch}): {steps}{each}, {processes}{ranks}")
 
 
 def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
@@ -62,7 +62,7 @@ def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
     at = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
     figures = ", ".join(_figures(verdict))
     return [
-        f"{status} {at} {finding.rule} {visible(finding.name)}{f': {figures}' if figures else ''}",
+        f"{status} {at} {visible(finding.rule)} {visible(finding.name)}{f': {figures}' if figures else ''}",
         f"            {visible(verdict.reason)}",
     ]
 
@@ -110,7 +110,7 @@ def _totals(result: Result) -> list[str]:
     lines += _profiled(result)
     if mode == "sim":
         prices = result.prices
-        measured = f"measured on {prices.device}" if prices.device else "assumed, not measured"
+        measured = f"measured on {visible(prices.device)}" if prices.device else "assumed, not measured"
         lines.append(f"modelled times use the price profile {prices.name!r} ({measured})")
     return lines
 
@@ -136,7 +136,8 @@ def _profiled(result: Result) -> list[str]:
     for kind, counted in found["seen"].items():
         timed = sum(copy["count"] for copy in found["copies"] if copy["kind"] == kind)
         if timed != counted:
-            lines.append(f"of {kind}s, the profiler saw {timed} and the instruments {counted} in {steps} steps")
+            both = f"the profiler saw {timed} and the instruments {counted} in {steps} steps"
+            lines.append(f"of {visible(kind)}s, {both}")
     return lines
 
 

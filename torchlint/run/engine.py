@@ -17,7 +17,7 @@ from torchlint.base import limits
 from torchlint.base.timings import phase
 from torchlint.config.config import Config
 from torchlint.config.options import options_for
-from torchlint.config.select import left_on, names, relative_to
+from torchlint.config.select import left_on, names
 from torchlint.model import (
     SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
@@ -32,6 +32,7 @@ from torchlint.model import (
 )
 from torchlint.prefilter.contents import Contents
 from torchlint.project import FileFacts, Project, Question, View, digest_of
+from torchlint.run.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.lines import Places, split_lines, with_line_feeds
@@ -120,8 +121,7 @@ def analyse(
     """Lint one file and gather its facts.
 
     ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
-    rule can fire, or that other files may want to know of, are analysed; that a file is no Python is said of all that
-    name torch.
+    rule can fire, or that other files may want to know of, are analysed; all that name torch must be Python.
     With a ``project`` the facts of other files count; they are then known already, and not gathered again.
     ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
@@ -184,7 +184,7 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
             return broken
     if suppressions is not None and UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions, text)
-    file.findings = _with_fingerprints(file.findings, text, file.config)
+    file.findings = with_fingerprints(file.findings, text, file.config)
     return file.result()
 
 
@@ -196,7 +196,7 @@ def _scanned(text: str) -> Suppressions:
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Walks recurse as deep as the code is nested; :mod:`torchlint.analysis.syntax.depth` bounds that."""
+    """Walks recurse as deep as the code is nested; :mod:`torchlint.analysis.syntax.errors.depth` bounds that."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION))
     try:
@@ -362,34 +362,10 @@ def _internal_error(what: str, path: str, error: Exception) -> Problem:
     )
 
 
-def _with_fingerprints(findings: list[Finding], text: str, config: Config) -> list[Finding]:
-    """Fingerprints survive moved lines: rule, path, the text of the line, and its number among equals."""
-    if not findings:
-        return findings
-    lines = split_lines(text)
-    seen: dict[tuple[str, str], int] = {}
-    done = []
-    for finding in sorted(findings, key=lambda f: f.sort_key):
-        line = lines[finding.span.line - 1].strip() if finding.span.line <= len(lines) else ""
-        number = seen.get((finding.rule, line), 0)
-        seen[(finding.rule, line)] = number + 1
-        done.append(_fingerprinted(finding, line, number, config))
-    return done
-
-
 def _refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
     span = Span(line, column, line, column + 1)
     finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
-    return _fingerprinted(finding, "", 0, config)
-
-
-def _fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
-    from torchlint.base.digests import blake2b
-
-    path = relative_to(config.top or config.root, finding.path)
-    parts = "\0".join((finding.rule, path, line, str(number)))
-    digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return finding._replace(fingerprint=digest)
+    return fingerprinted(finding, "", 0, config)
 
 
 def _explained(message: str, text: str, line: int) -> str:

@@ -64,6 +64,7 @@ def plugins() -> list[str]:
     return sorted(f"{e.value} {e.dist.name} {e.dist.version}" if e.dist else e.value for e in found)
 
 
+@lru_cache(maxsize=1)
 def _may_have_plugins() -> bool:
     """Some package that is installed names the entry points of rules.
 

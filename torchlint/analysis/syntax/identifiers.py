@@ -16,8 +16,8 @@ from torchlint.analysis.syntax.walk import descendants
 Spellings = list[tuple[cst.Name, str]]
 
 
-def normalised(tree: cst.Module, text: str) -> Spellings:
-    """Give every name of the tree its NFKC form; gives those that are written otherwise, and how."""
+def normalised(tree: cst.CSTNode, text: str) -> Spellings:
+    """Give every name of the tree of a text its NFKC form; gives those that are written otherwise, and how."""
     if text.isascii() or is_normalized("NFKC", text):
         return []
     names = [node for node in descendants(tree) if isinstance(node, cst.Name)]

@@ -68,7 +68,7 @@ def array_lists(case: Case) -> Verdict:
                 _no_array(case) if case.of("data") else case.refuted("the argument was one ndarray, not a list of them")
             )
         return case.unknown("the call was not seen: constructors of legacy types cannot be watched")
-    each = sum(event.ns for event in lists) / total(lists)
+    each = sum(event.ns for event in lists) / max(total(lists), 1)
     reason = f"{times(total(lists), 'call')} with a list of ndarrays, {each / 1000:.0f} us each"
     if each < _LIST_NS:
         return case.refuted(f"{reason}: too little to matter", lists)

@@ -8,6 +8,7 @@ from typing import Any
 
 import libcst as cst
 
+from torchlint.analysis.syntax.identifiers import normalised
 from torchlint.analysis.syntax.light.formatted import string_of
 from torchlint.analysis.syntax.light.make import Node, maker, operators
 from torchlint.analysis.syntax.light.source import Source
@@ -146,9 +147,11 @@ class Expressions:
     def parsed(self, text: str) -> Node:
         """What LibCST's parser makes of a string in several parts or with code in it."""
         try:
-            return cst.parse_expression(f"({text})")
+            found = cst.parse_expression(f"({text})")
         except Exception as error:  # LibCST's parser raises what it likes
             raise Unsupported(text) from error
+        normalised(found, text)
+        return found
 
     # -- operators -------------------------------------------------------------------------------
 

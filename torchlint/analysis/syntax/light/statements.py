@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.syntax.identifiers import normalised
 from torchlint.analysis.syntax.light.exact import exact
 from torchlint.analysis.syntax.light.expressions import (
     ASYNCHRONOUS,
@@ -157,7 +158,9 @@ class Statements(Expressions):
     def _parsed(self, node: ast.stmt) -> Node:
         """What LibCST's parser makes of the lines of a statement."""
         lines = self.source.lines[node.lineno - 1 : node.end_lineno]
-        return exact("\n".join((*lines, ""))).statement
+        found = exact("\n".join((*lines, "")))
+        normalised(found.statement, found.text)
+        return found.statement
 
     def suite(self, statements: Sequence[ast.stmt]) -> Node:
         """A block, indented or on the line of its header."""

@@ -1,0 +1,41 @@
+"""Reads what the companion has stored as JSON: whether it is whole is checked here, and nowhere else.
+
+Evidence may be cut off, edited, or come along with a repository. What has the shape that its type says can be judged.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from torchlint.base.inputs import REPORT, read
+from torchlint.base.shape import fits
+from torchlint.confirm.stored_types import FACTS
+
+
+class NotStored(Exception):
+    """Why a file cannot be used: the end of a sentence that begins with its name."""
+
+
+def stored(path: str, kind: Any, schema: int) -> dict[str, Any]:
+    """The document in a file, if it has the shape of this type. Raises :class:`NotStored`."""
+    try:
+        data = read(path, REPORT)
+        document = json.loads(data)
+    except OSError as error:
+        raise NotStored(f"cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise NotStored("is not JSON, or was cut off") from None
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        raise NotStored("was written by another version of torchlint, or by something else")
+    if not fits(document, kind, more=True) or not _has_facts(document):
+        raise NotStored("is damaged")
+    return document
+
+
+def _has_facts(document: dict[str, Any]) -> bool:
+    return all(
+        fits(event["facts"], FACTS[event["kind"]], more=True)
+        for event in document.get("events", ())
+        if event["kind"] in FACTS
+    )

@@ -1,0 +1,309 @@
+"""The shapes of what the companion stores as JSON: reports, orders, evidence of processes, price lists.
+
+Keys that a type does not name may be there as well, and are not read.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal, TypedDict
+
+from torchlint.base.shape import MOST
+
+
+class _Paths:
+    """Names that files can have."""
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and b"\0" not in os.fsencode(name)
+        except UnicodeEncodeError:
+            return False
+
+
+class _Ranks:
+    """What says how many processes there are, or which of them this is."""
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, str) and (not number or (number.isascii() and number.isdigit() and len(number) < 10))
+
+
+Path = Annotated[str, _Paths()]
+Rank = Annotated[str, _Ranks()]
+Amount = Annotated[int, range(2**63)]  # of events, bytes, nanoseconds
+_Column = Annotated[int, range(-1, MOST)]
+Site = tuple[Path, int, _Column, int, _Column]
+Flag = Literal["enabled", "benchmark", "deterministic", "algorithms"]
+
+
+# -- findings ------------------------------------------------------------------------------------
+
+
+class _Span(TypedDict):
+    """A span, in the keys of the JSON report."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class _Edit(_Span):
+    """An edit of a fix."""
+
+    text: str
+
+
+class _Evidence(TypedDict):
+    """A fact that a finding rests on."""
+
+    line: int
+    column: int
+    text: str
+
+
+class _Fix(TypedDict):
+    """A fix."""
+
+    title: str
+    safety: Literal["safe", "unsafe"]
+    caveat: str | None
+    edits: list[_Edit]
+
+
+class StoredFinding(_Span):
+    """A finding of a JSON report."""
+
+    rule: str
+    name: str
+    topic: str
+    severity: Literal["error", "warning", "info"]
+    path: Path
+    message: str
+    cell: int | None
+    heat: Literal["once", "epoch", "step", "element"] | None
+    evidence: list[_Evidence]
+    fix: _Fix | None
+    fingerprint: str
+
+
+class StoredReport(TypedDict):
+    """The JSON report of linting."""
+
+    findings: list[StoredFinding]
+
+
+# -- orders --------------------------------------------------------------------------------------
+
+
+class _Recipe(TypedDict):
+    """The recipe of a finding."""
+
+    probe: str
+    span: str
+    seen: str
+    least: float
+    each: str
+    share: float
+    flags: list[tuple[Flag, bool]]
+
+
+class _OrderOfBlock(TypedDict, total=False):
+    lint: bool
+
+
+class StoredOrder(_OrderOfBlock):
+    """What a run was to watch."""
+
+    run: str
+    base: Path
+    script: Path | None
+    module: str | None
+    arguments: list[str]
+    mode: Literal["auto", "gpu", "sim", "cpu"]
+    steps: int | None
+    seconds: float | None
+    devices: int
+    cache: str | None
+    files: dict[str, str]
+    findings: dict[str, StoredFinding]
+    recipes: dict[str, _Recipe]
+    switch: dict[str, Any] | None
+
+
+# -- evidence ------------------------------------------------------------------------------------
+
+
+class _Process(TypedDict):
+    pid: Amount
+    role: str
+    rank: Rank | None
+    children: list[Amount]
+
+
+class _Steps(TypedDict):
+    count: int
+    unit: str
+    median_ns: Amount | None
+
+
+class _Plain(TypedDict):
+    how: Literal["running", "finished"]
+
+
+class _Limited(TypedDict):
+    how: Literal["steps", "seconds"]
+
+
+class _Exit(TypedDict):
+    how: Literal["exit"]
+    status: Annotated[int, range(-MOST, MOST)]
+
+
+class _Signal(TypedDict):
+    how: Literal["signal"]
+    signal: int
+
+
+class _Raised(TypedDict):
+    how: Literal["exception"]
+    type: str
+    message: str
+    site: Site
+
+
+class _Left(TypedDict):
+    site: Site
+    what: str
+
+
+class _Mark(TypedDict):
+    placed: bool
+    begun: Amount
+    ended: Amount
+    ns: Amount
+    first: Amount
+    changed: Amount
+
+
+class _Event(TypedDict):
+    kind: str
+    site: Site
+    count: Amount
+    bytes: Amount
+    ns: Amount
+    steady: tuple[Amount, Amount, Amount]
+    facts: dict[str, Any]
+
+
+class _Write(TypedDict):
+    flag: Flag
+    value: bool
+    site: Site
+    layers: int
+
+
+class _Account(TypedDict):
+    explained: Amount
+    unexplained: Amount
+
+
+class _Copy(TypedDict):
+    name: str
+    kind: str
+    count: Annotated[int, range(1, MOST)]
+    us: float
+
+
+class _Profiled(TypedDict):
+    steps: int
+    copies: list[_Copy]
+    seen: dict[str, Amount]
+
+
+class _Switch(TypedDict):
+    pairs: list[tuple[float, float]]
+    evaluated: tuple[Amount, Amount]
+    losses: list[str]
+
+
+class _RunOnGpu(TypedDict, total=False):
+    profiled: _Profiled | None
+
+
+class StoredRun(_RunOnGpu):
+    """What one process of a run has seen."""
+
+    run: str
+    process: _Process
+    world: Rank | None
+    mode: Literal["gpu", "sim", "cpu"]
+    device: str | None
+    torch: str
+    notes: list[str]
+    wall_ns: Amount
+    ended: _Plain | _Limited | _Exit | _Signal | _Raised
+    left: _Left | None
+    compiled: bool
+    steps: _Steps
+    marks: dict[str, _Mark]
+    events: list[_Event]
+    flags: list[_Write]
+    synchronisations: _Account | None
+    switch: _Switch | None
+
+
+class _Layer(TypedDict):
+    flags: tuple[bool, bool, bool, bool]
+    shape: list[int | str]
+    weight: list[int | str]
+    on_device: bool
+
+
+class _Array(TypedDict):
+    same_dtype: bool
+    writable: bool
+    on_host: bool
+
+
+class _Shared(TypedDict):
+    outcome: str
+
+
+class _Written(TypedDict):
+    flag: Flag
+    value: bool
+    before: bool
+
+
+# The facts that events of a kind cannot do without.
+FACTS: dict[str, Any] = {
+    "convolution": _Layer,
+    "recurrent": _Layer,
+    "array": _Array,
+    "shared": _Shared,
+    "flag": _Written,
+}
+
+
+# -- prices --------------------------------------------------------------------------------------
+
+
+class _Prices(TypedDict):
+    """The figures of a price list."""
+
+    pageable_bytes_per_us: float
+    pinned_bytes_per_us: float
+    download_bytes_per_us: float
+    copy_us: float
+    synchronise_us: float
+    launch_us: float
+
+
+class StoredProfile(TypedDict):
+    """A price list."""
+
+    name: str
+    device: str | None
+    source: str
+    prices: _Prices
