@@ -36,7 +36,8 @@ _MARK = re.compile(r'# (TL\d{3}) (confirmed|refuted|not reached|unknown) "')
 
 def programs(mode: str) -> dict[str, Any]:
     """The scripted programs in a mode: how many verdicts are those they are marked with, and which are not."""
-    paths = [p for p in sorted((ROOT / "tests" / "programs").glob("*.py")) if "# on: cpu" not in p.read_text("utf-8")]
+    every = sorted([*ROOT.glob("tests/programs/*.py"), *ROOT.glob("fixtures/*/programs/*.py")])
+    paths = [p for p in every if "# on: cpu" not in p.read_text("utf-8")]
     same, different = 0, []
     command = [sys.executable, "-m", "tests.programs_runner", "--mode", mode, *map(str, paths)]
     found = json.loads(_output(command).splitlines()[-1])

@@ -13,9 +13,12 @@ All other lines are silent.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from torchlint.api import lint_source
 from torchlint.config.config import Config
@@ -24,20 +27,14 @@ from torchlint.rule import Rule
 from torchlint.run import registry, session
 from torchlint.run.fixer import fix_text
 
+Variant: TypeAlias = tuple[Safety, dict[str, dict[str, object]]]
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 SHAPES = ROOT / "tests" / "shapes"
 _MARK = re.compile(
     r"#\s*(?:(?P<flag>flag)(?P<info>\[info\])?(?::\s*\"(?P<words>[^\"]*)\")?|known (?P<known>miss|false alarm): .+)\s*$"
 )
-# What becomes of a fixture, by the ending of the file that shows it: safety, and options of rules.
-VARIANTS: dict[str, tuple[Safety, dict[str, dict[str, object]]]] = {
-    "fixed": (Safety.SAFE, {}),
-    "unsafe": (Safety.UNSAFE, {}),
-    "portable": (Safety.SAFE, {"hardcoded-cuda": {"portable": True}}),
-    "reproducible": (Safety.UNSAFE, {"benchmark-with-deterministic": {"prefer": "reproducible"}}),
-    "fast": (Safety.UNSAFE, {"benchmark-with-deterministic": {"prefer": "fast"}}),
-}
+_FIXED: dict[str, Variant] = {"fixed": (Safety.SAFE, {}), "unsafe": (Safety.UNSAFE, {})}
 
 
 @dataclass(frozen=True)
@@ -50,18 +47,36 @@ class Mark:
     known: str | None
 
 
+@cache
+def variants() -> dict[str, Variant]:
+    """What becomes of fixtures, by the ending of the files that show it: safety, and options of rules.
+
+    ``variants.json`` in the fixture folder of a rule with options names more than the two of every rule.
+    """
+    found = dict(_FIXED)
+    for path in sorted(FIXTURES.glob("*/variants.json")):
+        for name, variant in json.loads(path.read_text(encoding="utf-8")).items():
+            found[name] = (Safety(variant["safety"]), variant["options"])
+    return found
+
+
 def folders() -> dict[str, list[Path]]:
     """The fixture files of every rule by name."""
     return {
-        folder.name: sorted(p for p in folder.rglob("*.py") if p.name != "run.py" and not is_golden(p))
+        folder.name: sorted(p for p in folder.rglob("*.py") if is_source(p))
         for folder in sorted(FIXTURES.iterdir())
         if folder.is_dir()
     }
 
 
+def is_source(path: Path) -> bool:
+    """The file holds marked code: it is not what fixes make of another, and not a program to run."""
+    return path.name != "run.py" and path.parent.name != "programs" and not is_golden(path)
+
+
 def is_golden(path: Path) -> bool:
     """The file shows what becomes of a fixture."""
-    return path.stem.rpartition(".")[2] in VARIANTS and "." in path.stem
+    return path.stem.rpartition(".")[2] in variants() and "." in path.stem
 
 
 def goldens(path: Path) -> dict[Path, bytes]:
@@ -71,7 +86,7 @@ def goldens(path: Path) -> dict[Path, bytes]:
     """
     data, found = path.read_bytes(), {}
     plain = {safety: fixed(data, path, safety, {}) for safety in Safety}
-    for variant, (safety, options) in VARIANTS.items():
+    for variant, (safety, options) in variants().items():
         after = fixed(data, path, safety, options) if options else plain[safety]
         if after != (plain[safety] if options else data):
             found[path.with_name(f"{path.stem}.{variant}.py")] = after

@@ -73,13 +73,14 @@ def test_where_nothing_is_found_nothing_that_repairs_is_loaded() -> None:
         "import re, sys, torchlint\n"
         "from torchlint import rule\nfrom torchlint.run import registry\nfrom torchlint.config.config import Config\n"
         "rules = registry.load()\n"
-        "for one in rules:\n"
-        "    flagged, preferred = re.findall(r'```python\\n(.*?)```', rule.info(one).documentation, re.DOTALL)[:2]\n"
-        "    config = Config(select=(one.id,))\n"
-        "    assert not torchlint.lint_source(preferred, 'x.py', config).findings, one.id\n"
+        "def found(one, example):\n"
+        "    text = re.findall(r'```python\\n(.*?)```', rule.info(one).documentation, re.DOTALL)[example]\n"
+        "    return torchlint.lint_source(text, 'x.py', Config(select=(one.id,))).findings\n"
+        "for one in rules: assert not found(one, 1), one.id\n"
         "assert rules and 'torchlint.analysis.module' in sys.modules\n"
         "assert not [name for name in sys.modules if name.startswith('torchlint.edit')]\n"
-        "assert torchlint.lint_source(flagged, 'x.py', config).findings\n"
+        "for one in rules: assert found(one, 0), one.id\n"
+        "assert 'torchlint.edit.editor' in sys.modules\n"
     )
     loaded_after(code)
 

@@ -1,7 +1,10 @@
-"""Generated documents are fresh, and the rules they come from are complete."""
+"""Generated documents are fresh, and what the README shows is what a run prints."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from torchlint.run import registry, session
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_pages_and_the_table_of_the_readme_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     wanted = docs.documents(session.infos(registry.load()))
     stale = [
@@ -24,3 +27,55 @@ def test_pages_and_the_table_of_the_readme_are_fresh(monkeypatch: pytest.MonkeyP
 def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
     names = {info.name for info in session.infos(registry.load())}
     assert {path.stem for path in (ROOT / docs.PAGES).glob("*.md")} == names
+
+
+# -- the README ----------------------------------------------------------------------------------------
+
+
+def _shown(marker: str) -> list[str]:
+    """The lines that the README shows between two markers, without the fences."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.partition(f"<!-- {marker}:begin -->")[2].partition(f"<!-- {marker}:end -->")[0]
+    lines = block.strip().splitlines()[1:-1]
+    assert lines, f"README.md shows nothing between the markers of {marker}"
+    return lines
+
+
+def _printed(*arguments: str) -> str:
+    """What torchlint prints about the example."""
+    command = [sys.executable, "-m", "torchlint", "--no-cache", *arguments, "examples/"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert run.returncode == 1, run.stderr
+    return run.stdout + run.stderr
+
+
+def test_the_report_in_the_readme_is_what_the_quick_start_prints() -> None:
+    printed = " ".join(_printed().split())
+    for part in "\n".join(_shown("example")).replace("\n...\n", "\n\n").split("\n\n"):
+        assert " ".join(part.split()) in printed, part
+
+
+def test_the_fixes_in_the_readme_are_all_that_the_diff_makes() -> None:
+    changed = [line for line in _printed("--diff").splitlines() if re.match(r"[-+] ", line)]
+    assert _shown("diff") == changed
+
+
+def test_the_example_has_one_finding_for_each_of_eight_rules() -> None:
+    found = re.findall(r"^examples/train_cifar\.py:\d+:\d+: (TL\d{3})", _printed(), re.M)
+    assert len(found) == len(set(found)) == 8
+    assert "reports eight problems" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_quick_start_lints_the_example() -> None:
+    assert _shown("quickstart")[-1] == ".venv/bin/torchlint examples/"
+
+
+def test_the_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+def test_links_between_documents_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s:]+)(?:#[^)\s]*)?\)", text):
+        assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"

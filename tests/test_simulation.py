@@ -17,8 +17,10 @@ else:
     torch = pytest.importorskip("torch")
 
 from tests.companion_help import confirm, write
-from torchlint.runtime import modes
+from torchlint.runtime import instruments, modes
+from torchlint.runtime.instruments.backends import Backends
 from torchlint.runtime.labels import device_of
+from torchlint.runtime.marks import Marks
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.selftest import all_probes
@@ -114,14 +116,60 @@ def test_an_instrument_that_cannot_be_installed_leaves_nothing_behind(
     before = torch.Tensor.to
     observation = Observation(order(tmp_path), "sim")
 
-    def fail(_patches: object) -> None:
+    def fail(_instrument: object, _patches: object) -> None:
         raise AttributeError("torch has changed")
 
-    monkeypatch.setattr(observation.backends, "install", fail)
+    monkeypatch.setattr(Backends, "install", fail)
     with pytest.raises(AttributeError, match="torch has changed"):
         observation.start()
     assert torch.Tensor.to is before
     assert torch.ones(1).add(1).item() == 2
+
+
+def test_an_instrument_is_found_where_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(
+        tmp_path,
+        """
+        from torchlint.runtime.instrument import Instrument
+
+        class Blink(Instrument):
+            def written(self):
+                return {"blinked": True}
+        """,
+        "blink.py",
+    )
+    monkeypatch.setattr(instruments, "__path__", [*instruments.__path__, str(tmp_path)])
+    observation = Observation(order(tmp_path), "cpu")
+    observation.start()
+    observation.stop()
+    monkeypatch.delitem(sys.modules, "torchlint.runtime.instruments.blink")
+    assert observation.evidence()["blinked"]
+
+
+def test_calls_of_functions_methods_and_classes_are_counted_by_name(tmp_path: Path) -> None:
+    names = ["torch.relu", "torch.Tensor.sort", "torch.nn.Linear", "torch.nn.NoSuchThing", "torch.no.such.module"]
+    observation = Observation(order(tmp_path, functions=names), "cpu")
+    observation.start()
+    try:
+        layer = torch.nn.Linear(2, 2)
+        for _ in range(3):
+            torch.relu(torch.ones(2)).sort()
+        assert isinstance(layer, torch.nn.Linear)
+    finally:
+        observation.stop()
+    found = {facts["function"]: count.number for _, facts, count in observation.recorder.of("call")}
+    assert found == {"torch.relu": 3, "torch.Tensor.sort": 3, "torch.nn.Linear": 1}
+
+
+def test_a_mark_notes_which_results_carry_a_graph(tmp_path: Path) -> None:
+    path = write(tmp_path, "w = torch.ones(2, requires_grad=True)\nkept = [{'y': w * 2}, w.detach(), w, 3]\n", "p.py")
+    places = [("graph", 8, 20), ("detached", 22, 32), ("leaf", 34, 35), ("number", 37, 38), ("several", 7, 39)]
+    wanted = [{"id": name, "span": [2, start, 2, end], "notes": "graphs"} for name, start, end in places]
+    marks = Marks({str(path): wanted})
+    marks.install()
+    exec(marks.compile(path.read_bytes(), str(path)), {"torch": torch})
+    found = {name: (mark["tensors"], mark["graphs"]) for name, mark in marks.written().items()}
+    assert found == {"graph": (1, 1), "detached": (1, 0), "leaf": (1, 0), "number": (0, 0), "several": (1, 1)}
 
 
 def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_path: Path) -> None:
@@ -210,7 +258,7 @@ def made(x: torch.Tensor) -> torch.Tensor:
 def test_copies_are_picked_out_of_a_profile() -> None:
     from types import SimpleNamespace
 
-    from torchlint.runtime.profiled import copies_of
+    from torchlint.runtime.instruments.profiled import copies_of
 
     names = ["Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)"]
     events = [

@@ -25,7 +25,8 @@ MOVE = Span(2, 9, 2, 21)
 class Recorded:
     """Evidence written by hand: one program, one finding, some processes."""
 
-    def __init__(self, folder: Path, span: Span, recipe: Recipe, rule: str = "TL301", **more: Any) -> None:
+    def __init__(self, folder: Path, span: Span, recipe: Recipe | None, rule: str = "TL301", **more: Any) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder = folder
         self.path = folder / "program.py"
         self.path.write_text(SOURCE, encoding="utf-8")
@@ -363,3 +364,76 @@ def test_places_overlap_by_characters() -> None:
     assert one.overlaps(Place("a", 2, 9, 3, 0))
     assert not one.overlaps(Place("a", 2, 10, 2, 12))
     assert not one.overlaps(Place("b", 2, 4, 2, 10))
+
+
+# -- rules without a recipe, and probes for any rule -----------------------------------------------
+
+
+def test_a_rule_without_a_recipe_gets_the_verdict_unknown_and_its_places_are_not_marked(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, None)
+    recorded.process(recorded.event("sync", ITEM, 20, why="read"))
+    found = recorded.verdict()
+    assert (found.status, found.reason) == (Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
+    assert json.loads((tmp_path / order.NAME).read_text(encoding="utf-8"))["marks"] == {}
+
+
+@pytest.mark.parametrize(
+    ("least", "status", "words"),
+    [(10, Status.CONFIRMED, "10 evaluations, 500 us each, 1 a step"), (11, Status.REFUTED, "10 evaluations")],
+)
+def test_evaluations_are_counted_and_timed(tmp_path: Path, least: int, status: Status, words: str) -> None:
+    recorded = Recorded(tmp_path, ITEM, Recipe("evaluations", "finding", "it runs", least=least / 10, each="step"))
+    recorded.process(mode="gpu", mark={"ns": 5_000_000})
+    found = recorded.verdict()
+    assert (found.status, words in found.reason) == (status, True), found.reason
+    if status is Status.CONFIRMED:
+        assert (found.basis, found.share) == (Basis.MEASURED, 0.5)
+
+
+def test_what_takes_too_small_a_part_of_a_step_is_refuted(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, Recipe("evaluations", "finding", "it runs", share=0.6))
+    recorded.process(mode="gpu", mark={"ns": 5_000_000})
+    assert recorded.verdict().status is Status.REFUTED
+
+
+CALLS = Recipe("function-calls", "finding", "calls", functions=("torch.cuda.synchronize",), least=0.5, each="step")
+
+
+def test_calls_of_the_functions_that_a_recipe_names_are_counted(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, CALLS)
+    recorded.process(
+        recorded.event("call", ITEM, 10, function="torch.cuda.synchronize"),
+        recorded.event("call", ITEM, 10, function="torch.zeros"),
+    )
+    found = recorded.verdict()
+    assert (found.status, found.count) == (Status.CONFIRMED, 10)
+    assert "10 calls of torch.cuda.synchronize, 1 a step" in found.reason
+
+
+def test_a_call_that_is_made_seldom_is_refuted_and_one_that_nobody_saw_is_unknown(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, CALLS)
+    recorded.process(recorded.event("call", ITEM, 1, function="torch.cuda.synchronize"))
+    assert recorded.verdict().status is Status.REFUTED
+    unseen = Recorded(tmp_path / "unseen", ITEM, CALLS)
+    unseen.process()
+    assert unseen.verdict().status is Status.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("tensors", "graphs", "status"), [(0, 0, Status.UNKNOWN), (10, 0, Status.REFUTED), (10, 4, Status.CONFIRMED)]
+)
+def test_results_that_carry_a_graph_are_counted(tmp_path: Path, tensors: int, graphs: int, status: Status) -> None:
+    recorded = Recorded(tmp_path, ITEM, Recipe("graphs", "finding", "a graph"))
+    recorded.process(mark={"tensors": tensors, "graphs": graphs})
+    found = recorded.verdict()
+    assert found.status is status
+    if graphs:
+        assert found.count == graphs
+
+
+def test_an_order_is_read_as_it_was_written(tmp_path: Path) -> None:
+    for number, recipe in enumerate(
+        (None, READS, CALLS, Recipe("layer-flags", "run", "x", flags=(("enabled", True),)))
+    ):
+        recorded = Recorded(tmp_path / str(number), ITEM, recipe)
+        assert order.read(recorded.order.directory).recipes == recorded.order.recipes

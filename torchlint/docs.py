@@ -1,4 +1,4 @@
-"""From rules to documents: a page for each, and the table of the README.
+"""From rules to documents: a page for each, and the table of all rules.
 
 ``python -m torchlint.docs`` writes them; a test says when they are stale.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from torchlint.model import RuleInfo
 
 PAGES = Path("docs", "rules")
-README = Path("README.md")
+TABLE = Path("docs", "rules.md")
 BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
 
 
@@ -31,7 +31,7 @@ def table(infos: Iterable[RuleInfo]) -> str:
     rows = ["| rule | name | finds | severity | fix |", "| --- | --- | --- | --- | --- |"]
     for info in infos:
         severity = info.severity.value if info.default else f"{info.severity.value}, off by default"
-        link = f"[{info.name}]({PAGES.as_posix()}/{info.name}.md)"
+        link = f"[{info.name}]({PAGES.name}/{info.name}.md)"
         rows.append(f"| {info.id} | {link} | {info.summary} | {severity} | {info.fix} |")
     return "\n".join(rows) + "\n"
 
@@ -53,9 +53,9 @@ def as_json(infos: Iterable[RuleInfo]) -> str:
     return json.dumps([info._asdict() for info in infos], indent=2) + "\n"
 
 
-def with_table(readme: str, infos: Iterable[RuleInfo]) -> str:
-    """The README with the table between its markers brought up to date."""
-    before, _, rest = readme.partition(BEGIN)
+def with_table(text: str, infos: Iterable[RuleInfo]) -> str:
+    """A document with the table between its markers brought up to date."""
+    before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table(infos)}{END}{after}"
 
@@ -63,7 +63,7 @@ def with_table(readme: str, infos: Iterable[RuleInfo]) -> str:
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
     """Every generated document by its path below the repository."""
     found = {PAGES / f"{info.name}.md": page(info) for info in infos}
-    found[README] = with_table(README.read_text(encoding="utf-8"), infos)
+    found[TABLE] = with_table(TABLE.read_text(encoding="utf-8"), infos)
     return found
 
 

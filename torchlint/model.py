@@ -88,7 +88,7 @@ class Recipe(NamedTuple):
     span, ``evidence``: also the places that it names, ``run``: everywhere); ``seen`` says in words what counts as
     confirmed. ``least`` is the number of events that it takes, in the whole run or for each step (``each``),
     ``share`` the part of a step's measured time below which a cost is refuted, ``flags`` the state of backends that is
-    looked for.
+    looked for, ``functions`` the functions of PyTorch, by their dotted names, whose calls are counted.
     """
 
     probe: str
@@ -98,6 +98,7 @@ class Recipe(NamedTuple):
     each: str = "run"
     share: float = 0.0
     flags: tuple[tuple[str, bool], ...] = ()
+    functions: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):

@@ -30,7 +30,7 @@ HEADINGS = (
     "Confirmed by",
     "Sources",
 )
-FACTS = ("id", "name", "summary", "severity", "recipe")
+FACTS = ("id", "name", "summary", "severity")
 TOPICS = {
     "0": "lint",
     "1": "copies",
@@ -56,7 +56,8 @@ class Rule:
     ``needs`` is what a file must hold, beside what its visitors declare, for the rule to be able to fire there: files
     that lack it are not parsed. It names identifiers; a text pattern is the exception, and says what it saves. A rule
     that works without whitespace, commas and parentheses in the tree says ``layout = False``: such a tree is made many
-    times faster. ``options_of`` names another rule whose table in the configuration holds this one's options as well.
+    times faster. ``recipe`` says how a run confirms a finding; without one, every verdict is ``unknown``.
+    ``options_of`` names another rule whose table in the configuration holds this one's options as well.
     """
 
     id: ClassVar[str]
@@ -68,7 +69,7 @@ class Rule:
     since: ClassVar[str] = "0.1.0"
     needs: ClassVar[tuple[Need, ...]] = (identifiers("torch"),)
     layout: ClassVar[bool] = True
-    recipe: ClassVar[Recipe]
+    recipe: ClassVar[Recipe | None] = None
     Options: ClassVar[type[Any]] = NoOptions
     options_of: ClassVar[str | None] = None
 

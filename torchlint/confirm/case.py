@@ -12,7 +12,7 @@ from torchlint.confirm.prices import Prices
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding, Recipe
 
-NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, first=0, changed=0, main=True)
+NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, first=0, changed=0, main=True, tensors=0, graphs=0)
 HOST = ("array", "arrays", "data", "batch", "pin")
 
 

@@ -48,7 +48,8 @@ class Event:
 class Mark:
     """How often a flagged place was evaluated, in all processes.
 
-    ``ns`` is time on the host, ``first`` the part of the first evaluation of each process.
+    ``ns`` is time on the host, ``first`` the part of the first evaluation of each process. ``tensors`` and ``graphs``
+    count evaluations whose result holds a tensor, and one with an autograd graph, where a probe has that noted.
     """
 
     placed: bool
@@ -58,6 +59,8 @@ class Mark:
     first: int
     changed: int
     main: bool
+    tensors: int
+    graphs: int
 
 
 @dataclass
@@ -143,8 +146,8 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         notes=list(dict.fromkeys(note for d in documents for note in d["notes"])),
         events=_events(documents),
         marks=_marks(documents),
-        flags=first["flags"],
-        account=first["synchronisations"],
+        flags=first.get("flags", ()),
+        account=first.get("synchronisations"),
         switch=first["switch"],
         profiled=first.get("profiled"),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),
@@ -223,4 +226,6 @@ def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
         first=sum(part["first"] for part, _ in parts),
         changed=sum(part["changed"] for part, _ in parts),
         main=all(main for part, main in parts if part["begun"]),
+        tensors=sum(part.get("tensors", 0) for part, _ in parts),
+        graphs=sum(part.get("graphs", 0) for part, _ in parts),
     )

@@ -12,16 +12,23 @@ from torchlint.confirm.places import Place, Sources, places_of, real
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.probes import PROBES
 from torchlint.confirm.verdict import Status, Verdict
+from torchlint.model import Recipe
+
+UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
 
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
     """The verdict on every finding of an order, by name."""
     sources = Sources()
-    return {name: _verdict(_case(name, order, run, prices, sources)) for name in order.findings}
+    verdicts = {}
+    for name in order.findings:
+        recipe = order.recipes[name]
+        verdicts[name] = UNCONFIRMED if recipe is None else _verdict(_case(name, recipe, order, run, prices, sources))
+    return verdicts
 
 
-def _case(name: str, order: Order, run: Run, prices: Prices, sources: Sources) -> Case:
-    finding, recipe = order.findings[name], order.recipes[name]
+def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sources: Sources) -> Case:
+    finding = order.findings[name]
     path = real(finding.path, order.base)
     places = places_of(finding, path, sources, named=recipe.span == "evidence")
     rivals = _rivals(name, order, sources)
@@ -112,8 +119,10 @@ def _spoken(order: Order) -> dict[str, list[Place]]:
     spoken: dict[str, list[Place]] = {"sync": [], "upload": [], "download": []}
     for name, finding in order.findings.items():
         recipe = order.recipes[name]
-        probe = PROBES.get(recipe.probe)
+        probe = PROBES.get(recipe.probe) if recipe is not None else None
+        if recipe is None or probe is None:
+            continue
         for place in places_of(finding, real(finding.path, order.base), sources, named=recipe.span == "evidence"):
-            for kind in probe.kinds if probe is not None else ():
+            for kind in probe.kinds:
                 spoken[kind].append(place)
     return spoken

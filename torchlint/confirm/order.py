@@ -14,6 +14,7 @@ from typing import Any
 from torchlint.base import inputs
 from torchlint.base.version import __version__
 from torchlint.confirm.places import marks_of, real
+from torchlint.confirm.probes import PROBES
 from torchlint.confirm.stored import NotStored, stored
 from torchlint.confirm.stored_types import StoredOrder, StoredReport
 from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, Severity, Span
@@ -21,7 +22,6 @@ from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, 
 SCHEMA = 1
 NAME = "order.json"
 _ACCELERATED = re.compile(rb"cuda|accelerat|device|mps|xpu")
-_FLAG_PROBES = frozenset({"unchanged-flags"})
 
 
 class OrderProblem(Exception):
@@ -32,6 +32,8 @@ class OrderProblem(Exception):
 class Order:
     """What is watched. Findings and recipes go by the same names; files are real paths with their SHA-256.
 
+    The recipe of a finding that no run can confirm is None.
+
     ``lint`` says that nobody has linted the files yet; ``switch`` that two forms of a file are compared.
     """
 
@@ -41,7 +43,7 @@ class Order:
     module: str | None
     arguments: tuple[str, ...]
     findings: Mapping[str, Finding]
-    recipes: Mapping[str, Recipe]
+    recipes: Mapping[str, Recipe | None]
     files: Mapping[str, str]
     mode: str = "auto"
     steps: int | None = None
@@ -69,7 +71,8 @@ def digest(path: str) -> str | None:
 
 def write(order: Order) -> str:
     """Write an order into its directory, which must be there; gives the path of the file."""
-    flags = frozenset(name for name, recipe in order.recipes.items() if recipe.probe in _FLAG_PROBES)
+    recipes = {name: recipe for name, recipe in order.recipes.items() if recipe is not None}
+    notes = {name: probe.notes for name, recipe in recipes.items() if (probe := PROBES.get(recipe.probe))}
     document = {
         "schema": SCHEMA,
         "torchlint": __version__,
@@ -88,10 +91,11 @@ def write(order: Order) -> str:
         "roots": _roots(order),
         "accelerated": any(_mentions(path) for path in order.files),
         "files": dict(order.files),
-        "marks": marks_of(order.findings, order.base, flags),
+        "marks": marks_of({name: order.findings[name] for name in recipes}, order.base, notes),
+        "functions": sorted({function for recipe in recipes.values() for function in recipe.functions}),
         "switch": order.switch,
         "findings": {name: _written(finding) for name, finding in order.findings.items()},
-        "recipes": {name: recipe._asdict() for name, recipe in order.recipes.items()},
+        "recipes": {name: recipe and recipe._asdict() for name, recipe in order.recipes.items()},
     }
     target = os.path.join(order.directory, NAME)
     with open(f"{target}.partial", "w", encoding="utf-8") as stream:
@@ -125,10 +129,6 @@ def read(directory: str) -> Order:
 
 
 def _order(document: Mapping[str, Any], directory: str) -> Order:
-    recipes = {}
-    for name, values in document["recipes"].items():
-        flags = tuple((flag, value) for flag, value in values["flags"])
-        recipes[name] = Recipe(**{key: values[key] for key in Recipe._fields if key != "flags"}, flags=flags)
     return Order(
         directory=directory,
         base=document["base"],
@@ -137,7 +137,7 @@ def _order(document: Mapping[str, Any], directory: str) -> Order:
         arguments=tuple(document["arguments"]),
         mode=document["mode"],
         findings={name: finding_of(values) for name, values in document["findings"].items()},
-        recipes=recipes,
+        recipes={name: values and _recipe(values) for name, values in document["recipes"].items()},
         files=dict(document["files"]),
         steps=document["steps"],
         seconds=document["seconds"],
@@ -147,6 +147,12 @@ def _order(document: Mapping[str, Any], directory: str) -> Order:
         switch=document["switch"],
         lint=document.get("lint", False),
     )
+
+
+def _recipe(values: Mapping[str, Any]) -> Recipe:
+    flags = tuple((flag, bool(value)) for flag, value in values["flags"])
+    plain = {key: values[key] for key in Recipe._fields if key not in ("flags", "functions")}
+    return Recipe(**plain, flags=flags, functions=tuple(values.get("functions", ())))
 
 
 def stale(order: Order) -> str | None:

@@ -99,13 +99,15 @@ def real(path: str, base: str) -> str:
     return os.path.realpath(os.path.join(base, path))
 
 
-def marks_of(findings: Mapping[str, Finding], base: str, flags: frozenset[str]) -> dict[str, list[dict[str, object]]]:
-    """What the runtime is to mark, by file; ``flags`` are the findings that are about flags of backends."""
+def marks_of(
+    findings: Mapping[str, Finding], base: str, notes: Mapping[str, str | None]
+) -> dict[str, list[dict[str, object]]]:
+    """What the runtime is to mark, by file, and what it notes there beside counts and times."""
     sources = Sources()
     found: dict[str, list[dict[str, object]]] = {}
     for name, finding in findings.items():
         path = real(finding.path, base)
         place = sources.place(path, finding.span)
         span = [place.line, place.column, place.end_line, place.end_column]
-        found.setdefault(path, []).append({"id": name, "span": span, "flags": name in flags})
+        found.setdefault(path, []).append({"id": name, "span": span, "notes": notes.get(name)})
     return found

@@ -87,7 +87,7 @@ def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:
     return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
 
 
-def _recipes(plan: Plan) -> Mapping[str, Recipe]:
+def _recipes(plan: Plan) -> Mapping[str, Recipe | None]:
     return {rule.id: rule.recipe for rule in plan.rules}
 
 

@@ -96,7 +96,11 @@ class StoredReport(TypedDict):
 # -- orders --------------------------------------------------------------------------------------
 
 
-class _Recipe(TypedDict):
+class _Functions(TypedDict, total=False):
+    functions: list[str]
+
+
+class _Recipe(_Functions):
     """The recipe of a finding."""
 
     probe: str
@@ -127,7 +131,7 @@ class StoredOrder(_OrderOfBlock):
     cache: str | None
     files: dict[str, str]
     findings: dict[str, StoredFinding]
-    recipes: dict[str, _Recipe]
+    recipes: dict[str, _Recipe | None]
     switch: dict[str, Any] | None
 
 

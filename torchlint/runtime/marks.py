@@ -15,12 +15,14 @@ import importlib.machinery
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from types import CodeType, ModuleType
 from typing import Any
 
 import torch
+
+from torchlint.runtime.values import tensors_in
 
 _BEGIN, _END, _PASS = "_torchlint_begin", "_torchlint_end", "_torchlint_pass"
 _Span = tuple[int, int, int, int]
@@ -30,18 +32,21 @@ _Span = tuple[int, int, int, int]
 class Mark:
     """A flagged place: its findings, its span as ``ast`` gives it, what to note there, and what was noted.
 
-    ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a flag of a backend.
+    ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a flag of a backend, ``tensors`` those
+    whose result holds a tensor, ``graphs`` those whose result holds one with an autograd graph.
     """
 
     ids: list[str]
     span: _Span
-    flags: bool = False
+    notes: set[str] = field(default_factory=set)
     placed: bool = False
     begun: int = 0
     ended: int = 0
     nanoseconds: int = 0
     first: int = 0
     changed: int = 0
+    tensors: int = 0
+    graphs: int = 0
 
     def written(self) -> dict[str, Any]:
         """The counts as plain data."""
@@ -52,7 +57,15 @@ class Mark:
             "ns": self.nanoseconds,
             "first": self.first,
             "changed": self.changed,
+            "tensors": self.tensors,
+            "graphs": self.graphs,
         }
+
+    def look_at(self, value: Any) -> None:
+        """Note whether a result carries an autograd graph."""
+        found = [tensor.grad_fn is not None for tensor in tensors_in(value)]
+        self.tensors += bool(found)
+        self.graphs += any(found)
 
 
 class Marks:
@@ -62,14 +75,17 @@ class Marks:
         self.by_file: dict[str, list[Mark]] = {}
         self._all: list[Mark] = []
         for path, places in wanted.items():
-            own: dict[tuple[_Span, bool], Mark] = {}
+            own: dict[_Span, Mark] = {}
             for place in places:
-                key = (tuple(place["span"]), place.get("flags", False))
-                mark = own.get(key)
+                line, column, end_line, end_column = place["span"]
+                span = (line, column, end_line, end_column)
+                mark = own.get(span)
                 if mark is None:
-                    mark = own[key] = Mark([], *key)
+                    mark = own[span] = Mark([], span)
                     self._all.append(mark)
                 mark.ids.append(place["id"])
+                if place.get("notes"):
+                    mark.notes.add(place["notes"])
             self.by_file[os.path.realpath(path)] = list(own.values())
         self._numbers = {id(mark): number for number, mark in enumerate(self._all)}
         self._before: dict[int, Any] = {}
@@ -79,6 +95,7 @@ class Marks:
         """Count anew in a child process."""
         for mark in self._all:
             mark.begun = mark.ended = mark.nanoseconds = mark.first = mark.changed = 0
+            mark.tensors = mark.graphs = 0
 
     def written(self) -> dict[str, dict[str, Any]]:
         """What was counted, by the id of the finding."""
@@ -106,6 +123,8 @@ class Marks:
             if not mark.ended:
                 mark.first = spent
             mark.ended += 1
+            if "graphs" in mark.notes:
+                mark.look_at(value)
             return value
 
         for name, function in ((_BEGIN, begin), (_END, end), (_PASS, self._passing(is_compiling))):
@@ -118,12 +137,12 @@ class Marks:
             mark = self._all[number]
             if not after:
                 mark.begun += 1
-                self._before[number] = (perf_counter_ns(), flags_now() if mark.flags else None)
+                self._before[number] = (perf_counter_ns(), flags_now() if "flags" in mark.notes else None)
                 return
             started, before = self._before.pop(number, (perf_counter_ns(), None))
             mark.ended += 1
             mark.nanoseconds += perf_counter_ns() - started
-            if mark.flags and before != flags_now():
+            if "flags" in mark.notes and before != flags_now():
                 mark.changed += 1
 
         return passing
@@ -138,7 +157,7 @@ class Marks:
         marks = self.by_file.get(os.path.realpath(path), [])
         tree = ast.parse(source, path)
         if marks:
-            place(tree, {mark.span: (self._numbers[id(mark)], mark) for mark in reversed(marks)})
+            place(tree, {mark.span: (self._numbers[id(mark)], mark) for mark in marks})
         code: CodeType = compile(tree, path, "exec", dont_inherit=True)
         return code
 
@@ -173,7 +192,7 @@ class _Expressions(ast.NodeTransformer):
         if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             return node
         number, mark = self._wanted.get(span_of(node), (0, None))
-        if mark is None or mark.placed or mark.flags:
+        if mark is None or mark.placed or "flags" in mark.notes:
             return node
         mark.placed = True
         return _at(node, _call(_END, [_call(_BEGIN, [ast.Constant(number)]), ast.Constant(number), node]))

@@ -13,12 +13,10 @@ from typing import Any
 import torch
 from torch.utils._device import _device_constructors
 
-from torchlint.runtime.arguments import Arguments
-from torchlint.runtime.backends import Backends
-from torchlint.runtime.loading import Loading
+from torchlint.runtime import instruments
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.marks import Marks
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.profiled import Profiled
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Site, Sites
 from torchlint.runtime.steps import Steps
@@ -43,12 +41,8 @@ class Observation:
         self.recorder = Recorder(now_and_then=self._now_and_then)
         self.steps = Steps(order.get("steps"))
         self.marks = Marks(order.get("marks", {}))
-        self.arguments = Arguments(self.recorder, self.sites, sampled=mode == "sim")
-        self.backends = Backends(self.recorder, self.sites)
-        self.loading = Loading(self.recorder, self.sites, self.steps)
         self.patches = Patches()
-        self.transfers: Any = None
-        self.profiled: Profiled | None = None
+        self.instruments: list[Instrument] = []
         self.children: list[int] = []
         self.compiled = False
         self._name: str | None = None
@@ -72,14 +66,14 @@ class Observation:
                 self.steps.install()
                 return
             _introduce()
-            self.arguments.remember()
+            watch = Watch(self.order, self.mode, self.recorder, self.sites, self.steps, self.notes)
+            self.instruments = instruments.made(watch)
+            for instrument in self.instruments:
+                instrument.prepare()
             if self.mode == "sim":
                 self._simulate()
-            self.arguments.install(self.patches)
-            self.loading.install(self.patches)
-            self.backends.install(self.patches)
-            if self.mode == "gpu":
-                self._watch_device()
+            for instrument in self.instruments:
+                instrument.install(self.patches)
             self.patches.set(torch, "compile", self._compiling(torch.compile))
             self.marks.install()
             self.steps.install()
@@ -97,30 +91,10 @@ class Observation:
         simulation.on_leaving = self.leave
         self._stack.enter_context(simulation)
 
-    def _watch_device(self) -> None:
-        from torchlint.runtime.transfers import Transfers
-
-        self.transfers = Transfers(self.recorder, self.sites)
-        self.transfers.install(self.patches)
-        if self.order.get("copy_times"):
-            self.profiled = Profiled(self._counted, self.notes.append)
-            self.steps.listeners.append(self.profiled.stepped)
-        if not torch.version.cuda or self.order.get("untraced"):
-            return
-        try:
-            self.transfers.trace(self.patches)
-        except (ImportError, AttributeError) as error:
-            self.notes.append(
-                f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
-            )
-
-    def _counted(self, kind: str) -> int:
-        return sum(count.number for _, _, count in self.recorder.of(kind))
-
     def stop(self) -> None:
         """Take the instruments away, in reverse order."""
-        if self.profiled is not None:
-            self.profiled.stop()
+        for instrument in self.instruments:
+            instrument.stop()
         self.steps.remove()
         self.patches.restore()
         self._stack.close()
@@ -145,13 +119,15 @@ class Observation:
         self.children = []
         self.ended = {"how": "running"}
         self._started, self._clock = time.time(), time.perf_counter()
-        for part in (self.recorder, self.marks, self.steps, self.arguments, self.backends):
+        for part in (self.recorder, self.marks, self.steps):
             part.forked()
+        for instrument in self.instruments:
+            instrument.forked()
 
     def _stepped(self, count: int) -> None:
         self.recorder.step = count
-        if self.arguments.watching:
-            self.arguments.stepped()
+        for instrument in self.instruments:
+            instrument.stepped(count)
         self._now_and_then()
 
     def _now_and_then(self) -> None:
@@ -174,7 +150,8 @@ class Observation:
         if self.ended["how"] == "running":
             self.ended = ended or {"how": "finished"}
         with contextlib.suppress(Exception):  # what is watched may be in any state by now
-            self.arguments.finish()
+            for instrument in self.instruments:
+                instrument.finish()
         self.write()
 
     def write(self) -> None:
@@ -219,10 +196,8 @@ class Observation:
             "steps": self.steps.written(),
             "marks": self.marks.written(),
             "events": self.recorder.written(),
-            "flags": self.backends.timeline,
-            "synchronisations": self._account(),
-            "profiled": self.profiled.found if self.profiled is not None else None,
             "switch": self.switch.written() if self.switch is not None else None,
+            **{name: value for instrument in self.instruments for name, value in instrument.written().items()},
         }
 
     def _device(self) -> str | None:
@@ -232,11 +207,6 @@ class Observation:
                 self._name = str(torch.cuda.get_device_name())
             return self._name
         return "simulated" if self.mode == "sim" else None
-
-    def _account(self) -> dict[str, int] | None:
-        if self.transfers is None:
-            return None
-        return {"explained": self.transfers.explained, "unexplained": self.transfers.unexplained}
 
 
 def _introduce() -> None:

@@ -133,8 +133,8 @@ PROBES = {
     "convolution-flags": Probe(convolution_flags, device=True, everywhere=True),
     "layer-flags": Probe(layer_flags, device=True, everywhere=True),
     "convolution-shapes": Probe(convolution_shapes, device=True, everywhere=True),
-    "untuned-convolutions": Probe(untuned_convolutions, device=True, everywhere=True),
+    "untuned-convolutions": Probe(untuned_convolutions, device=True, everywhere=True, confirms=False),
     "unseeded": Probe(unseeded, everywhere=True),
-    "unchanged-flags": Probe(unchanged_flags),
+    "unchanged-flags": Probe(unchanged_flags, notes="flags"),
     "flag-writes": Probe(flag_writes),
 }

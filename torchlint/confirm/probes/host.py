@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
-from torchlint.confirm.evidence import Event
+from torchlint.confirm.probes.generic import as_event, evaluated
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
@@ -79,21 +79,10 @@ def host_content(case: Case) -> Verdict:
     """Content that Python makes and torch could."""
     runs, spent = case.mark.begun, case.mark.ns
     moved = [event for event in case.events if event.kind == "upload"]
-    figures = times(runs, "evaluation")
-    if case.run.mode != "sim":  # which slows Python down as well
-        figures += f", {spent / 1000 / max(runs, 1):.0f} us each"
+    figures = evaluated(case)
     if runs < case.recipe.least and spent < _MILLISECOND:
         return case.too_few(figures)
-    return case.confirmed(_as_events(case, moved), figures, nanoseconds=spent)
-
-
-def _as_events(case: Case, moved: list[Event]) -> list[Event]:
-    if moved:
-        return moved
-    event = Event("data", case.places[0], {}, case.mark.begun, 0, case.mark.ns)
-    event.steady = case.mark.begun
-    event.main = case.mark.main
-    return [event]
+    return case.confirmed(moved or [as_event(case)], figures, nanoseconds=spent)
 
 
 PROBES = {

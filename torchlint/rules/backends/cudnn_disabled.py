@@ -45,6 +45,14 @@ class CudnnDisabled(Rule):
             return torch.autograd.grad(model(x).sum(), x, create_graph=True)
     ```
 
+    What the fix makes of the first, which needs no double backward:
+
+    ```python
+    import torch
+
+    model = torch.nn.Conv2d(3, 16, 3)
+    ```
+
     ## When to leave it
     Where an operation needs it, around that operation: `with torch.backends.cudnn.flags(enabled=False)` is
     never flagged, nor is a value that is put back, or a condition on a version, a platform or an option. A

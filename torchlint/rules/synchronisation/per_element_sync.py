@@ -50,6 +50,21 @@ class PerElementSync(Rule):
         return torch.nn.utils.get_total_norm([p.grad for p in model.parameters()])
     ```
 
+    What the fix makes of the first, with the same values:
+
+    ```python
+    import torch
+
+
+    def grad_norm(model):
+        model.cuda()
+        total = 0.0
+        for p in model.parameters():
+            total += p.grad.norm().detach() ** 2
+        total = float(total)
+        return total**0.5
+    ```
+
     ## When to leave it
     On short lists, and for checks that run once. The rule is silent under conditions that hold every so many
     steps, in exception handlers, for tensors that are not proved to be on an accelerator, and in files in which

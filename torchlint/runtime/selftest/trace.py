@@ -12,17 +12,19 @@ from typing import Any
 
 import torch
 
+from torchlint.runtime.instrument import Watch
+from torchlint.runtime.instruments.transfers import Transfers
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
-from torchlint.runtime.transfers import Transfers
+from torchlint.runtime.steps import Steps
 
 
 def run() -> list[str]:
     """The checks that fail."""
     recorder, patches = Recorder(), Patches()
     try:
-        Transfers(recorder, Sites([])).trace(patches)
+        Transfers(Watch({}, "gpu", recorder, Sites([]), Steps(None), [])).trace(patches)
         return _checks(recorder)
     except (ImportError, AttributeError) as error:
         return [f"torch {torch.__version__} has no such callbacks: {error}"]

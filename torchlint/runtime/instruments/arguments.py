@@ -12,10 +12,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.labels import labelled
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Count, Recorder
-from torchlint.runtime.sites import Site, Sites
+from torchlint.runtime.recorder import Count
+from torchlint.runtime.sites import Site
 
 _WATCHED = 16
 _SAMPLES = 5
@@ -23,20 +24,19 @@ _WATCHED_BYTES = 1 << 26
 _KINDS = "fiubc"
 
 
-class Arguments:
+class Arguments(Instrument):
     """Watches calls that turn data into tensors."""
 
-    def __init__(self, recorder: Recorder, sites: Sites, *, sampled: bool = False) -> None:
-        self._recorder = recorder
-        self._sites = sites
-        self._sampled = sampled
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._sampled = watch.mode == "sim"
         self._raw: dict[str, Any] = {}
         self._samples: dict[Site, list[int]] = {}
         self._shared: dict[Site, _Watched] = {}
         self._bytes = 0
         self._counts: dict[tuple[int, bool, bool, bool], Count] = {}
 
-    def remember(self) -> None:
+    def prepare(self) -> None:
         """Keep torch's own factories, to sample their time where the simulation would distort it."""
         self._raw = {name: getattr(torch, name) for name in ("tensor", "as_tensor")}
 
@@ -123,12 +123,7 @@ class Arguments:
             self._bytes += data.nbytes
             watched.add(_Pair(data, made))
 
-    @property
-    def watching(self) -> bool:
-        """There are arrays and tensors that may still be written to."""
-        return bool(self._shared)
-
-    def stepped(self) -> None:
+    def stepped(self, count: int) -> None:
         """A step is done: a tensor that was written to may be gone after the next."""
         for watched in self._shared.values():
             for pair in watched.open:

@@ -13,12 +13,11 @@ from typing import Any, TypeAlias
 
 import torch
 
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.labels import label_of, labelled, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Recorder
-from torchlint.runtime.sites import Sites
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
@@ -27,18 +26,19 @@ _UNUSED = "MemoryAllocation MemoryDeallocation EventCreation EventDeletion Event
 _NOBODY: Any = {}.get  # takes one argument or two, and gives None
 
 
-class Transfers:
+class Transfers(Instrument):
     """Watches the methods and factories that copy between host and device."""
 
-    def __init__(self, recorder: Recorder, sites: Sites) -> None:
-        self._recorder = recorder
-        self._sites = sites
+    modes = frozenset(("gpu",))
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
         self._own = threading.local()
         self.unexplained = 0
         self.explained = 0
 
     def install(self, patches: Patches) -> None:
-        """Wrap methods and factories."""
+        """Wrap methods and factories, and have torch report synchronisations where it can."""
         for name in ("to", "cuda", "cpu"):
             patches.set(_TENSOR, name, self._moving(name, getattr(_TENSOR, name)))
         patches.set(_TENSOR, "copy_", self._copying(_TENSOR.copy_))
@@ -47,6 +47,12 @@ class Transfers:
         for name in FACTORIES:
             if hasattr(torch, name):
                 patches.set(torch, name, self._making(name, getattr(torch, name)))
+        if torch.version.cuda and not self.watch.order.get("untraced"):
+            self._trace_or_note(patches)
+
+    def written(self) -> dict[str, Any]:
+        """How many of the synchronisations that torch reports are those of copies."""
+        return {"synchronisations": {"explained": self.explained, "unexplained": self.unexplained}}
 
     @property
     def _busy(self) -> bool:
@@ -148,6 +154,14 @@ class Transfers:
             self._recorder.add("made", self._sites.here(3), size_of(made), spent)
 
     # -- torch's own account -----------------------------------------------------------------------
+
+    def _trace_or_note(self, patches: Patches) -> None:
+        try:
+            self.trace(patches)
+        except (ImportError, AttributeError) as error:
+            self.watch.notes.append(
+                f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
+            )
 
     def trace(self, patches: Patches) -> None:
         """Have torch report every synchronisation. Raises ``ImportError`` or ``AttributeError`` where it cannot."""

@@ -6,22 +6,37 @@ and the steps around it count for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
+
+from torchlint.runtime.instrument import Instrument, Watch
 
 FIRST, LAST = 10, 14
 _KINDS = {"HtoD": "upload", "DtoH": "download"}
 
 
-class Profiled:
+class Profiled(Instrument):
     """Profiles the steps from ``FIRST`` to ``LAST``, and counts what the other instruments see meanwhile."""
 
-    def __init__(self, counted: Callable[[str], int], note: Callable[[str], None]) -> None:
-        self._counted = counted
-        self._note = note
+    modes = frozenset(("gpu",))
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
         self._profiler: Any = None
         self._before: dict[str, int] = {}
         self.found: dict[str, Any] | None = None
+
+    @classmethod
+    def wanted(cls, watch: Watch) -> bool:
+        """It was asked for, since it makes the host wait."""
+        return super().wanted(watch) and bool(watch.order.get("copy_times"))
+
+    def written(self) -> dict[str, Any]:
+        """The copies that were timed."""
+        return {"profiled": self.found}
+
+    def _counted(self, kind: str) -> int:
+        return sum(count.number for _, _, count in self._recorder.of(kind))
 
     def stepped(self, count: int) -> None:
         """A step is done."""
@@ -37,7 +52,7 @@ class Profiled:
             profiler = profile(activities=[ProfilerActivity.CUDA], acc_events=True)
             profiler.__enter__()
         except Exception as error:  # another profiler runs, or this build has none for the device
-            self._note(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
+            self.watch.notes.append(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
             return
         self._profiler = profiler
         self._before = {kind: self._counted(kind) for kind in _KINDS.values()}
@@ -49,7 +64,7 @@ class Profiled:
             profiler.__exit__(None, None, None)
             copies = copies_of(profiler.events() or ())
         except Exception as error:  # as above
-            self._note(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
+            self.watch.notes.append(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
             return
         self.found = {"steps": count - FIRST, "copies": copies, "seen": seen}
 

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
 from time import perf_counter_ns
 from typing import Any
 
-import torch
 from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.labels import labelled, size_of
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Recorder
-from torchlint.runtime.sites import NOWHERE, Site, Sites
-from torchlint.runtime.steps import Steps
-
-_DEPTH = 6
+from torchlint.runtime.sites import NOWHERE, Site
+from torchlint.runtime.values import tensors_in
 
 
-class Loading:
+class Loading(Instrument):
     """Watches ``DataLoader``."""
 
-    def __init__(self, recorder: Recorder, sites: Sites, steps: Steps) -> None:
-        self._recorder = recorder
-        self._sites = sites
-        self._steps = steps
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
         self._made: weakref.WeakKeyDictionary[Any, Site] = weakref.WeakKeyDictionary()
         self._iterators: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
@@ -58,7 +52,7 @@ class Loading:
         loader = self._iterators.get(iterator)
         site = self._made.get(loader, NOWHERE) if loader is not None else NOWHERE
         size = 0
-        for tensor in _tensors(batch, _DEPTH):
+        for tensor in tensors_in(batch):
             label = labelled(tensor)
             label.host = label.device is None
             label.loader = site
@@ -67,17 +61,4 @@ class Loading:
         self._recorder.add(
             "batch", site, size, spent, workers=workers, pinned=bool(getattr(loader, "pin_memory", False))
         )
-        self._steps.batch()
-
-
-def _tensors(value: Any, depth: int) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif depth and isinstance(value, dict):
-        for member in value.values():
-            yield from _tensors(member, depth - 1)
-    elif depth and isinstance(value, (list, tuple)):
-        for member in value:
-            yield from _tensors(member, depth - 1)
-    elif depth and hasattr(value, "__dict__") and not callable(value):
-        yield from _tensors(vars(value), depth - 1)
+        self.watch.steps.batch()

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Recorder
-from torchlint.runtime.sites import Site, Sites
+from torchlint.runtime.sites import Site
 
 _SETTERS = {
     "_set_cudnn_enabled": "enabled",
@@ -22,12 +22,11 @@ _RECURRENT = "lstm gru rnn_tanh rnn_relu".split()
 _KEPT = 200
 
 
-class Backends:
+class Backends(Instrument):
     """Watches flags being written, and convolutions and recurrent layers being run."""
 
-    def __init__(self, recorder: Recorder, sites: Sites) -> None:
-        self._recorder = recorder
-        self._sites = sites
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
         self._layers = 0
         self.timeline: list[dict[str, Any]] = []
 
@@ -51,6 +50,10 @@ class Backends:
     def forked(self) -> None:
         """Begin anew in a child process."""
         self.timeline, self._layers = [], 0
+
+    def written(self) -> dict[str, Any]:
+        """The writes of flags in their order."""
+        return {"flags": self.timeline}
 
     # -- flags -------------------------------------------------------------------------------------
 

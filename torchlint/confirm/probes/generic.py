@@ -1,0 +1,71 @@
+"""Probes for any rule: how often a place ran and how long it took, calls of functions, results that carry a graph."""
+
+from __future__ import annotations
+
+from torchlint.confirm.case import Case, times, total
+from torchlint.confirm.evidence import Event
+from torchlint.confirm.probes.probe import Probe
+from torchlint.confirm.verdict import Verdict
+
+
+def evaluations(case: Case) -> Verdict:
+    """The flagged code runs as often as the recipe says."""
+    runs, steps = case.mark.begun, case.run.all_steps
+    figures = evaluated(case)
+    seldom = runs < case.recipe.least
+    if case.recipe.each == "step" and steps:
+        figures += f", {runs / steps:.3g} a step"
+        seldom = runs / steps < case.recipe.least
+    if seldom:
+        return case.too_few(figures)
+    return case.confirmed([as_event(case)], figures, nanoseconds=case.mark.ns)
+
+
+def function_calls(case: Case) -> Verdict:
+    """The functions that the recipe names are called at the flagged places."""
+    calls = [event for event in case.of("call") if event.facts["function"] in case.recipe.functions]
+    named = ", ".join(sorted({str(event.facts["function"]) for event in calls}) or case.recipe.functions)
+    if not calls:
+        return case.unknown(f"{case.evaluated}, and no call of {named} was seen there")
+    figures = f"{times(total(calls), 'call')} of {named}"
+    each = case.per_step(calls) if case.recipe.each == "step" else None
+    if each is not None:
+        figures += f", {each:.3g} a step"
+    if (total(calls) if each is None else each) < case.recipe.least:
+        return case.too_few(figures, calls)
+    return case.confirmed(calls, case.waited(figures))
+
+
+def graphs(case: Case) -> Verdict:
+    """What the flagged expression gives carries an autograd graph."""
+    mark = case.mark
+    if not mark.tensors:
+        return case.unknown(f"{case.evaluated}, and no tensor was seen in a result")
+    seen = times(mark.tensors, "result")
+    if not mark.graphs:
+        return case.refuted(f"none of {seen} carries an autograd graph")
+    return case.confirmed([as_event(case, mark.graphs)], f"{mark.graphs:,} of {seen} carry an autograd graph")
+
+
+def evaluated(case: Case) -> str:
+    """How often the flagged code ran, and how long it took where the run does not distort that."""
+    runs, spent = case.mark.begun, case.mark.ns
+    figures = times(runs, "evaluation")
+    if case.run.mode == "sim":  # which slows Python down as well
+        return figures
+    return f"{figures}, {spent / 1000 / max(runs, 1):.0f} us each"
+
+
+def as_event(case: Case, count: int | None = None) -> Event:
+    """The evaluations of the flagged code as an event, for the figures of a verdict."""
+    event = Event("data", case.places[0], {}, case.mark.begun if count is None else count, 0, case.mark.ns)
+    event.steady = event.count
+    event.main = case.mark.main
+    return event
+
+
+PROBES = {
+    "evaluations": Probe(evaluations),
+    "function-calls": Probe(function_calls, kinds=("sync",)),
+    "graphs": Probe(graphs, notes="graphs"),
+}
