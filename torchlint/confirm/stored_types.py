@@ -181,7 +181,12 @@ class _Left(TypedDict):
     what: str
 
 
-class _Mark(TypedDict):
+class _Graphs(TypedDict, total=False):
+    tensors: Amount
+    graphs: Amount
+
+
+class _Mark(_Graphs):
     placed: bool
     begun: Amount
     ended: Amount
@@ -231,11 +236,15 @@ class _Switch(TypedDict):
     losses: list[str]
 
 
-class _RunOnGpu(TypedDict, total=False):
+class _Instrumented(TypedDict, total=False):
+    """What single instruments add, where a run has them."""
+
+    flags: list[_Write]
+    synchronisations: _Account | None
     profiled: _Profiled | None
 
 
-class StoredRun(_RunOnGpu):
+class StoredRun(_Instrumented):
     """What one process of a run has seen."""
 
     run: str
@@ -252,8 +261,6 @@ class StoredRun(_RunOnGpu):
     steps: _Steps
     marks: dict[str, _Mark]
     events: list[_Event]
-    flags: list[_Write]
-    synchronisations: _Account | None
     switch: _Switch | None
 
 
