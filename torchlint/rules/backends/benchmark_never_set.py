@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class BenchmarkNeverSet(Rule):
     """
     ## What it finds
-    A training script (with `if __name__ == "__main__"`) for a convolutional model on an accelerator, with images of
-    one size, where no file of the run names cuDNN's switches. Off by default.
+    A training script (with `if __name__ == "__main__"`) for a convolutional model on an accelerator, with images
+    of a fixed size, where no file of the run sets a cuDNN flag. Off by default.
 
     ## Why it costs
-    With `benchmark` on, cuDNN times its algorithms once a shape and then uses the fastest. Published gains range
-    from 17 to 12 minutes an epoch (speechbrain#294) to nothing; they are from before 2021, and cuDNN has chosen
-    better by itself since.
+    With `benchmark` on, cuDNN times its algorithms once for each input shape and then uses the fastest. Published
+    gains range from 17 to 12 minutes an epoch (speechbrain#294) to nothing. They date from before 2021, and
+    cuDNN's own choice has improved since.
 
     ## Instead
     Flagged:
@@ -65,9 +65,9 @@ class BenchmarkNeverSet(Rule):
     ```
 
     ## When to leave it
-    In short runs, since the search costs time at the start; where results must be reproducible; with inputs of many
-    shapes. The rule is silent where the file imports something that the run does not cover, and for frameworks that
-    have a switch of their own.
+    In short runs, since benchmarking takes time at the start; where results must be reproducible; with inputs of
+    many shapes. The rule is silent where the file imports modules that are not part of the run, and for frameworks
+    that have their own setting.
 
     ## Fix safety
     No fix is offered: other algorithms round differently, and the choice may differ from run to run.

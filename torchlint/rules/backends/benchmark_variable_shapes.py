@@ -16,14 +16,14 @@ class BenchmarkVariableShapes(Rule):
     """
     ## What it finds
     `torch.backends.cudnn.benchmark = True` in a program whose inputs have many shapes: batches padded to their
-    longest member, `Resize(n)` without a crop, a random size in every step, torchvision's detection models. The
-    evidence may stand in the file, or in files that it imports and that are linted in the same run.
+    longest sample, `Resize(n)` without a crop, a random size in every step, torchvision's detection models. The
+    evidence may be in the same file, or in files that it imports and that are linted in the same run.
 
     ## Why it costs
-    For each new shape cuDNN times up to ten algorithms, and PyTorch then empties the cache of its allocator. A
-    forward pass of ResNet-50 took 0.02 s with one size and 0.6 to 2.3 s with random ones (pytorch/pytorch#2759, an
-    older version without that limit); torchvision removed the flag from its detection references
-    (pytorch/vision#5985). Each shape pays once a process, so a few shapes are fine.
+    For each new shape cuDNN times up to ten algorithms, and PyTorch then empties its caching allocator. A forward
+    pass of ResNet-50 took 0.02 s with one size and 0.6 to 2.3 s with random sizes (pytorch/pytorch#2759, an older
+    version without that limit); torchvision removed the flag from its detection references (pytorch/vision#5985).
+    Each shape is benchmarked once per process, so a few shapes are fine.
 
     ## Instead
     Flagged:
@@ -57,12 +57,13 @@ class BenchmarkVariableShapes(Rule):
     ```
 
     ## When to leave it
-    With a handful of shapes, for instance where lengths are rounded up to buckets, or images are square already.
+    With a handful of shapes, for example where lengths are rounded up to buckets, or images are square already.
     One piece of evidence is `info`, two of different kinds are a warning. The rule is silent where there are no
-    convolutions, and where some phase of the program switches the benchmark off.
+    convolutions, and where some phase of the program disables `benchmark`.
 
     ## Fix safety
-    Unsafe: `benchmark` becomes False. Other algorithms run then, which may round the last bits differently.
+    Unsafe: `benchmark` is set to False. cuDNN then runs other algorithms, which may round the last bits
+    differently.
 
     ## Confirmed by
     Convolutions see more than about ten shapes, and the first occurrences take more than 5 % of the time.

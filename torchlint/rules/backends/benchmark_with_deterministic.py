@@ -22,16 +22,16 @@ _CHOOSE = (
 class BenchmarkWithDeterministic(Rule):
     """
     ## What it finds
-    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path
-    through the code, also when a function that is called sets one of them; `cudnn.flags(benchmark=True,
-    deterministic=True)`; and Lightning's `Trainer(benchmark=True, deterministic=True)`.
+    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path through the
+    code, also when a called function sets one of them; `cudnn.flags(benchmark=True, deterministic=True)`; and
+    Lightning's `Trainer(benchmark=True, deterministic=True)`.
 
     ## Why it costs
-    Neither flag overrides the other. `deterministic` leaves only the deterministic algorithms, and
-    `benchmark` times those and takes the fastest. So the program pays for both: the search, and the slower
-    algorithms (1.54 s against 3.67 s for one transposed convolution, espnet/espnet#3041). And it does not get
-    what `deterministic` is for: two algorithms that are nearly as fast may swap places in the next process,
-    and their roundings differ (pytorch/pytorch#15359).
+    Neither flag overrides the other. `deterministic` restricts cuDNN to deterministic algorithms, and `benchmark`
+    times those and takes the fastest. So the program pays for benchmarking and for slower algorithms (1.54 s
+    against 3.67 s for one transposed convolution, espnet/espnet#3041), without getting what `deterministic` is
+    for: of two algorithms that are about equally fast, the next process may pick the other one, which rounds
+    differently (pytorch/pytorch#15359).
 
     ## Instead
     Flagged:
@@ -59,16 +59,16 @@ class BenchmarkWithDeterministic(Rule):
     ```
 
     ## When to leave it
-    Where results need to agree within a process only: say so in a comment ("deterministic per process"), and
-    the rule is silent. So it is for code that runs on ROCm, in tests, where a condition decides between the
-    two, and where a later write takes one of them back. Functions of other files are followed where those are
-    linted in the same run; one file alone shows only what it holds.
+    Where results only need to agree within one process: say so in a comment ("deterministic per process"), and the
+    rule is silent. It is also silent for code that runs on ROCm, in tests, where a condition decides between the
+    two, and where a later assignment disables one of them. Functions of other files are followed if those files
+    are linted in the same run.
 
     ## Fix safety
-    Only the author knows which of the two was wanted, so a fix is offered where the configuration says so:
-    `rules.benchmark-with-deterministic.prefer = "reproducible"` sets `benchmark` to False, `"fast"` takes
-    `deterministic` away. The setting counts for `TL502` as well. Both fixes are unsafe: other algorithms run, and
-    with them speed and the last bits of results change. Nothing is offered for a write in another file.
+    Only the author knows which of the two was intended, so a fix is offered only if the configuration says so:
+    `rules.benchmark-with-deterministic.prefer = "reproducible"` sets `benchmark` to False, `"fast"` removes
+    `deterministic`. The setting also applies to `TL502`. Both fixes are unsafe: cuDNN runs other algorithms, which
+    changes speed and the last bits of results. No fix is offered for an assignment in another file.
 
     ## Confirmed by
     Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs

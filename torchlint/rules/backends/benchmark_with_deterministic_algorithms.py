@@ -19,14 +19,13 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     """
     ## What it finds
     `torch.use_deterministic_algorithms(True)`, or `torch.set_deterministic_debug_mode`, on one path with
-    `torch.backends.cudnn.benchmark = True` or with `torch.compile(.., mode="max-autotune")`; also where a
-    function that is called sets one of them, and with Lightning's `Trainer(deterministic=True)`.
+    `torch.backends.cudnn.benchmark = True` or with `torch.compile(..., mode="max-autotune")`; also where a called
+    function sets one of them, and with Lightning's `Trainer(deterministic=True)`.
 
     ## Why it costs
-    The call makes operations deterministic, and does not touch cuDNN's switches: `benchmark` stays on, and may
-    choose another deterministic algorithm in the next process, so runs still differ. Each new input shape pays
-    for the search all the same. Inductor, for its part, does no autotuning in deterministic mode, so
-    `max-autotune` does nothing (PyTorch 2.13).
+    The call makes operations deterministic, but leaves cuDNN's flags alone: `benchmark` stays on, and may choose a
+    different deterministic algorithm in the next process, so runs still differ, and every new input shape is still
+    benchmarked. Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect (PyTorch 2.13).
 
     ## Instead
     Flagged:
@@ -54,13 +53,13 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     ```
 
     ## When to leave it
-    Where runs need to agree within one process only: say so in a comment. With `warn_only=True`, which finds
-    operations rather than excludes them, the rule speaks at `info`. It is silent in tests, in branches that
-    exclude each other, and where a later write takes one of the two back.
+    Where results only need to agree within one process: say so in a comment. With `warn_only=True`, which reports
+    nondeterministic operations instead of forbidding them, the finding is an `info`. The rule is silent in tests,
+    in branches that exclude each other, and where a later assignment disables one of the two.
 
     ## Fix safety
     Offered only with the setting of `TL501` (`rules.benchmark-with-deterministic.prefer`): `"reproducible"` sets
-    `benchmark` to False, `"fast"` deletes the demand for determinism. Both are unsafe: other algorithms run.
+    `benchmark` to False, `"fast"` deletes the call. Both are unsafe: other algorithms run.
 
     ## Confirmed by
     Both switches are on when convolutions run.

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 class CudnnDisabled(Rule):
     """
     ## What it finds
-    `torch.backends.cudnn.enabled = False`, also through an alias or `setattr`, that nothing takes back.
+    `torch.backends.cudnn.enabled = False`, also through an alias or `setattr`, that is never undone.
 
     ## Why it costs
-    Convolutions, recurrent layers, batch normalisation and CTC fall back to PyTorch's own kernels. Recurrent
-    layers lose their fused kernels, convolutions the Tensor Core paths and `channels_last`. It is mostly a
-    switch for debugging, or for a fault of an old version, that was left in.
+    Convolutions, recurrent layers, batch normalization and CTC loss fall back to PyTorch's own kernels. Recurrent
+    layers lose their fused kernels, convolutions lose Tensor Cores and `channels_last`. Usually the line was left
+    over from debugging, or from working around a bug of an old version.
 
     ## Instead
     Flagged:
@@ -54,17 +54,17 @@ class CudnnDisabled(Rule):
     ```
 
     ## When to leave it
-    Where an operation needs it, around that operation: `with torch.backends.cudnn.flags(enabled=False)` is
-    never flagged, nor is a value that is put back, or a condition on a version, a platform or an option. A
-    comment that names the fault makes it `info`, and so does a file whose models have neither convolutions nor
-    recurrent layers.
+    Where a single operation needs it, disable cuDNN around that operation: `with
+    torch.backends.cudnn.flags(enabled=False)` is never flagged, nor is a value that is restored later, or a
+    condition on a version, a platform or an option. If a comment names the bug, or the models of the file have
+    neither convolutions nor recurrent layers, the finding is an `info`.
 
     ## Fix safety
-    Unsafe: the line is deleted. That changes the kernels, and with them the last bits of results, and a fault that
-    the line worked around may come back.
+    Unsafe: the line is deleted. Other kernels run, which changes the last bits of results, and a bug that the line
+    worked around may come back.
 
     ## Confirmed by
-    With the switch on, the run is faster and its results are finite.
+    With cuDNN enabled, the run is faster and its results are finite.
 
     ## Sources
     - [torch.backends.cudnn](https://docs.pytorch.org/docs/stable/backends.html#torch-backends-cudnn)

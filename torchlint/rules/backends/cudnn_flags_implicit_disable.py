@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 class CudnnFlagsImplicitDisable(Rule):
     """
     ## What it finds
-    `torch.backends.cudnn.flags(..)` that does not say `enabled=`.
+    `torch.backends.cudnn.flags(...)` without `enabled=`.
 
     ## Why it costs
     The parameters of this context manager default to `enabled=False, benchmark=False, deterministic=False`. So
-    `flags(benchmark=True)` switches cuDNN off for everything inside, and the benchmark with it.
+    `flags(benchmark=True)` disables cuDNN for everything inside, and `benchmark` has no effect.
 
     ## Instead
     Flagged:
@@ -47,10 +47,11 @@ class CudnnFlagsImplicitDisable(Rule):
     ```
 
     ## When to leave it
-    Where cuDNN is meant to be off, write `enabled=False`. Calls with `**kwargs` are not judged.
+    If cuDNN is meant to be disabled, write `enabled=False`. Calls with `**kwargs` are not checked.
 
     ## Fix safety
-    Unsafe: `enabled=True` is added. It changes the kernels that run inside, which is what the line was written for.
+    Unsafe: `enabled=True` is added. Other kernels then run inside the block, which is what the line was written
+    for.
 
     ## Confirmed by
     `torch.backends.cudnn.enabled` is False inside the block.

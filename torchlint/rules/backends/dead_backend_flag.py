@@ -56,19 +56,18 @@ _STATEMENTS = (
 class DeadBackendFlag(Rule):
     """
     ## What it finds
-    - An assignment to an attribute that no version of `torch.backends.*` has: a misspelt flag
-      (`cudnn.benckmark`), a flag of another module (`torch.backends.cuda.benchmark`), one that is long gone
-      (`cudnn.fastest`).
+    - An assignment to an attribute that no version of `torch.backends.*` has: a misspelled flag
+      (`cudnn.benckmark`), a flag of another module (`torch.backends.cuda.benchmark`), or one that was removed
+      long ago (`cudnn.fastest`).
     - `cudnn.benchmark == True` as a statement.
     - A value assigned to a function: `torch.use_deterministic_algorithms = True`, `model.eval = True`.
-    - A function that is named and not called (`model.eval`, `optimizer.zero_grad`), and a context manager that is
-      not entered (`torch.no_grad()` as a statement).
-    - `os.environ["CUDA_VISIBLE_DEVICES"]` and its kin, set after CUDA has been started (`info`).
+    - A function that is named but not called (`model.eval`, `optimizer.zero_grad`), and a context manager that
+      is not entered (`torch.no_grad()` as a statement).
+    - `os.environ["CUDA_VISIBLE_DEVICES"]` and similar variables, set after CUDA has been initialized (`info`).
 
     ## Why it costs
-    The line does nothing, and whoever reads it believes that it does. Modules such as `torch.backends.cudnn`
-    take any attribute without a word. The correct spelling of one such flag made a training run 10 % faster
-    (xinntao/EDVR#73).
+    The line has no effect, and readers believe that it does. Modules such as `torch.backends.cudnn` accept any
+    attribute silently. Correcting the spelling of one such flag made a training run 10 % faster (xinntao/EDVR#73).
 
     ## Instead
     Flagged:
@@ -88,7 +87,7 @@ class DeadBackendFlag(Rule):
     ```
 
     ## When to leave it
-    Nowhere. Flags that exist in some version of PyTorch are never flagged, nor are functions that are replaced by
+    Never. Flags that exist in some version of PyTorch are not flagged, nor are functions that are replaced by
     other functions.
 
     ## Fix safety

@@ -20,8 +20,7 @@ class DeterministicWithoutSeed(Rule):
 
     ## Why it costs
     Deterministic algorithms are slower (1.54 s against 3.67 s for one transposed convolution, espnet/espnet#3041).
-    Without a seed, initial weights, shuffling and dropout differ from run to run anyway, so the price buys
-    nothing.
+    Without a seed, initial weights, shuffling and dropout differ from run to run anyway, so nothing is gained.
 
     ## Instead
     Flagged:
@@ -54,12 +53,12 @@ class DeterministicWithoutSeed(Rule):
     ```
 
     ## When to leave it
-    Where a launcher seeds, or determinism is switched on to find a race. The rule is silent in libraries, in code
-    that only evaluates, in functions that are called after seeds, and whenever the file imports something that the
-    run does not cover.
+    Where a launcher sets the seed, or determinism is enabled to find a race condition. The rule is silent in
+    libraries, in code that only evaluates, in functions that are called after seeding, and whenever the file
+    imports modules that are not part of the run.
 
     ## Fix safety
-    No fix is offered: a seed changes the random numbers, which is its purpose.
+    No fix is offered: a seed changes the random numbers.
 
     ## Confirmed by
     The first loss differs between two processes.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class FactoryThenMove(Rule):
     """
     ## What it finds
-    `torch.zeros`, `ones`, `full`, `empty`, `eye`, `arange`, `rand`, `randn`, `randint`, `linspace` and their kin
-    on the CPU, followed by `.to(device)`, `.cuda()`, `.type_as(x)` or `.to(x)`: in the same expression, or through
-    a variable that is used for nothing else.
+    `torch.zeros`, `ones`, `full`, `empty`, `eye`, `arange`, `rand`, `randn`, `randint`, `linspace` and similar
+    factories on the CPU, followed by `.to(device)`, `.cuda()`, `.type_as(x)` or `.to(x)`: in the same expression,
+    or through a variable that is used for nothing else.
 
     ## Why it costs
-    The CPU fills the memory, the driver copies it from pageable memory, and the host waits until the device has
-    done everything queued before. With `device=` the device fills its own memory, and nothing waits.
+    The CPU fills the memory, the driver copies it from pageable memory, and the host blocks until the device has
+    finished all queued work. With `device=` the device fills its own memory, and the host does not wait.
 
     ## Instead
     Flagged:
@@ -55,11 +55,12 @@ class FactoryThenMove(Rule):
     ```
 
     ## When to leave it
-    Where a generator of the CPU must draw the numbers, for instance to get the same ones on every machine. Calls
-    with `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(..)`.
-    Data (`torch.tensor(list)`) is another matter: `device=` would make its copy wait. Outside of code that runs
-    every step the rule speaks at `info`. It is silent where nothing would be gained: tensors without elements, tensors
-    that the host reads at once, and `.type_as(x)` outside of a step where nothing says that `x` is on a device.
+    Where the CPU's generator must draw the numbers, for example to get the same ones on every machine. Calls with
+    `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(...)`. Data
+    (`torch.tensor(list)`) is not flagged, since `device=` would block as well. Outside of code that runs in every
+    step the finding is an `info`. The rule is silent where nothing would be gained: tensors without elements,
+    tensors that the host reads right away, and `.type_as(x)` outside of a step where `x` is not known to be on a
+    device.
 
     ## Fix safety
     Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 class ListOfNdarrays(Rule):
     """
     ## What it finds
-    `torch.tensor`, `torch.as_tensor` or a legacy constructor (`torch.FloatTensor`) that is given a list or tuple
-    whose members are proved to be NumPy arrays: a display, a comprehension, a list that arrays were appended to.
+    `torch.tensor`, `torch.as_tensor` or a legacy constructor (`torch.FloatTensor`) called with a list or tuple
+    whose elements are proved to be NumPy arrays: a literal, a comprehension, or a list that arrays were appended
+    to.
 
     ## Why it costs
-    PyTorch walks through the list element by element and turns each number into a Python object. For 256 arrays
-    of 1000 float32 values that takes 35.8 ms, against 0.09 ms if `np.array` puts them together first (PyTorch
-    2.13, two CPU cores). Ten images of 512 x 512 x 3 took 4.81 s against 0.035 s (pytorch/pytorch#30460).
-    PyTorch itself warns of it, once a process.
+    PyTorch walks through the arrays and turns each number into a Python object. For 256 arrays of 1000 float32
+    values that takes 35.8 ms, against 0.09 ms if `np.array` combines them first (PyTorch 2.13, two CPU cores). Ten
+    images of 512 x 512 x 3 took 4.81 s against 0.035 s (pytorch/pytorch#30460). PyTorch itself warns about it,
+    once per process.
 
     ## Instead
     Flagged:
@@ -52,8 +53,8 @@ class ListOfNdarrays(Rule):
     ```
 
     ## When to leave it
-    Lists of numbers, of NumPy scalars and of tensors are not meant, nor is anything of which the members are
-    unknown. A list with one array is `info`.
+    Lists of numbers, NumPy scalars or tensors are not flagged, nor are lists whose elements are unknown. A list
+    with a single array is an `info`.
 
     ## Fix safety
     `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if NumPy has a name in the file. Safe where the

@@ -59,17 +59,17 @@ REGULAR_CONTENT = any_of(
 class PythonDataFactory(Rule):
     """
     ## What it finds
-    A tensor converted from constant, counting or random content that a torch factory makes itself:
-    `torch.tensor(np.zeros(..))`, `torch.from_numpy(np.arange(n))`, `torch.tensor([0] * n)`,
-    `torch.tensor(list(range(n)))`, `torch.Tensor(np.random.randn(..))`, `torch.FloatTensor(n, m).fill_(v)`; also
-    through a constructor that was chosen by device (`Tensor = torch.cuda.FloatTensor if cuda else ..`).
+    A tensor converted from constant, sequential or random data that a torch factory can create itself:
+    `torch.tensor(np.zeros(...))`, `torch.from_numpy(np.arange(n))`, `torch.tensor([0] * n)`,
+    `torch.tensor(list(range(n)))`, `torch.Tensor(np.random.randn(...))`, `torch.FloatTensor(n, m).fill_(v)`; also
+    through a constructor that was chosen by device (`Tensor = torch.cuda.FloatTensor if cuda else ...`).
 
     ## Why it costs
-    The content is made on the host, mostly as float64, copied, and often moved to the device afterwards. A
-    factory writes it once, where it is wanted. For 1024 x 1024 zeros: 140 µs through NumPy, 158 ms through nested
-    lists, 54 µs with `torch.zeros`; for 100,000 numbers: 11.8 ms through `list(range(..))`, 36 µs with
-    `torch.arange`; for as many normal numbers 16 ms through NumPy, 4.7 ms with `torch.randn` (PyTorch 2.13, two
-    CPU cores).
+    The data is created on the host, mostly as float64, copied, and often moved to the device afterwards. A factory
+    writes it once, where it is needed. For 1024 x 1024 zeros: 140 µs through NumPy, 158 ms through nested lists,
+    54 µs with `torch.zeros`; for 100,000 numbers: 11.8 ms through `list(range(...))`, 36 µs with `torch.arange`;
+    for as many normally distributed numbers 16 ms through NumPy, 4.7 ms with `torch.randn` (PyTorch 2.13, two CPU
+    cores).
 
     ## Instead
     Flagged:
@@ -94,10 +94,10 @@ class PythonDataFactory(Rule):
     ```
 
     ## When to leave it
-    Where NumPy's generator is wanted: a `numpy.random.Generator` or `RandomState` with a seed of its own is never
-    flagged, nor are numbers drawn in a function that seeds NumPy, an array that NumPy code uses as well, `np.arange`
-    with float steps, and tests. Outside of code that runs every step the rule speaks at `info`; so it does of a
-    legacy constructor that is filled where it lies and not moved, which costs little but is better said directly.
+    Where NumPy's generator is intended: a `numpy.random.Generator` or `RandomState` with its own seed is never
+    flagged, nor are numbers drawn in a function that seeds NumPy, an array that NumPy code uses as well,
+    `np.arange` with float steps, and tests. Outside of code that runs in every step the finding is an `info`; so
+    is a legacy constructor that is filled in place and not moved, which costs little.
 
     ## Fix safety
     Safe where the content is constant or counts in whole numbers, the dtype is known and holds the numbers, and the

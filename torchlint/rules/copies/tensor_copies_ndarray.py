@@ -25,10 +25,10 @@ class TensorCopiesNdarray(Rule):
     `torch.FloatTensor(a)` where the array is not float32 and the tensor is then moved.
 
     ## Why it costs
-    `torch.tensor` always copies. For 4.8 million float32 values that is 930 µs, against 1.7 µs for
-    `torch.as_tensor`, which shares the memory (PyTorch 2.13, NumPy 2.4, two CPU cores). Followed by
-    `.to(device)` the copy is made on the host only to be transferred and thrown away; `torch.tensor(a,
-    device=device)` transfers from the array itself.
+    `torch.tensor` always copies. For 4.8 million float32 values that takes 930 µs, against 1.7 µs for
+    `torch.as_tensor`, which shares the memory (PyTorch 2.13, NumPy 2.4, two CPU cores). If `.to(device)` follows,
+    the copy on the host is made only to be transferred and discarded; `torch.tensor(a, device=device)` transfers
+    directly from the array.
 
     ## Instead
     Flagged:
@@ -54,11 +54,11 @@ class TensorCopiesNdarray(Rule):
     ```
 
     ## When to leave it
-    Where the copy protects somebody: the array is a buffer that is filled again, is written to or read later
-    while the tensor is changed in place, is read-only, or becomes a parameter or a buffer of a module. The
-    rule is silent in all of these as far as they are in sight. It is silent, too, for lists, numbers, NumPy
-    scalars and tensors, and where a `dtype=` converts anyway. An array from pandas 3 is read-only:
-    `torch.as_tensor` warns about it, and a tensor that shares it must not be written to.
+    Where the copy is needed: the array is a buffer that is refilled, is written to or read later while the tensor
+    is changed in place, is read-only, or becomes a parameter or buffer of a module. The rule is silent in all of
+    these cases, as far as it can see them. It is also silent for lists, numbers, NumPy scalars and tensors, and
+    where a `dtype=` converts anyway. An array from pandas 3 is read-only: `torch.as_tensor` warns about it, and a
+    tensor that shares its memory must not be written to.
 
     ## Fix safety
     `torch.tensor(a, device=device)` for `torch.tensor(a).to(device)` is safe: it converts and transfers as before,

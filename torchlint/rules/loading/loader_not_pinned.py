@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 class LoaderNotPinned(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved
-    to an accelerator: in a loop over it, in a function it is passed to or returned to, in a method that reads
-    the attribute it is kept in; in the same file, or in another one that is linted in the same run. A device
+    A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved to an
+    accelerator: in a loop over it, in a function that it is passed to or returned to, or in a method that reads
+    the attribute it is stored in; in the same file, or in another one that is linted in the same run. A device
     chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts.
 
     ## Why it costs
-    The driver stages a transfer from pageable memory through a pinned buffer of its own, and such a copy
-    cannot run beside computation. With `pin_memory=True` the loader pins in a background thread, and the copy
-    runs at full speed; together with `non_blocking=True` it is asynchronous. One published measurement is 8
-    to 10 % of an epoch on an RTX 2080 (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is
-    small.
+    The driver stages a transfer from pageable memory through its own pinned buffer, and such a copy cannot overlap
+    with computation. With `pin_memory=True` the loader pins batches in a background thread, and the copy runs at
+    full speed; together with `non_blocking=True` it is asynchronous. One published measurement is 8 to 10 % of an
+    epoch on an RTX 2080 (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is small.
 
     ## Instead
     Flagged:
@@ -58,11 +57,11 @@ class LoaderNotPinned(Rule):
     ```
 
     ## When to leave it
-    On hosts short of memory, or in containers that limit locked memory. The rule speaks at `info` where there
-    are no worker processes, since the main thread would then pin, and for loaders that only feed an
-    evaluation. It is silent where `**kwargs` or a wrapper may settle the matter out of sight, for loaders of
-    other libraries, for batches that cannot be pinned (sparse, nested, already on the device, objects without
-    `pin_memory`), and on XLA, MPS and other accelerators than CUDA.
+    On hosts that are short of memory, or in containers that limit locked memory. The finding is an `info` if there
+    are no worker processes, since the main process would then pin, and for loaders that are only used for
+    evaluation. The rule is silent where `**kwargs` or a wrapper may set `pin_memory`, for loaders of other
+    libraries, for batches that cannot be pinned (sparse, nested, already on the device, objects without
+    `pin_memory`), and on accelerators other than CUDA, such as XLA and MPS.
 
     ## Fix safety
     `pin_memory=torch.cuda.is_available()` is added, with `import torch` if the file lacks it. Safe where the batches

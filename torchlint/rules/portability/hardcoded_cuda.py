@@ -24,15 +24,15 @@ class PortabilityOptions(NamedTuple):
 class HardcodedCuda(Rule):
     """
     ## What it finds
-    A device that is CUDA whatever the machine has: `.cuda()`, `.to("cuda")`, `device="cuda:0"`,
-    `torch.device("cuda")`, `torch.cuda.FloatTensor(..)`, a default tensor type of CUDA, or a constant that is
-    used as a device, where nothing on the way there has asked for CUDA. Defaults that a caller or a user can
-    replace are shown at `info`.
+    A device that is CUDA on every machine: `.cuda()`, `.to("cuda")`, `device="cuda:0"`, `torch.device("cuda")`,
+    `torch.cuda.FloatTensor(...)`, a CUDA default tensor type, or a constant that is used as a device, where
+    nothing before it checks `torch.cuda.is_available()`. Defaults that a caller or a user can override are
+    reported as `info`.
 
     ## Why it costs
-    Without CUDA the line raises ("Torch not compiled with CUDA enabled"). With several devices a fixed index
-    sends every process to the first one, where they share memory and time. In `forward`, a tensor made on the
-    current device while the module lives on another has to be copied between devices, or raises.
+    Without CUDA the line raises an error ("Torch not compiled with CUDA enabled"). With several GPUs a fixed index
+    sends every process to the first one, where they share memory and time. In `forward`, a tensor created on the
+    current device while the module is on another has to be copied between devices, or raises an error.
 
     ## Instead
     Flagged:

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 class PerElementSync(Rule):
     """
     ## What it finds
-    A read of a tensor on an accelerator inside a loop or comprehension over parameters
-    (`p.grad.norm().item()`), over the elements of a tensor (`[float(v) for v in t]`), or over indices into one
-    (`t[i].item()`).
+    A read of a tensor on an accelerator inside a loop or comprehension over parameters (`p.grad.norm().item()`),
+    over the elements of a tensor (`[float(v) for v in t]`), or over indices into one (`t[i].item()`).
 
     ## Why it costs
-    Each read waits for the device: hundreds of times for a model's parameters. Even on the CPU, 10,000 elements
-    take 9.2 ms one by one, against 0.11 ms with one `.tolist()` (PyTorch 2.13, two CPU cores).
+    Each read synchronizes with the device: hundreds of times for a model's parameters. Even on the CPU, reading
+    10,000 elements one by one takes 9.2 ms, against 0.11 ms with one `.tolist()` (PyTorch 2.13, two CPU cores).
 
     ## Instead
     Flagged:
@@ -66,9 +65,9 @@ class PerElementSync(Rule):
     ```
 
     ## When to leave it
-    On short lists, and for checks that run once. The rule is silent under conditions that hold every so many
-    steps, in exception handlers, for tensors that are not proved to be on an accelerator, and in files in which
-    nothing is put on one.
+    For short lists, and checks that run once. The rule is silent under conditions that hold only every N steps, in
+    exception handlers, for tensors that are not proved to be on an accelerator, and in files that move nothing to
+    one.
 
     ## Fix safety
     `[v.item() for v in t]` becomes `t.tolist()`, safe where `t` is proved to have one dimension. `float(v)` of a tensor
@@ -77,7 +76,7 @@ class PerElementSync(Rule):
     which round in the tensor's dtype. No fix for other loops.
 
     ## Confirmed by
-    More than ten synchronisations a step at the line.
+    More than ten synchronizations per step at the line.
 
     ## Sources
     - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)

@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 class SyncInHotLoop(Rule):
     """
     ## What it finds
-    Reads of a tensor on an accelerator that happen in every step of a training loop: `loss.item()`,
-    `float(loss)`, `.tolist()`, `.cpu()`, `print(loss)`, a loss in an f-string, in `"%f" % loss` or in `.format`,
-    and calls of loggers, writers and progress bars that are given a tensor. One finding for each loop (or for
-    each function that runs every step), with all its reads as evidence.
+    Reads of a tensor on an accelerator in every step of a training loop: `loss.item()`, `float(loss)`,
+    `.tolist()`, `.cpu()`, `print(loss)`, a loss in an f-string, in `"%f" % loss` or in `.format`, and calls of
+    loggers, writers and progress bars with a tensor as argument. There is one finding for each loop (or for each
+    function that runs in every step), with all its reads as evidence.
 
-    A tensor counts as being on an accelerator when its device is known, or when it comes from a model or batch
-    that is moved to a variable device; so does what `backward` is called on in a file that moves anything there.
+    A tensor counts as being on an accelerator if its device is known, or if it comes from a model or batch that is
+    moved to a device chosen at run time; so does a tensor on which `backward` is called, in a file that moves
+    anything to an accelerator.
 
     ## Why it costs
-    Each read waits until the device has done everything that was queued, and the device then idles until the
-    host has queued more. How much that costs depends on who waits for whom, and only a measurement tells: from
-    40 to 50 ms a step (pytorch/torchtune#522) or a factor of 1.18 (fairchem#2193) down to less than 1 % where the
-    device is the bottleneck (LANfactory#120). A read between the forward and the backward pass costs most; a second
-    read of the same value costs next to nothing, since the queue is empty already.
+    Each read blocks the host until the device has finished all queued work, and the device then idles until the
+    host has queued more. The cost depends on which of them is the bottleneck, and only a measurement tells: from
+    40 to 50 ms per step (pytorch/torchtune#522) or a factor of 1.18 (fairchem#2193) down to less than 1 % where
+    the device is the bottleneck (LANfactory#120). A read between the forward and the backward pass costs most; a
+    second read of the same value costs almost nothing, since the queue is already empty.
 
     ## Instead
     Flagged:
@@ -67,20 +68,19 @@ class SyncInHotLoop(Rule):
     ```
 
     ## When to leave it
-    Where the host needs the value to go on: an agent's action, a token, the size of a tensor, a check for NaN that
-    gates the update.
-    The rule is silent there as far as it is in sight, and under conditions that hold every so many steps, in
-    exception handlers, once an epoch, in loops that end with `break` in their first round, for tensors on the CPU and
-    the output of models that are moved there, for frameworks' own logging (`self.log`), and in files in which nothing
-    is put on an accelerator. Loops that do not train (evaluation, feature extraction) are
-    `info`: collect on the device, and read once at the end.
+    Where the host needs the value to continue: an agent's action, a token, the size of a tensor, a check for NaN
+    that decides about the update. The rule is silent in these cases, as far as it can see them. It is also silent
+    under conditions that hold only every N steps, in exception handlers, once per epoch, in loops that `break` in
+    their first iteration, for tensors on the CPU and the output of models that are moved there, for the logging of
+    frameworks (`self.log`), and in files that move nothing to an accelerator. Loops that do not train (evaluation,
+    feature extraction) are `info`: collect results on the device, and read them once at the end.
 
     ## Fix safety
-    There is no safe fix. Adding up on the device rounds in float32, where Python adds in float64; reading every
-    so many steps changes what is logged.
+    There is no safe fix. Accumulating on the device rounds in float32, where Python adds in float64; reading every
+    N steps changes what is logged.
 
     ## Confirmed by
-    Synchronisations at these lines per step, and the time that the device idles after them.
+    Synchronizations at these lines in each step, and the time that the device idles after them.
 
     ## Sources
     - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 class BlockingTransfer(Rule):
     """
     ## What it finds
-    `x.to(device)` and `x.cuda()` without `non_blocking=True`, where `x` is a tensor of a batch that a loop over a
-    data loader has just yielded.
+    `x.to(device)` and `x.cuda()` without `non_blocking=True`, where `x` is a tensor of a batch from a loop over a
+    data loader.
 
     ## Why it costs
-    The host waits for the copy, and for everything that was queued before it. With `non_blocking=True` it goes on
-    and queues the step. From pinned memory the copy itself is asynchronous as well, which is what the loader's
-    `pin_memory=True` is paid for: with a blocking copy half of that is lost. From pageable memory only the wait
-    after staging is saved.
+    The copy blocks the host until it is done, together with everything that was queued before it. With
+    `non_blocking=True` the host goes on and queues the step. From pinned memory the copy itself is asynchronous as
+    well, which is the point of `pin_memory=True`; a blocking copy gives half of that away. From pageable memory
+    the host still waits until the data is staged.
 
     ## Instead
     Flagged:
@@ -52,19 +52,20 @@ class BlockingTransfer(Rule):
     ```
 
     ## When to leave it
-    Where the loader does not pin, little is gained: the rule then speaks at `info`, and so it does where the loader
-    is not in sight. It is silent for moves to the CPU, which must not be asynchronous; for batches of other
-    libraries, which do not all take the keyword; where the framework moves the batches; and where the tensor is
-    written to in place; for batches that lie on the device already, as those of a `TensorDataset` of tensors there;
-    and for accelerators other than CUDA: on MPS and XPU asynchronous copies are not protected, keep them blocking.
+    If the loader does not pin memory, little is gained, and the finding is an `info`; so it is if the loader is
+    not known. The rule is silent for moves to the CPU, which must not be asynchronous; for batches of other
+    libraries, not all of which accept the keyword; where the framework moves the batches; where the tensor is
+    written to in place; for batches that are already on the device, such as those of a `TensorDataset` of GPU
+    tensors; and for accelerators other than CUDA: MPS and XPU do not protect asynchronous copies, so keep them
+    blocking.
 
     ## Fix safety
-    `non_blocking=True` is added. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader` with
-    default collation, nothing but the move reads it, and no streams are in use. Otherwise unsafe: what is written to
-    meanwhile arrives changed, and on MPS and XPU the source is not protected.
+    `non_blocking=True` is added. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader`
+    with default collation, nothing but the move reads it, and no streams are used. Otherwise unsafe: if the source
+    is written to before the copy is done, the copy changes, and on MPS and XPU the source is not protected.
 
     ## Confirmed by
-    A synchronisation at the line in every step, and a shorter step without it.
+    A synchronization at the line in every step, and a shorter step without it.
 
     ## Sources
     - [A guide on good usage of non_blocking and pin_memory](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 class DeviceRoundTrip(Rule):
     """
     ## What it finds
-    A tensor that is copied to the host (`.cpu()`, `.to("cpu")`, `.item()`, `.tolist()`), put through nothing
-    that the device could not do itself, and copied back (`.to(device)`, `.cuda()`, `device=`). The detour may
-    be one expression, run through variables on one path, or pass NumPy on the way.
+    A tensor that is copied to the host (`.cpu()`, `.to("cpu")`, `.item()`, `.tolist()`), goes only through
+    operations that the device could do itself, and is copied back (`.to(device)`, `.cuda()`, `device=`). The round
+    trip may be one expression, go through variables on one path, or through NumPy.
 
     ## Why it costs
-    Each direction is a transfer, and the copy to the host waits until the device has finished everything
-    queued before it. The device then idles while the CPU works and while the copy back is made. PyTorch's
-    performance tuning guide lists such synchronisations among the first things to remove.
+    Each direction is a transfer, and the copy to the host blocks until the device has finished all queued work.
+    The device then idles while the CPU works and the result is copied back. PyTorch's performance tuning guide
+    lists such synchronizations among the first things to remove.
 
     ## Instead
     Flagged:
@@ -51,9 +51,9 @@ class DeviceRoundTrip(Rule):
 
     ## When to leave it
     Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
-    `pack_padded_sequence`, saving, printing. The rule knows those by their absence from its tables and says
-    nothing. Neither does it where a comment beside the lines names the reason (an operation missing on a
-    backend, determinism, memory), in exception handlers, while a program is exported or traced, or for modules.
+    `pack_padded_sequence`, saving, printing. Only operations that the device is known to have are flagged. The
+    rule is also silent where a comment beside the lines gives the reason (an operation missing on a backend,
+    determinism, memory), in exception handlers, while a program is exported or traced, and for modules.
 
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`, safe where the dtype is proved
