@@ -63,7 +63,7 @@ class Patterns:
 
     def __init__(self, lines: Sequence[str], *, strict: bool = False) -> None:
         check_size(lines)
-        lines = [_STARS.sub(_fewer, line) for line in lines]
+        lines = [_STARS.sub(_fewer, line if line.endswith("\\ ") else line.rstrip()) for line in lines]
         self._spec = _spec(lines, strict=strict)
         self._shapes: dict[_Shape, list[str]] = {}
         for line in lines:
@@ -154,14 +154,13 @@ def _fewer(found: re.Match[str]) -> str:
     text, (begin, end) = found.string, found.span()
     if found[0][-1] == "/":
         return "**/"
-    whole = (text[:begin] in ("", "!") or text[begin - 1] == "/") and (
-        text[end:].isspace() or text[end : end + 1] in "/"
-    )
+    begins = begin == 0 or text[begin - 1] == "/" or (begin == 1 and text[0] == "!")
+    whole = begins and text[end : end + 1] in ("", "/")
     return "**" if whole and end - begin == 2 else "*"
 
 
 def _shape(line: str) -> _Shape:
-    parts = line.removeprefix("!").rstrip().rstrip("/").split("/")
+    parts = line.removeprefix("!").rstrip("/").split("/")
     # What is without a slash begins with a `**` that is not written; one of them costs no more than the path is long.
     deep = parts.count("**") + (len(parts) == 1)
     several = sorted(stars for part in parts if part != "**" and (stars := part.count("*") - 1) > 0)
