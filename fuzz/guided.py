@@ -34,18 +34,18 @@ def suppressions_fault(data: bytes) -> str | None:
 
 
 def configuration_fault(data: bytes, file: Path) -> str | None:
-    """What is wrong with the way a configuration file was read: only ``ConfigError`` may be raised, of one line."""
+    """What is wrong with the way a configuration file was read: only an error of one line may be raised."""
     from torchlint import session
     from torchlint.config import ConfigError
     from torchlint.configurations import load
-    from torchlint.globs import path_matches
+    from torchlint.globs import GlobProblem, path_matches
 
     file.write_bytes(data)
     try:
         config = load(file.parent, explicit=file)
         session.plan(config)
         path_matches(config.exclude, "package/module.py")
-    except ConfigError as error:
+    except (ConfigError, GlobProblem) as error:
         return None if str(error).isprintable() else f"an error of several lines: {error}"
     except Exception as error:
         return traced(error)

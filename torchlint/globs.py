@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,10 +120,8 @@ def _line(glob: str) -> str:
 
 
 def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
     try:
-        spec = GitIgnoreSpec.from_lines(lines)
+        spec = _read(lines)
         if not strict or sum(pattern.include is not None for pattern in spec.patterns) == len(lines):
             return spec
     except (ValueError, re.error):
@@ -133,16 +132,22 @@ def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
     if strict and len(valid) < len(lines):
         wrong = next(line for line in lines if not _is_pattern(line))
         raise GlobProblem(f"holds {_shown(wrong)}, which is no pattern; correct or remove it")
-    return GitIgnoreSpec.from_lines(valid)  # git passes over lines that are no pattern, and so does this
+    return _read(valid)  # git passes over lines that are no pattern, and so does this
 
 
 def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
     try:
-        return any(pattern.include is not None for pattern in GitIgnoreSpec.from_lines([line]).patterns)
+        return any(pattern.include is not None for pattern in _read([line]).patterns)
     except (ValueError, re.error):
         return False
+
+
+def _read(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # what Python may once take brackets for
+        return GitIgnoreSpec.from_lines(lines)
 
 
 # `**` that is no whole part is a `*`, and of several `**` in a row one is enough.
