@@ -34,8 +34,8 @@ def suppressions_fault(data: bytes) -> str | None:
 
 
 def configuration_fault(data: bytes, file: Path) -> str | None:
-    """What is wrong with the way a configuration file was read: only ``ConfigError`` may be raised, of one line."""
-    from torchlint.base.globs import path_matches
+    """What is wrong with the way a configuration file was read: only an error of one line may be raised."""
+    from torchlint.base.globs import GlobProblem, path_matches
     from torchlint.config.config import ConfigError
     from torchlint.config.configurations import load
     from torchlint.run import session
@@ -45,7 +45,7 @@ def configuration_fault(data: bytes, file: Path) -> str | None:
         config = load(file.parent, explicit=file)
         session.plan(config)
         path_matches(config.exclude, "package/module.py")
-    except ConfigError as error:
+    except (ConfigError, GlobProblem) as error:
         return None if str(error).isprintable() else f"an error of several lines: {error}"
     except Exception as error:
         return traced(error)

@@ -328,7 +328,7 @@ def test_stale_truncated_and_foreign_evidence_is_refused(tmp_path: Path) -> None
         (["--"], "there is no program to run"),
         (["--profile", "missing", "--", "program.py"], "there is no profile 'missing'"),
         (["--budget", "missing.toml", "--", "program.py"], "missing.toml: cannot be read"),
-        (["--findings", "program.py", "--", "program.py"], "is no report of torchlint"),
+        (["--findings", "program.py", "--", "program.py"], "program.py: is not JSON, or was cut off; write it"),
         (["--evidence", "program.py", "--", "program.py"], "cannot be used"),
     ],
 )

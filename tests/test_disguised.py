@@ -8,7 +8,7 @@ import pytest
 
 from torchlint.cli.main import main
 
-BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
+BAD = "#!/usr/bin/env python3\nimport numpy as np\nimport torch\n\nframe = torch.tensor(np.ones(3)).to('cuda')\n"
 NAMES = [
     "--output-file=victim.py",
     "--output-f=victim.py",  # argparse takes abbreviations
@@ -61,10 +61,10 @@ def test_such_a_file_is_linted_behind_two_dashes_or_with_its_folder(
 ) -> None:
     Path(name).write_text(BAD, encoding="utf-8")
     assert status("check", "--isolated", f"./{name}") == 1
-    assert f"{name}:4:" in capsys.readouterr().out
+    assert f"{name}:5:" in capsys.readouterr().out
     if name != "-":  # which is standard input there as well
         assert status("check", "--isolated", "--", name) == 1
-        assert f"{name}:4:" in capsys.readouterr().out
+        assert f"{name}:5:" in capsys.readouterr().out
 
 
 def test_a_path_that_looks_like_an_option_leads_into_a_folder(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,12 @@ def test_what_means_something_in_gitignore_files_alone_is_literal(glob: str) -> 
     assert not path_matches((glob,), "a")
 
 
+@pytest.mark.parametrize("glob", ["[[a]b", "[a--b]", "[a&&b]"])
+def test_odd_brackets_are_nothing_to_warn_of(glob: str, recwarn: pytest.WarningsRecorder) -> None:
+    path_matches((glob,), "a")
+    assert list(recwarn) == []
+
+
 @pytest.mark.parametrize("glob", ["/", "./", "//"])
 def test_what_names_nothing_is_said(glob: str) -> None:
     with pytest.raises(GlobProblem, match="no pattern"):

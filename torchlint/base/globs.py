@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -63,7 +64,7 @@ class Patterns:
 
     def __init__(self, lines: Sequence[str], *, strict: bool = False) -> None:
         check_size(lines)
-        lines = [_STARS.sub(_fewer, line) for line in lines]
+        lines = [_STARS.sub(_fewer, line if line.endswith("\\ ") else line.rstrip()) for line in lines]
         self._spec = _spec(lines, strict=strict)
         self._shapes: dict[_Shape, list[str]] = {}
         for line in lines:
@@ -119,10 +120,8 @@ def _line(glob: str) -> str:
 
 
 def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
     try:
-        spec = GitIgnoreSpec.from_lines(lines)
+        spec = _read(lines)
         if not strict or sum(pattern.include is not None for pattern in spec.patterns) == len(lines):
             return spec
     except (ValueError, re.error):
@@ -133,16 +132,22 @@ def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
     if strict and len(valid) < len(lines):
         wrong = next(line for line in lines if not _is_pattern(line))
         raise GlobProblem(f"holds {_shown(wrong)}, which is no pattern; correct or remove it")
-    return GitIgnoreSpec.from_lines(valid)  # git passes over lines that are no pattern, and so does this
+    return _read(valid)  # git passes over lines that are no pattern, and so does this
 
 
 def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
     try:
-        return any(pattern.include is not None for pattern in GitIgnoreSpec.from_lines([line]).patterns)
+        return any(pattern.include is not None for pattern in _read([line]).patterns)
     except (ValueError, re.error):
         return False
+
+
+def _read(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # what Python may once take brackets for
+        return GitIgnoreSpec.from_lines(lines)
 
 
 # `**` that is no whole part is a `*`, and of several `**` in a row one is enough.
@@ -154,14 +159,13 @@ def _fewer(found: re.Match[str]) -> str:
     text, (begin, end) = found.string, found.span()
     if found[0][-1] == "/":
         return "**/"
-    whole = (text[:begin] in ("", "!") or text[begin - 1] == "/") and (
-        text[end:].isspace() or text[end : end + 1] in "/"
-    )
+    begins = begin == 0 or text[begin - 1] == "/" or (begin == 1 and text[0] == "!")
+    whole = begins and text[end : end + 1] in ("", "/")
     return "**" if whole and end - begin == 2 else "*"
 
 
 def _shape(line: str) -> _Shape:
-    parts = line.removeprefix("!").rstrip().rstrip("/").split("/")
+    parts = line.removeprefix("!").rstrip("/").split("/")
     # What is without a slash begins with a `**` that is not written; one of them costs no more than the path is long.
     deep = parts.count("**") + (len(parts) == 1)
     several = sorted(stars for part in parts if part != "**" and (stars := part.count("*") - 1) > 0)
