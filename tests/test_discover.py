@@ -218,7 +218,7 @@ def test_links_to_folders_outside_of_the_tree_are_not_followed(capsys: pytest.Ca
     assert main(["project"]) == 0
     assert "project" not in capsys.readouterr().out
     assert main(["-v", "project"]) == 0
-    said = "links to a folder outside of the tree; not followed."
+    said = "links to a folder outside the tree; not followed."
     assert [line for line in capsys.readouterr().out.splitlines() if "links to" in line] == [
         f"project/far: {said}",
         f"project/sub/farther: {said}",

@@ -176,7 +176,7 @@ def test_a_file_that_somebody_changes_meanwhile_is_left_alone(
     monkeypatch.setattr(files, "_like", somebody_else)
     assert main(["--fix", "--no-cache", "."]) == 2
     assert file.read_text(encoding="utf-8") == "changed = True\n"
-    assert "was changed by somebody else" in capsys.readouterr().out
+    assert "was changed by another program" in capsys.readouterr().out
     assert list(folder.glob(".*")) == []
 
 

@@ -104,7 +104,7 @@ def test_odd_brackets_are_nothing_to_warn_of(glob: str, recwarn: pytest.Warnings
 
 @pytest.mark.parametrize("glob", ["/", "./", "//"])
 def test_what_names_nothing_is_said(glob: str) -> None:
-    with pytest.raises(GlobProblem, match="no pattern"):
+    with pytest.raises(GlobProblem, match="not a valid pattern"):
         path_matches((glob,), "a")
 
 
@@ -153,8 +153,8 @@ def test_a_gitignore_of_too_many_patterns_is_reported(tmp_path: Path, text: str)
         (f"exclude = {['*'] * (MOST + 1)}", "pyproject.toml: tool.torchlint.exclude holds 5,001 patterns"),
         (f"exclude = ['{'a' * 300_000}']", "pyproject.toml: tool.torchlint.exclude holds patterns of 300,000"),
         (f"per-file-ignores.'{'a' * 300_000}' = ['ALL']", "pyproject.toml: tool.torchlint.per-file-ignores holds"),
-        ("per-file-ignores.'/' = ['ALL']", "pyproject.toml: per-file-ignores holds '/', which is no pattern"),
-        ("exclude = ['/']", "pyproject.toml: exclude holds '/', which is no pattern"),
+        ("per-file-ignores.'/' = ['ALL']", "pyproject.toml: per-file-ignores holds '/', which is not a valid pattern"),
+        ("exclude = ['/']", "pyproject.toml: exclude holds '/', which is not a valid pattern"),
         (f"exclude = ['{'*a' * 60}']", "pyproject.toml: exclude '*a*a"),
     ],
 )

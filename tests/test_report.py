@@ -612,7 +612,7 @@ def test_a_report_is_the_same_every_time(name: str) -> None:
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="'yaml' is no output format; use one of text, concise"):
+    with pytest.raises(ValueError, match="'yaml' is not an output format; use one of text, concise"):
         renderer("yaml")
 
 

@@ -46,7 +46,7 @@ def rewrite(file: Path, old: bytes, new: bytes, trees: Iterable[str]) -> None:
     try:
         _rewrite_patiently(target, old, new)
     except BlockingIOError:
-        raise NotWritten("is being fixed by another run, and was left to it; run torchlint again") from None
+        raise NotWritten("is being fixed by another run, and was skipped; run torchlint again") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise NotWritten(f"cannot be written: {reason}; nothing was changed") from None
@@ -83,7 +83,7 @@ def _has_all_of(target: Path, old: bytes, new: bytes) -> bool:
     """Somebody else has written the very same content already."""
     found = target.read_bytes()
     if found not in (old, new):
-        raise NotWritten("was changed by somebody else meanwhile, and was left alone; run torchlint again")
+        raise NotWritten("was changed by another program in the meantime, and was left alone; run torchlint again")
     return found == new
 
 

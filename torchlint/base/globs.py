@@ -131,7 +131,7 @@ def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
     valid = [line for line in lines if _is_pattern(line)]
     if strict and len(valid) < len(lines):
         wrong = next(line for line in lines if not _is_pattern(line))
-        raise GlobProblem(f"holds {_shown(wrong)}, which is no pattern; correct or remove it")
+        raise GlobProblem(f"holds {_shown(wrong)}, which is not a valid pattern; correct or remove it")
     return _read(valid)  # git passes over lines that are no pattern, and so does this
 
 

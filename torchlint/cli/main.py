@@ -147,7 +147,7 @@ def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
     if (reason := sources.piped_problem(data, path)) is not None:
         raise Failure(f"{path}: {reason}")
     if len(data) > MAX_BYTES and (arguments.fix or arguments.diff):
-        raise Failure("standard input is larger than 4 MB, which torchlint does not repair")
+        raise Failure("standard input is larger than 4 MB, which torchlint does not fix")
     _sources[path] = data
     return path, data
 

@@ -26,7 +26,7 @@ examples:
   torchlint --diff --unsafe-fixes .  show everything that could be repaired
   torchlint rule hardcoded-cuda      explain a rule
   torchlint rules                    list the rules
-  torchlint confirm -- train.py      run a program, and say what its findings cost
+  torchlint confirm -- train.py      run a program, and report what its findings cost
 
 Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
 130 interrupted (143 and 129: ended by SIGTERM and SIGHUP).
@@ -82,7 +82,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The command line; with ``only``, that of one command, which takes less time to make."""
     top: argparse.ArgumentParser = _Parser(
         prog="torchlint",
-        description="Find PyTorch code that is slow for no reason. Linting reads code and never runs it.",
+        description="Find PyTorch code that wastes time. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
         formatter_class=_Help,
     )
@@ -108,8 +108,8 @@ def _rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     completion = commands.add_parser(
         "completion",
-        help="print a script that teaches a shell torchlint's options",
-        description="Print a completion script, for instance: torchlint completion bash > ~/.torchlint-completion",
+        help="print a shell completion script",
+        description="Print a completion script, for example: torchlint completion bash > ~/.torchlint-completion",
     )
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
 
@@ -131,8 +131,8 @@ def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     _selection(check.add_argument_group("which rules"))
     _repairs(check.add_argument_group("repairs"))
     _files(check.add_argument_group("which files"))
-    _output(check.add_argument_group("what comes out"))
-    _running(check.add_argument_group("how it runs"))
+    _output(check.add_argument_group("output"))
+    _running(check.add_argument_group("running"))
 
 
 def _selection(group: argparse._ArgumentGroup) -> None:
@@ -150,21 +150,21 @@ def _selection(group: argparse._ArgumentGroup) -> None:
 
 
 def _repairs(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--fix", action="store_true", help="repair what can be repaired without changing results")
+    group.add_argument("--fix", action="store_true", help="apply fixes that do not change results")
     group.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also repairs that may change results"
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change results"
     )
     group.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
 
 
 def _files(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--exclude", metavar="GLOB", action="append", help="leave these files and folders out")
+    group.add_argument("--exclude", metavar="GLOB", action="append", help="exclude these files and folders")
     group.add_argument("--force-exclude", action="store_true", help="exclude files named on the command line too")
     group.add_argument("--stdin-filename", metavar="NAME", help="the name that standard input is reported under")
     group.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     group.add_argument("--isolated", action="store_true", help="read no configuration")
-    group.add_argument("--show-files", action="store_true", help="list the files that would be linted, and stop")
-    group.add_argument("--show-settings", action="store_true", help="print the settings that count, and stop")
+    group.add_argument("--show-files", action="store_true", help="list the files that would be linted, and exit")
+    group.add_argument("--show-settings", action="store_true", help="print the settings in effect, and exit")
 
 
 def _output(group: argparse._ArgumentGroup) -> None:
@@ -177,9 +177,9 @@ def _output(group: argparse._ArgumentGroup) -> None:
         "-v", "--verbose", action="count", default=0, help="more: links to rules, cached files, folders passed over"
     )
     group.add_argument(
-        "--fail-on", choices=FAIL_ON, help="the least severity that makes the status 1; default: warning"
+        "--fail-on", choices=FAIL_ON, help="the lowest severity that makes the exit status 1; default: warning"
     )
-    group.add_argument("--exit-zero", action="store_true", help="status 0 although there are findings")
+    group.add_argument("--exit-zero", action="store_true", help="exit with status 0 even if there are findings")
 
 
 def _running(group: argparse._ArgumentGroup) -> None:
@@ -197,7 +197,7 @@ def _positive(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes; give 1 or more")
     return number
 
 
@@ -219,7 +219,7 @@ torchlint could not do its work.
 def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     confirm = commands.add_parser(
         "confirm",
-        help="run a program, and say what its findings cost",
+        help="run a program, and report what its findings cost",
         description="Run a program under observation, and give every finding in it a verdict.",
         epilog=_CONFIRM_EXAMPLES,
         formatter_class=_Help,
@@ -264,7 +264,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _verdict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     verdict = commands.add_parser(
         "verdict",
-        help="judge recorded evidence again, without running anything",
+        help="evaluate recorded evidence again, without running anything",
         description="Judge the evidence that `confirm --evidence DIR` has left. Needs neither torch nor the program.",
     )
     verdict.add_argument("directory", metavar="DIR", help="the folder of the evidence")
@@ -277,7 +277,7 @@ def _calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     calibrate = commands.add_parser(
         "calibrate",
         help="measure what copies and synchronisations cost on this GPU",
-        description="Measure prices on a GPU, and which operations make the host wait; write them as a profile.",
+        description="Measure prices on a GPU, and which operations synchronize; write them as a profile.",
     )
     calibrate.add_argument(
         "--output-file", metavar="FILE", default="torchlint-profile.json", help="default: %(default)s"
@@ -295,8 +295,8 @@ def _program(group: argparse.ArgumentParser) -> None:
         default="auto",
         help="where; default: a GPU, else a simulated one",
     )
-    group.add_argument("--steps", metavar="N", type=_positive, help="end the program after so many steps")
-    group.add_argument("--seconds", metavar="S", type=_seconds, help="end the program after so many seconds")
+    group.add_argument("--steps", metavar="N", type=_positive, help="end the program after N steps")
+    group.add_argument("--seconds", metavar="S", type=_seconds, help="end the program after S seconds")
     group.add_argument("--devices", metavar="N", type=_positive, default=1, help="simulated GPUs; default: 1")
     group.add_argument("--findings", metavar="FILE", help="findings from a JSON report, instead of linting the program")
 
@@ -305,7 +305,7 @@ def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile", metavar="NAME", default="nominal", help="prices for modelled times; default: nominal"
     )
-    group.add_argument("--budget", metavar="FILE", help="what a step may transfer and wait")
+    group.add_argument("--budget", metavar="FILE", help="how much a step may transfer and synchronize")
     group.add_argument(
         "--output-format", choices=("text", "json", "sarif", "github"), default="text", help="default: text"
     )
@@ -313,7 +313,7 @@ def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
     group.add_argument(
-        "--fail-on", choices=FAIL_ON, help="the least severity of a confirmed finding that makes the status 1"
+        "--fail-on", choices=FAIL_ON, help="the lowest severity of a confirmed finding that makes the exit status 1"
     )
 
 
@@ -332,7 +332,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds; give more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; give more than 0")
     return seconds
 
 

@@ -101,10 +101,10 @@ KEYS: Mapping[str, Key] = {
         "version",
         "The oldest torch the code must run on, such as 2.4; by default what the project requires.",
     ),
-    "fail-on": Key("fail_on", "fail-on", "The least severity that makes the exit status 1."),
+    "fail-on": Key("fail_on", "fail-on", "The lowest severity that makes the exit status 1."),
     "time-limit": Key("time_limit", "seconds", "Seconds of processor time that one file may take; 0 for no limit."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
-    "budget": Key("budget", "budget", "What a step may transfer and wait, checked by `torchlint confirm`."),
+    "budget": Key("budget", "budget", "How much a step may transfer and synchronize, checked by `torchlint confirm`."),
 }
 
 
@@ -174,7 +174,7 @@ def _bytes(path: str, shown: str, option: str = "--config") -> bytes:
         data = read(path, CONFIGURATION)
     except OSError as error:
         raise ConfigError(
-            f"{shown}: cannot be read ({error.strerror}); mend that or name another file with {option}"
+            f"{shown}: cannot be read ({error.strerror}); fix that or name another file with {option}"
         ) from None
     if len(data) > CONFIGURATION:
         raise ConfigError(f"{shown}: is larger than 1 MB; shorten it or name another file with {option}")

@@ -59,7 +59,7 @@ def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
         if selector not in valid:
             close = nearest(selector, valid)
             advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-            raise ConfigError(f"{where}: {selector!r} is no rule, topic or prefix; {advice}")
+            raise ConfigError(f"{where}: {selector!r} is not a rule, topic or prefix; {advice}")
 
 
 def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:

@@ -12,12 +12,12 @@ from torchlint.model import Severity
 FAIL_ON = ("error", "warning", "info", "never")
 # The keys of a budget, each a figure for one step, and what they are for.
 BUDGET: Mapping[str, str] = {
-    "synchronisations": "Times a step that the host may wait for the device.",
-    "uploads": "Copies to the device in a step.",
-    "upload-bytes": "Bytes copied to the device in a step.",
-    "pageable-uploads": "Copies to the device in a step that come from memory which is not pinned.",
-    "downloads": "Copies to the host in a step.",
-    "download-bytes": "Bytes copied to the host in a step.",
+    "synchronisations": "Synchronizations allowed per step.",
+    "uploads": "Copies to the device allowed per step.",
+    "upload-bytes": "Bytes that may be copied to the device per step.",
+    "pageable-uploads": "Copies to the device from pageable (not pinned) memory allowed per step.",
+    "downloads": "Copies to the host allowed per step.",
+    "download-bytes": "Bytes that may be copied to the host per step.",
 }
 
 

@@ -210,13 +210,13 @@ def as_text(found: Comparison) -> str:
     head = f"{finding.rule} {finding.name} at {finding.path}:{finding.span.line}: {title}"
     lines = [head, f"on {on}: {found.decided}; {ratio}, {times}", _results(found)]
     if found.mode == "cpu":
-        lines.append("note: without a GPU, what the fix saves there does not show")
+        lines.append("note: this run had no GPU, so time that the fix saves on a GPU does not show")
     return "\n".join(lines) + "\n"
 
 
 def _results(found: Comparison) -> str:
     if found.equal is None:
-        return "results: no loss was seen, so nothing is known of them"
+        return "results: no loss was seen, so the results were not compared"
     if found.equal:
         return f"results: the first {found.compared} losses are the same bits in both forms"
     if not found.repeatable:

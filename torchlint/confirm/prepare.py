@@ -60,7 +60,7 @@ def program(given: Sequence[str]) -> Program:
         with open(script, "rb"):
             pass
     except OSError as error:
-        raise OrderProblem(f"{script}: cannot be read ({error.strerror}); check its rights") from None
+        raise OrderProblem(f"{script}: cannot be read ({error.strerror}); check its permissions") from None
     return Program(script, None, tuple(words[1:]), os.path.realpath(script))
 
 

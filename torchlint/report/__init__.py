@@ -45,6 +45,6 @@ def renderer(name: str) -> Renderer:
     from importlib import import_module
 
     if name not in FORMATS:
-        raise ValueError(f"{name!r} is no output format; use one of {', '.join(FORMATS)}")
+        raise ValueError(f"{name!r} is not an output format; use one of {', '.join(FORMATS)}")
     found: Renderer = import_module(f"{__name__}.{name}").render
     return found

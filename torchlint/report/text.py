@@ -131,7 +131,7 @@ def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
     if options.verbose:
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
-        remarks += [f"{visible(link)}: links to a folder outside of the tree; not followed." for link in run.unfollowed]
+        remarks += [f"{visible(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed]
     return remarks
 
 

@@ -39,7 +39,7 @@ A comment `# torchlint: ignore[..]`, or a `# noqa` with one of torchlint's codes
 that names a rule that does not exist; one that is misspelt. A bare `# noqa`, and codes of other tools, are not judged.
 
 ## Why it costs
-It hides the finding that somebody makes on this line next year.
+It will hide the next finding on this line.
 
 ## Instead
 Delete the comment, or the code in it.

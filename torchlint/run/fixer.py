@@ -185,7 +185,7 @@ def _untried(path: str, findings: Sequence[Finding], seconds: float) -> Problem:
     count = f"{len(findings)} fixes were" if len(findings) > 1 else "1 fix was"
     limit = f"{seconds:g} s (`time-limit`)" if seconds else f"{limits.MEMORY / 1000:g} GB"
     advice = "run --fix again to go on, or raise the limit"
-    return Problem(path, f"{count} not tried, since repairing the file took more than {limit}: {which}; {advice}")
+    return Problem(path, f"{count} not tried, since fixing the file took more than {limit}: {which}; {advice}")
 
 
 def _broken(path: str, finding: Finding) -> Problem:

@@ -202,7 +202,7 @@ def _read(path: str) -> bytes | FileResult:
         return limits.content(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its rights"),))
+        return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its permissions"),))
 
 
 def _report(progress: Progress | None, count: int) -> None:

@@ -112,7 +112,7 @@ def _refuse_strange(name: str, line: int) -> None:
     except Exception:  # a codec may raise anything; whatever it is, the file cannot be read through it
         meant = None
     if meant != _PROBE:
-        raise DecodeProblem(f"declares {name!r}, which is no encoding of source text; {_AS_UTF8}", line)
+        raise DecodeProblem(f"declares {name!r}, which is not an encoding for source text; {_AS_UTF8}", line)
 
 
 def _decoded(body: bytes, name: str) -> str:
