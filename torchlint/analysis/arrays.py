@@ -275,10 +275,12 @@ def _array_method(evaluator: Evaluator, base: Value, node: cst.Call, name: str) 
             fresh=True,
             readonly=False,
             unshareable=False,
-            rank=rank if name in ("copy", "flatten", "clip", "round") else None,
+            rank=rank if name in ("copy", "flatten", "clip") else None,
         )
     if name in known.METHODS_VIEW:
-        return made._replace(fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
+        return made._replace(
+            fresh=False, rank=base.rank if name in ("view", "byteswap", "round") else _reshaped(node, name)
+        )
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":
