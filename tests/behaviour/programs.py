@@ -404,7 +404,7 @@ class Rows:
 def run(data):
     return torch.tensor(np.array(Rows(data))), [data]
 """
-# Of whole numbers the same array comes back.
+# Of whole numbers that are what is asked for the same array comes back.
 _ROUNDED = """
 import numpy as np
 import torch
@@ -441,7 +441,10 @@ UNSAFE = [
     *(
         Program("TL101", _ROUNDED.format(rounded), {"data": ("i64", "f32")},
                 caveat="share memory", differs="result after the sources were written to")
-        for rounded in ("np.round(data)", "np.around(data, 2)", "data.round()")
+        for rounded in (
+            "np.round(data)", "np.around(data, 2)", "data.round()", "np.nan_to_num(data, False)",
+            "data.astype(np.int64, 'K', 'unsafe', True, False)",
+        )
     ),
     body("TL101", "return torch.tensor(np.array(data) * 2).long().to(device)",
          inputs={"data": ("f32", "not a number"), "device": ("cpu",)}, caveat="conversion runs on the device"),

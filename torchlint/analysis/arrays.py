@@ -8,6 +8,7 @@ import libcst as cst
 
 from torchlint.analysis import frames
 from torchlint.analysis.calls import argument, keyword, literal, positional
+from torchlint.analysis.calls import method as method_of
 from torchlint.analysis.dtypes import dtype_of
 from torchlint.analysis.values import SCALAR, UNKNOWN, Kind, Value, row
 from torchlint.knowledge import arrays as known
@@ -190,8 +191,9 @@ def _numpy(evaluator: Evaluator, node: cst.Call, name: str, last: str) -> Value 
 
 
 def _copies(node: cst.Call) -> bool:
-    """``copy=`` is not given, or is True: NumPy then makes new memory in any case."""
-    asked = keyword(node, "copy")
+    """``copy`` is not given, or is True: NumPy then makes new memory in any case."""
+    place = known.COPY_POSITIONS.get(method_of(node) or "")
+    asked = keyword(node, "copy") or (positional(node, place) if place is not None else None)
     return asked is None or literal(asked) is True
 
 

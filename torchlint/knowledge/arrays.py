@@ -149,6 +149,8 @@ OPERANDS = {
     "where": 3,
     "clip": 3,
 }
+# Where functions and methods take ``copy`` by position.
+COPY_POSITIONS = {"astype": 4, "nan_to_num": 1}
 # Functions that may hand out memory of their argument.
 ELEMENTWISE_SHARED = frozenset({"real", "imag", "round", "around"})  # integers are rounded already
 REDUCTIONS = frozenset(

@@ -100,14 +100,13 @@ def _first_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
 def _is_array(module: SourceModule, data: cst.BaseExpression) -> bool:
     """No NumPy scalar, which computing with an array without dimensions gives, and whose conversion may raise."""
     value = module.value(data)
-    if value.rank or value.source == "its annotation":
-        return True
     made = value.origin
     if not isinstance(made, cst.Call):
-        return False
+        computed = isinstance(made, (cst.BinaryOperation, cst.UnaryOperation, cst.Subscript))
+        return bool(value.rank) or (value.source == "its annotation" and not computed)
     name = module.qualified(made.func)
     if name is not None:
-        return name in ARRAYS
+        return bool(value.rank) or name in ARRAYS
     source = receiver(made)
     return source is not None and method(made) in ("copy", "astype", "reshape", "flatten") and _is_array(module, source)
 
