@@ -87,6 +87,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "u16": partial(_numbers, "u2"),
     "u64": lambda: np.array([0, 2**63, 2**64 - 1], dtype=np.uint64),
     "i64 edges": lambda: np.array([-(2**63), 2**63 - 1, 2**53 + 1]),
+    "not a number": lambda: np.array(np.nan),
     "c128": lambda: _numbers("c16") * (1 - 0.5j),
     "f16 edges": lambda: np.array([65504, -65504, 6e-8, -0.0, np.nan], dtype=np.float16),
     "payload": lambda: np.array([0x7FC12345, 0xFFC00001, 0x7F800001], dtype=np.uint32).view(np.float32),

@@ -18,7 +18,11 @@ import torch
 
 Outcome = dict[str, Any]
 # Warnings that fixes are to end, or end by what their rules' pages say.
-_ENDED = ("is extremely slow", "Converting a tensor with requires_grad=True to a scalar")
+_ENDED = (
+    "is extremely slow",
+    "Converting a tensor with requires_grad=True to a scalar",
+    "To copy construct from a tensor",
+)
 Context = Callable[[], AbstractContextManager[Any]]
 
 

@@ -404,6 +404,19 @@ class Rows:
 def run(data):
     return torch.tensor(np.array(Rows(data))), [data]
 """
+# Of whole numbers that are what is asked for the same array comes back.
+_ROUNDED = """
+import numpy as np
+import torch
+
+
+def tensor(data: np.ndarray):
+    return torch.tensor({})
+
+
+def run(data):
+    return tensor(data), [data]
+"""
 
 UNSAFE = [
     Program("TL101", _FOREIGN, {"data": ("f32",)}, caveat="share memory",
@@ -425,6 +438,16 @@ UNSAFE = [
     body("TL103", "return torch.tensor(np.random.normal(0.0, 1.0, (3, 2)))", caveat="other numbers", differs="result"),
     body("TL103", "return torch.tensor(np.random.uniform(size=(3, 2)))", caveat="other numbers", differs="result"),
     body("TL103", "return torch.tensor(np.linspace(-0.3, 0.7, 1001))", caveat="last bits", differs="result"),
+    *(
+        Program("TL101", _ROUNDED.format(rounded), {"data": ("i64", "f32")},
+                caveat="share memory", differs="result after the sources were written to")
+        for rounded in (
+            "np.round(data)", "np.around(data, 2)", "data.round()", "np.nan_to_num(data, False)",
+            "data.astype(np.int64, 'K', 'unsafe', True, False)",
+        )
+    ),
+    body("TL101", "return torch.tensor(np.array(data) * 2).long().to(device)",
+         inputs={"data": ("f32", "not a number"), "device": ("cpu",)}, caveat="conversion runs on the device"),
     body("TL102", "return torch.tensor([np.array(data)])", inputs={"data": ("f32", "scalar")},
          caveat="without dimensions", differs="exception"),
     body("TL103", "return torch.BoolTensor(*x.shape).fill_(1)", inputs={"x": ("tensor", "zero-d")},

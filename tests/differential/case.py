@@ -42,8 +42,8 @@ def judged(case: Case) -> Verdict:
     if after == case.text:
         return Verdict(after, repaired=False)
     before, now = _outcome(case, case.text), _outcome(case, after)
-    found = differences(before, now)
-    return Verdict(after, True, tuple(found if not _is_meant(case, before, now) else ()))
+    found = tuple(differences(before, now))
+    return Verdict(after, True, () if _is_meant(case, before, now, found) else found)
 
 
 @lru_cache(maxsize=50_000)
@@ -67,16 +67,21 @@ def _outcome(case: Case, text: str) -> Outcome:
     return outcome(text, inputs, simulated_cuda if case.cuda else None, case.surroundings)
 
 
-def _is_meant(case: Case, before: Outcome, after: Outcome) -> bool:
-    """The program raises an error before, and the rule's page says that it raises another one, or none.
+def _is_meant(case: Case, before: Outcome, after: Outcome, found: tuple[str, ...]) -> bool:
+    """The program raises an error or warns before, and the rule's page says that it does otherwise, or no longer.
 
     A negative size raises an error of another class. What was left on ``meta`` cannot be moved, and is made where it
-    goes; what is made on ``meta`` is not filled, so that no number is refused.
+    goes; what is made on ``meta`` is neither filled nor converted, so that no number is refused or warned of.
     """
-    if "exception" not in before or case.rule not in ("TL101", "TL103", "TL104"):
+    made_on_meta = "'meta'" in repr(after.get("result"))
+    if found == ("warnings",):
+        return case.rule == "TL101" and made_on_meta
+    if case.rule not in ("TL101", "TL103", "TL104"):
+        return False
+    if "exception" not in before:
         return False
     if case.rule == "TL103":
         return "exception" in after
     around = (case.surroundings.device, case.surroundings.scope)
     left = "meta" in around and before["exception"] == "NotImplementedError"
-    return left or (case.rule == "TL104" and "'meta'" in repr(after.get("result")))
+    return left or (case.rule == "TL104" and made_on_meta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from tests.differential.case import Case
-from tests.differential.text import HEAD, SURROUNDINGS, pick
+from tests.differential.text import HEAD, pick
 
 _COMMENTS = (
     "# torchlint: ignore", "# torchlint: ignore[TL101]", "# torchlint: ignore[TL101, TL104] why", "# noqa: TL103",
@@ -34,4 +34,4 @@ def unused(draw: st.DrawFn) -> Case:
         lines.append("kept.append(y)")
     body = "\n    ".join(lines)
     text = f"{HEAD}\n\ndef run(x):\n    kept = []\n    {body}\n    return kept, [x]\n"
-    return Case("TL001", text, {"x": pick(draw, ("tensor", "none", "integers"))}, draw(SURROUNDINGS))
+    return Case("TL001", text, {"x": pick(draw, ("tensor", "none", "integers"))})

@@ -60,7 +60,7 @@ _PLACES = (
     *(
         f"def run({{given}}):\n{{setup}}    {lines}\n    return made, [{{sources}}]\n"
         for lines in (
-            "made = []\n    for _ in range(2):\n        made.append({made})",
+            "found = []\n    for _ in range(2):\n        found.append({made})\n    made = found",
             "with torch.no_grad():\n        made = {made}",
             "with torch.device('meta'):\n        made = {made}",
             "made = {made}\n    made += 1",

@@ -135,6 +135,8 @@ _LOOPS = {"enumerate(loader)": "_, {}", "list(loader)": "{}", "iter(loader)": "{
 def batches(draw: st.DrawFn, rule: str) -> Case:
     """TL202 and TL401: batches of a loader that are moved to CUDA, pinned or not."""
     workers = "num_workers=2" if rule == "TL401" else pick(draw, ("", "num_workers=1", "pin_memory=True"))
+    # Unbatched rows are the dataset's own tensors where nothing carries them over from a worker.
+    loaded = [form for form in _LOADED if rule == "TL202" or form != "batch_size=None"]
     rows = often(draw, _ROWS[0], _ROWS[1:], 3)
     target = pick(draw, _TARGETS.get(rows, ("x",)))
     loop = often(draw, "loader", tuple(_LOOPS), 5)
@@ -144,7 +146,7 @@ def batches(draw: st.DrawFn, rule: str) -> Case:
     text = _BATCHES.format(
         content=pick(draw, _CONTENT),
         rows=rows,
-        arguments=", ".join(filter(None, ("rows", often(draw, "2", _LOADED), workers))),
+        arguments=", ".join(filter(None, ("rows", often(draw, "2", loaded), workers))),
         target=_LOOPS.get(loop, "{}").format(target),
         loop=loop,
         body="\n".join(f"        {line}" for line in body.splitlines()),

@@ -149,8 +149,10 @@ OPERANDS = {
     "where": 3,
     "clip": 3,
 }
+# Where functions and methods take ``copy`` by position.
+COPY_POSITIONS = {"astype": 4, "nan_to_num": 1}
 # Functions that may hand out memory of their argument.
-ELEMENTWISE_SHARED = frozenset({"real", "imag"})
+ELEMENTWISE_SHARED = frozenset({"real", "imag", "round", "around"})  # integers are rounded already
 REDUCTIONS = frozenset(
     "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
     "nansum nanmax nanmin "
@@ -158,8 +160,8 @@ REDUCTIONS = frozenset(
 )
 
 # Methods of an ndarray.
-METHODS_FRESH = frozenset("copy flatten repeat clip round cumsum cumprod argsort take choose compress dot".split())
-METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap conj".split())
+METHODS_FRESH = frozenset("copy flatten repeat clip cumsum cumprod argsort take choose compress dot".split())
+METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap conj round".split())
 ATTRIBUTES_VIEW = frozenset({"T", "real", "imag", "flat", "mT"})
 
 DTYPES = frozenset(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
+from torchlint.analysis.syntax.calls import method as method_of
 from torchlint.analysis.values import frames
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Kind, Value, row
@@ -190,8 +191,9 @@ def _numpy(values: Values, node: cst.Call, name: str, last: str) -> Value | None
 
 
 def _copies(node: cst.Call) -> bool:
-    """``copy=`` is not given, or is True: NumPy then makes new memory in any case."""
-    asked = keyword(node, "copy")
+    """``copy`` is not given, or is True: NumPy then makes new memory in any case."""
+    place = known.COPY_POSITIONS.get(method_of(node) or "")
+    asked = keyword(node, "copy") or (positional(node, place) if place is not None else None)
     return asked is None or literal(asked) is True
 
 
@@ -275,10 +277,12 @@ def _array_method(values: Values, base: Value, node: cst.Call, name: str) -> Val
             fresh=True,
             readonly=False,
             unshareable=False,
-            rank=rank if name in ("copy", "flatten", "clip", "round") else None,
+            rank=rank if name in ("copy", "flatten", "clip") else None,
         )
     if name in known.METHODS_VIEW:
-        return made._replace(fresh=False, rank=base.rank if name in ("view", "byteswap") else _reshaped(node, name))
+        return made._replace(
+            fresh=False, rank=base.rank if name in ("view", "byteswap", "round") else _reshaped(node, name)
+        )
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":

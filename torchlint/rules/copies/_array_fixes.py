@@ -15,7 +15,7 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
-from torchlint.knowledge.arrays import METHODS_FRESH
+from torchlint.knowledge.arrays import ARRAYS, METHODS_FRESH
 from torchlint.knowledge.factories import FORM
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Packages of which it is tested which functions make new memory.
 _PROVED = frozenset({"numpy", "cv2", "scipy", "librosa"})
 _COPIED = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
+# Dtypes that not every number can be converted to.
+_WHOLE = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 _SHARES = "the tensor and the array share memory afterwards: writing to one changes the other"
 _READONLY = "the array may be read-only: torch then warns, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
@@ -91,7 +93,24 @@ def _first_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
     assert copy.move is not None
     if module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
         return None
-    return next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
+    cast = next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
+    if cast is not None and CASTS[str(method(cast))] in _WHOLE and not _is_array(module, copy.data):
+        return None
+    return cast
+
+
+def _is_array(module: SourceModule, data: cst.BaseExpression) -> bool:
+    """No NumPy scalar, which computing with an array without dimensions gives, and whose conversion may raise."""
+    value = module.value(data)
+    made = value.origin
+    if not isinstance(made, cst.Call):
+        computed = isinstance(made, (cst.BinaryOperation, cst.UnaryOperation, cst.Subscript))
+        return bool(value.rank) or (value.source == "its annotation" and not computed)
+    name = module.qualified(made.func)
+    if name is not None:
+        return bool(value.rank) or name in ARRAYS
+    source = receiver(made)
+    return source is not None and method(made) in ("copy", "astype", "reshape", "flatten") and _is_array(module, source)
 
 
 def _conversions(links: Sequence[str]) -> list[str]:
