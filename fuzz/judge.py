@@ -44,7 +44,7 @@ def alike(data: bytes) -> str | None:
 
 def unscreened(data: bytes) -> str | None:
     """The same, with every rule looking at every text: most Python has nothing to do with PyTorch."""
-    with mock.patch("torchlint.run.screened.survivors", lambda _, rules: tuple(rules)):
+    with mock.patch("torchlint.prefilter.contents.Contents.all", lambda _, needs: True):  # noqa: ARG005
         return alike(data)
 
 

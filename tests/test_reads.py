@@ -74,7 +74,7 @@ def evidence(text: str) -> list[str]:
     return [one.text.partition(": ")[2] or one.text.partition(", ")[2] for one in finding.evidence]
 
 
-AGAIN = "the same value was read before in this step, so this costs little"
+AGAIN = "the same value was already read in this step, so this costs little"
 AFTER = "after the step"
 
 
