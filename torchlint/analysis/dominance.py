@@ -64,11 +64,11 @@ def exclusive(module: SourceModule, one: cst.CSTNode, other: cst.CSTNode) -> boo
     """The two never run in the same pass through the code: they stand in different branches."""
     below: dict[cst.CSTNode, cst.CSTNode] = {}
     child = one
-    for around in module.ancestors(one):
+    while (around := module.parent(child)) is not None:
         below[around] = child
         child = around
     child = other
-    for around in module.ancestors(other):
+    while (around := module.parent(child)) is not None:
         if around in below:
             return different_branches(around, below[around], child)
         child = around
