@@ -85,7 +85,7 @@ class Code:
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
         try:
-            tree = cst.parse_module(text)
+            tree = depth.with_room(text, lambda: cst.parse_module(text))
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
         spellings = normalised(tree, text)
@@ -164,11 +164,11 @@ class Code:
         return self._index.parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The nodes around a node, from the inside out."""
-        current = self.parent(node)
+        """The nodes around a node, from the inside out; of the branches before an ``elif`` only the first."""
+        current = self._index.around(node)
         while current is not None:
             yield current
-            current = self.parent(current)
+            current = self._index.around(current)
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The innermost function around a node; its decorators and defaults belong outside."""
@@ -300,6 +300,10 @@ class Code:
     def guards(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
         """The conditions under which a node runs, from the inside out."""
         return self._guards.of(node, stop=stop)
+
+    def any_guard(self, node: cst.CSTNode, accepts: Callable[[Guard], bool]) -> bool:
+        """A guard of a node is accepted."""
+        return self._guards.any(node, accepts)
 
     def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
         """The conditions that hold at the end of a block, by what stands directly in it."""

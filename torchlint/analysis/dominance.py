@@ -64,11 +64,11 @@ def exclusive(code: Code, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """The two never run in the same pass through the code: they stand in different branches."""
     below: dict[cst.CSTNode, cst.CSTNode] = {}
     child = one
-    for around in code.ancestors(one):
+    while (around := code.parent(child)) is not None:
         below[around] = child
         child = around
     child = other
-    for around in code.ancestors(other):
+    while (around := code.parent(child)) is not None:
         if around in below:
             return different_branches(around, below[around], child)
         child = around

@@ -113,4 +113,4 @@ def _is_part(module: SourceModule, node: cst.Name) -> bool:
         return parent.keyword is node
     if isinstance(parent, cst.Attribute) and parent.attr is node:
         return True
-    return any(isinstance(around, cst.ImportFrom) for around in module.ancestors(node))
+    return isinstance(module.statement_of(node), cst.ImportFrom)

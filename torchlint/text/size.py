@@ -14,11 +14,12 @@ _LINE, _EMPTY, _WORD, _OPENING, _MARK = 6_100, 350, 2_200, 10_600, 2_450
 _WORDS = bytes(97 if chr(code).isalnum() or code > 127 or code == 95 else 32 for code in range(256))
 _MARKS = b":;,.@=<>+-*/%&|^~\\'\""
 _FORMATTED = re.compile(rb"(?:[ft]r?|r[ft])['\"]", re.IGNORECASE)
+# Strings that nothing closes end with the line or the text, so that no text is read again and again.
 _STRING = (
-    rb'(")""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""',
-    rb"(')''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''",
-    rb'(")[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"',
-    rb"(')[^'\\\r\n]*(?:\\.[^'\\\r\n]*)*'",
+    rb'(")""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|"{0,2}\\?\Z)',
+    rb"(')''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|'{0,2}\\?\Z)",
+    rb'(")[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"?',
+    rb"(')[^'\\\r\n]*(?:\\.[^'\\\r\n]*)*'?",
 )
 _INERT = re.compile(rb"#[^\r\n]*|" + rb"|".join(_STRING), re.DOTALL)
 _BLANK_LINES = re.compile(rb"\n[\s\\]+")

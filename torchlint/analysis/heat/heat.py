@@ -53,15 +53,17 @@ class Heats:
     def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
         """The loops that repeat and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
-        below, current = node, self._code.parent(node)
-        while current is not None and current.__class__ not in _FUNCTIONS:
+        below = node
+        for current in self._code.ancestors(node):
+            if current.__class__ in _FUNCTIONS:
+                return loops, current if isinstance(current, cst.FunctionDef) else None
             if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
                 if self.repeats(current):
                     loops.append(current)
             elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
                 loops.append(current)
-            below, current = current, self._code.parent(current)
-        return loops, current if isinstance(current, cst.FunctionDef) else None
+            below = current
+        return loops, None
 
     def is_cool(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
         """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""

@@ -36,6 +36,7 @@ class Guards:
     def __init__(self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]) -> None:
         self._parents = parents
         self._qualified = qualified
+        self._any: dict[tuple[Callable[[Guard], bool], cst.CSTNode], bool] = {}
         self._left: dict[cst.CSTNode, tuple[dict[cst.CSTNode, int], list[tuple[int, Guard]]]] = {}
 
     def of(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
@@ -48,14 +49,33 @@ class Guards:
             yield from self._step(current, below)
             below, current = current, self._parents.get(current)
 
+    def any(self, node: cst.CSTNode, accepts: Callable[[Guard], bool]) -> bool:
+        """A guard of a node is accepted. What is around an ``if`` is gone through once, however many ask from there."""
+        passed: list[tuple[Callable[[Guard], bool], cst.CSTNode]] = []
+        found = False
+        below, current = node, self._parents.get(node)
+        while current is not None and not found:
+            found = any(accepts(guard) for guard in self._step(current, below))
+            below, current = current, self._parents.get(current)
+            if below.__class__ is cst.If and not found:
+                if (accepts, below) in self._any:
+                    found = self._any[accepts, below]
+                    break
+                passed.append((accepts, below))
+        self._any.update(dict.fromkeys(passed, found))
+        return found
+
     def after(self, block: cst.BaseSuite) -> Iterator[Guard]:
         """Guards that hold where control reaches the end of a block: asserts, and ifs that left."""
         yield from self._earlier(block, block)
 
     def keep_out(self, node: cst.CSTNode) -> bool:
         """A condition around the node never comes out as it would have to, whatever the program does."""
-        tests = (guard for guard in self.of(node) if guard.kind == "test")
-        return any(t.condition and constant(t.condition, self._while_running) is (not t.holds) for t in tests)
+        return self.any(node, self._is_shut)
+
+    def _is_shut(self, guard: Guard) -> bool:
+        test = guard.condition if guard.kind == "test" else None
+        return test is not None and constant(test, self._while_running) is (not guard.holds)
 
     def _while_running(self, test: cst.BaseExpression) -> bool | None:
         return False if self._qualified(test) == "typing.TYPE_CHECKING" else None

@@ -17,7 +17,7 @@ from torchlint.analysis.syntax.walk import Nodes, descendants
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-_BLOCKS = frozenset({cst.IndentedBlock, Block})
+_BLOCKS = frozenset({cst.IndentedBlock, Block, cst.If})  # whose scopes are remembered
 SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes
 
 

@@ -1,4 +1,4 @@
-"""Refuses code nested so deep that the parser would overflow the stack, before it is parsed.
+"""Refuses code nested so deep that the parser would overflow the stack, and gives it room for what is let through.
 
 The native parser recurses, and a recursion too deep ends the process; long chains of operators also
 cost it quadratic time. CPython itself allows 200 open brackets and 100 levels of indentation, so the
@@ -8,13 +8,18 @@ limits here refuse next to nothing that runs.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from torchlint.text.lines import STRINGS
 
 BRACKETS = 200
 CHAIN = 500
+BRANCHES = 2500  # CPython compiles hardly more
+_PLAIN_BRANCHES = 500  # for which every stack has room
+_STACK = 64 * 1024 * 1024
+T = TypeVar("T")
 
 # Whatever cannot nest is one token, so that the loop below sees few of them.
 _TOKEN = (
@@ -41,8 +46,10 @@ def problem(text: str) -> TooDeep | None:
             elifs += match.group() == "elif"
             if level > BRACKETS:
                 return _at(text, match.start(), f"brackets nested more than {BRACKETS} deep")
-            if chain > CHAIN or elifs > CHAIN:
-                return _at(text, match.start(), f"more than {CHAIN} operators or branches in one chain")
+            if chain > CHAIN:
+                return _at(text, match.start(), f"more than {CHAIN} operators in one chain")
+            if elifs > BRANCHES:
+                return _branches(text, match.start())
         elif kind == "close":
             level = max(0, level - 1)
         elif kind == "define":
@@ -55,6 +62,39 @@ def problem(text: str) -> TooDeep | None:
 @cache
 def _token() -> re.Pattern[str]:
     return re.compile(_TOKEN)
+
+
+def with_room(text: str, parse: Callable[[], T]) -> T:
+    """What the native parser gives, on a larger stack where many branches nest: each takes more than a kilobyte."""
+    if text.count("elif") <= _PLAIN_BRANCHES:
+        return parse()
+    import threading
+
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(parse())
+        except BaseException as error:
+            failed.append(error)
+
+    before = threading.stack_size(_STACK)
+    try:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]
+
+
+def _branches(text: str, offset: int) -> TooDeep:
+    line = text.count("\n", 0, offset) + 1
+    advice = "look the cases up in a dictionary, split the function, or exclude the file"
+    return TooDeep(line, f"more than {BRANCHES} `elif` in one function are nested too deeply to be analysed: {advice}")
 
 
 def _at(text: str, offset: int, message: str) -> TooDeep:

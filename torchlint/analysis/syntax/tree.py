@@ -108,6 +108,7 @@ class Index:
         self.units = units
         self.parents: Parents = {}
         self.outside: Nodes = defaultdict(list)
+        self._heads: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, int] = {}
         self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
@@ -254,6 +255,21 @@ class Index:
             self._below[owner] = list(_outside(owner))
         return self._below[owner]
 
+    # -- what is around --------------------------------------------------------------------------
+
+    def around(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node around a node; of an ``elif`` the ``if`` that it belongs to, past all branches before it."""
+        above = self.parents.get(node)
+        if above.__class__ is not cst.If or node.__class__ is not cst.If:
+            return above
+        if node not in self._heads:
+            passed, head = [node], above
+            while head not in self._heads and (further := self.parents.get(head)).__class__ is cst.If:
+                passed.append(head)
+                head = further
+            self._heads.update(dict.fromkeys(passed, self._heads.get(head, head)))
+        return self._heads[node]
+
     # -- order -----------------------------------------------------------------------------------
 
     def place(self, node: cst.CSTNode) -> int:
@@ -267,7 +283,7 @@ class Index:
         """The place of any node in the text, to be compared with others."""
         current: cst.CSTNode | None = node
         while current is not None and current.__class__ is not Block:
-            current = self.parents.get(current)
+            current = self.around(current)
         if current is None or current is node:
             return self.place(node), -1
         unit: Unit = current.unit

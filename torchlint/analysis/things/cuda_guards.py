@@ -37,7 +37,7 @@ class CudaGuards:
         """A guard or a check dominates the node, in its function or in every caller of it in the file."""
         if self._whole_file():
             return True
-        if any(self._accepts(guard) for guard in self._module.guards(node)):
+        if self._module.any_guard(node, self._accepts):
             return True
         if self.checks.passed(node):
             return True

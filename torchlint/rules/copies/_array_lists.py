@@ -13,6 +13,7 @@ from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.scopes.guards import Guard
 
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 _LISTS = (Kind.LIST, Kind.TUPLE)
@@ -78,10 +79,11 @@ class ArrayLists:
 
     def _may_be_ragged(self, call: cst.Call) -> bool:
         """``try: torch.tensor(..)`` with a handler for rows of different lengths."""
-        for guard in self._module.guards(call):
-            if guard.kind == "try":
-                assert isinstance(guard.node, (cst.Try, cst.TryStar))
-                types = [handler.type for handler in guard.node.handlers if handler.type is not None]
-                if any(isinstance(n, cst.Name) and n.value == "ValueError" for t in types for n in descendants(t)):
-                    return True
+        return self._module.any_guard(call, _handles_values)
+
+
+def _handles_values(guard: Guard) -> bool:
+    if not isinstance(guard.node, (cst.Try, cst.TryStar)) or guard.kind != "try":
         return False
+    types = [handler.type for handler in guard.node.handlers if handler.type is not None]
+    return any(isinstance(n, cst.Name) and n.value == "ValueError" for t in types for n in descendants(t))

@@ -28,7 +28,7 @@ def exact(lines: str) -> Exact:
     if depth.problem(text) is not None:
         raise Unsupported("nested too deeply for LibCST")
     try:
-        tree = cst.parse_module(text)
+        tree = depth.with_room(text, lambda: cst.parse_module(text))
         statement = tree.body[0].body.body[0] if around else tree.body[0]  # type: ignore[union-attr]
     except Exception as error:  # LibCST's parser raises what it likes
         raise Unsupported(lines[:80]) from error

@@ -1,0 +1,158 @@
+"""The work on a file grows as the file does, however often something is repeated in it: told by calls."""
+
+from __future__ import annotations
+
+import cProfile
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from torchlint.analysis.scopes import reaching
+from torchlint.config.config import Config
+from torchlint.model import FileResult, Safety
+from torchlint.run import session
+from torchlint.run.fixer import fix_text
+
+Layout = Callable[[str, int], str]
+PLAN = session.plan(Config(select=("ALL",), time_limit=0))
+HEAD = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+"""
+ARGUMENTS = "x, y, device, loss, t, model, opt, loader, ds, a, losses"
+
+# What is repeated: statements that rules look at, {0} is the number of the repetition.
+STATEMENTS = {
+    "moves": "x = x.to(device)",
+    "moves to CUDA": "x = x.cuda()",
+    "round trips": "x = x.cpu().to(device)",
+    "round trips through variables": "y = x.cpu()\nz = y.clamp(0, 1)\nx = z.to(device)",
+    "chains": "x{0}1 = x{0}.cuda()",
+    "conditions": "if a:\n    x = x.cuda()",
+    "loops": "while a:\n    x = x.cuda()",
+    "reads": "loss = loss.cuda()\nt += loss.item()",
+    "lists": "loss = loss.cuda()\nlosses.append(loss.item())",
+    "arrays": "a = np.zeros(3)\na[0] = 1\nx = torch.tensor(a)",
+    "loaders": "l = DataLoader(ds, batch_size=3, num_workers=2)\nfor b in l:\n    b = b.cuda()",
+    "steps": "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    loss = model(x)\n    loss.backward()\n"
+    "    opt.step()\n    t += loss.item()",
+    "flags": "if a:\n    torch.backends.cudnn.benchmark = True\nelse:\n    torch.backends.cudnn.deterministic = True",
+    "devices": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nmodel = model.to(device)",
+    "comments": "x = x.cuda()  # here",
+    "constants": "x = torch.tensor([0.0] * 30)",
+    "names": "x{0} = torch.zeros(3).to(device)",
+    "attributes": "model.x{0} = model.y{0}.cuda()",
+}
+
+
+def indented(code: str, columns: int = 4) -> str:
+    return "".join(f"{' ' * columns}{line}\n" for line in code.splitlines())
+
+
+def in_one_function(code: str, count: int) -> str:
+    return f"{HEAD}def f({ARGUMENTS}):\n" + "".join(indented(code.format(i)) for i in range(count))
+
+
+def in_functions(code: str, count: int) -> str:
+    return HEAD + "".join(f"def f{i}({ARGUMENTS}):\n{indented(code.format(i))}" for i in range(count))
+
+
+def in_methods(code: str, count: int) -> str:
+    inside = "".join(f"    def f{i}(model, {ARGUMENTS}):\n{indented(code.format(i), 8)}" for i in range(count))
+    return f"{HEAD}class A(nn.Module):\n{inside}".replace("model", "self").replace(", self, opt", ", opt")
+
+
+def in_one_loop(code: str, count: int) -> str:
+    inside = "".join(indented(code.format(i), 8) for i in range(count))
+    return f"{HEAD}def f({ARGUMENTS}):\n    for x in loader:\n{inside}"
+
+
+def in_branches(code: str, count: int) -> str:
+    inside = "".join(f"    elif t == {i}:\n{indented(code.format(i), 8)}" for i in range(count))
+    return f"{HEAD}def f({ARGUMENTS}):\n    if t is None:\n        pass\n{inside}"
+
+
+def on_one_line(code: str, count: int) -> str:
+    return f"{HEAD}def f({ARGUMENTS}):\n    " + "; ".join([code.replace("\n", "; ")] * count) + "\n"
+
+
+def at_module_level(code: str, count: int) -> str:
+    made = "".join(f"{name} = things.{name}()\n" for name in ARGUMENTS.split(", "))
+    return f"{HEAD}import things\n{made}" + "".join(f"{code.format(i)}\n" for i in range(count))
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions of Python the work calls."""
+    profile = cProfile.Profile(builtins=False)
+    profile.enable()
+    work()
+    profile.disable()
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def repair(text: str) -> None:
+    fix_text(text.encode(), "text.py", PLAN, Safety.UNSAFE)
+
+
+def lint(text: str) -> FileResult:
+    compile(text, "text", "exec")
+    return PLAN.lint(text.encode(), "text.py")
+
+
+def assert_grows_evenly(work: Callable[[str], object], layout: Layout, code: str) -> None:
+    """Twice as many repetitions cost hardly more than twice as many calls."""
+    few, some, many = (calls(partial(work, layout(code, count))) for count in (8, 16, 32))
+    assert some > few
+    assert many - some < 2.5 * (some - few)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names with more bindings than very few are told no longer apart, so that few repetitions show what many do."""
+    monkeypatch.setattr(reaching, "_MOST", 5)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm() -> None:
+    """What the first files need is loaded and compiled."""
+    for code in STATEMENTS.values():
+        repair(in_one_function(code, 2))
+
+
+@pytest.mark.parametrize("layout", [in_one_function, in_functions, in_one_loop])
+@pytest.mark.parametrize("what", STATEMENTS)
+def test_linting_repetitions_takes_work_that_grows_with_their_number(what: str, layout: Layout) -> None:
+    assert_grows_evenly(lint, layout, STATEMENTS[what])
+
+
+@pytest.mark.parametrize("layout", [in_methods, in_branches, at_module_level, on_one_line])
+@pytest.mark.parametrize("what", ["moves to CUDA", "round trips", "reads", "arrays"])
+def test_it_does_wherever_they_stand(what: str, layout: Layout) -> None:
+    assert_grows_evenly(lint, layout, STATEMENTS[what])
+
+
+@pytest.mark.parametrize("layout", [in_one_function, in_functions, on_one_line])
+@pytest.mark.parametrize("code", ["x = x.cuda()", "x = torch.zeros(3).to(device)", "x = torch.tensor([0.0] * 30)"])
+def test_repairing_repetitions_takes_work_that_grows_with_their_number(code: str, layout: Layout) -> None:
+    assert_grows_evenly(repair, layout, code)
+
+
+@pytest.mark.parametrize("exhaustive", [False, True], ids=["light", "LibCST"])
+def test_as_many_branches_as_python_compiles_are_linted(exhaustive: bool) -> None:
+    text = in_branches("pass", 1900) + "    elif t:\n        x = x.cuda()\n" * 100
+    compile(text, "text", "exec")
+    result = PLAN._replace(exhaustive=exhaustive).lint(text.encode(), "text.py")
+    assert {finding.rule for finding in result.findings} == {"TL701"}
+    assert len(result.findings) == 100
+    assert not result.problems
+
+
+def test_more_branches_than_python_compiles_are_one_error_that_says_where_and_what_to_do() -> None:
+    result = PLAN._replace(exhaustive=True).lint(in_branches("x = x.cuda()", 3000).encode(), "text.py")
+    (finding,) = result.findings
+    assert (finding.rule, finding.span.line) == ("TL000", 5008)
+    for words in ("2500 `elif`", "too deeply", "dictionary", "exclude"):
+        assert words in finding.message
