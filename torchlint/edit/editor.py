@@ -256,3 +256,12 @@ class Editor:
         if newline.start() == newline.end():
             raise Unfixable  # the last line of a file without an end
         return self._insert(newline.end(), f"{indent[0]}{line}{self.newline()}")
+
+    def insert_before(self, statement: cst.CSTNode, line: str) -> Edit:
+        """Insert a line before the one on which a statement begins, at its indentation."""
+        start, _ = self._positions.extent(statement)
+        first = self._line_start(start)
+        indent = self.text[first:start]
+        if indent.strip():
+            raise Unfixable  # another statement begins on the line
+        return self._insert(first, f"{indent}{line}{self.newline()}")

@@ -1,0 +1,1 @@
+"""Rules about precision, and about inference without what only training needs."""
