@@ -8,7 +8,7 @@ from functools import cached_property
 
 _WORD = rb"[0-9A-Za-z_\x80-\xff]+"
 _SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in range(256))
-_LIST = rb"import\b((?:[^\r\n(\\;#]|\\\r?\n)*(?:\([^)]*\))?)"
+_LIST = re.compile(rb"import\b((?:[^\r\n(\\;#]|\\\r?\n)*(?:\([^)]*)?)")
 
 
 class Vocabulary:
@@ -53,6 +53,6 @@ class Vocabulary:
         return frozenset(self._listed())
 
     def _listed(self) -> Iterator[bytes]:
-        for found in re.finditer(_LIST, self._data):
+        for found in _LIST.finditer(self._data):
             start = max(self._data.rfind(b"\n", 0, found.start()), self._data.rfind(b"\r", 0, found.start()))
             yield from self._data[start + 1 : found.end()].translate(_SPACED).split()
