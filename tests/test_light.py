@@ -11,7 +11,7 @@ import pytest
 from tests import harness
 from torchlint.analysis.module import SourceModule, Unsupported
 from torchlint.analysis.syntax.light.parse import parse
-from torchlint.analysis.syntax.tree import Block
+from torchlint.analysis.syntax.tree import LazyBlock
 from torchlint.analysis.syntax.walk import descendants, fields_of
 
 SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
@@ -99,7 +99,7 @@ def differences(one: object, other: object, way: str = "module") -> Iterator[str
 
 
 def differences_of_nodes(one: cst.CSTNode, other: cst.CSTNode, way: str) -> Iterator[str]:
-    kind = cst.IndentedBlock if isinstance(other, Block) else type(other)
+    kind = cst.IndentedBlock if isinstance(other, LazyBlock) else type(other)
     if type(one) is not kind:
         yield f"{way}: {type(one).__name__} and {kind.__name__}"
         return
@@ -172,7 +172,7 @@ class Model:
 
 
 def open_units(module: SourceModule) -> list[bool]:
-    return [unit.is_open for unit in module._index.units]
+    return [unit.is_parsed for unit in module._index.bodies]
 
 
 def test_a_function_is_made_when_somebody_looks() -> None:

@@ -15,10 +15,10 @@ from torchlint.analysis.scopes.reaching import Reaching
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
-from torchlint.analysis.syntax.lazy_positions import Pieces
+from torchlint.analysis.syntax.lazy_positions import LazyPositions
 from torchlint.analysis.syntax.light.statements import Lines
 from torchlint.analysis.syntax.positions import Layout, Positions
-from torchlint.analysis.syntax.tree import Identifiers, Index, Keys, Unit, last_part, written
+from torchlint.analysis.syntax.tree import Identifiers, Keys, LazyBody, NodeIndex, attribute_key, spelling_key
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
 from torchlint.prefilter.contents import Contents
@@ -42,7 +42,7 @@ class Code:
         path: str,
         target_torch: str | None = None,
         project: View | None = None,
-        light: tuple[Sequence[Unit], Lines] | None = None,
+        light: tuple[Sequence[LazyBody], Lines] | None = None,
         contents: Contents | None = None,
     ) -> None:
         self.tree = tree
@@ -52,10 +52,10 @@ class Code:
         self.project = project or View(Project(), path)
         self._shared: dict[object, object] = {}
         self._spellings: Spellings = []
-        units: Sequence[Unit] = light[0] if light is not None else ()
+        bodies: Sequence[LazyBody] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
         self.contents = contents or Contents.of_text(text)
-        self._index = Index(tree, units)
+        self._index = NodeIndex(tree, bodies)
 
     @classmethod
     def parse(
@@ -79,8 +79,8 @@ class Code:
         if not layout:
             from torchlint.analysis.syntax.light.parse import parse
 
-            tree, units, lines = parse(text, at_once=not searched)
-            return cls(tree, text, path, target_torch, project, (units, lines), contents)
+            tree, bodies, lines = parse(text, at_once=not searched)
+            return cls(tree, text, path, target_torch, project, (bodies, lines), contents)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -113,20 +113,20 @@ class Code:
         With groups of identifiers, functions and methods without an identifier of some group may be left out: ask so
         for nodes that can only stand in functions with such identifiers.
         """
-        return self._index.of(kind, *groups)
+        return self._index.nodes_of(kind, *groups)
 
-    def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
+    def iter_nodes(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """The same one by one, for questions that the first fitting node answers."""
-        return self._index.each(kind, *groups)
+        return self._index.iter_nodes(kind, *groups)
 
-    def outside(self, kind: type[NodeT]) -> list[NodeT]:
+    def nodes_outside_functions(self, kind: type[NodeT]) -> list[NodeT]:
         """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
-        return self._index.of(kind, frozenset())
+        return self._index.nodes_of(kind, frozenset())
 
-    def may_hold(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:
+    def may_contain(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:
         """The body of a function may have an identifier of each group."""
-        unit = self._index.unit_of(function)
-        return unit is None or self._index.has(unit, groups)
+        lazy_body = self._index.lazy_body_of(function)
+        return lazy_body is None or self._index.body_has(lazy_body, groups)
 
     @cached_property
     def foreign_names(self) -> frozenset[str]:
@@ -147,17 +147,17 @@ class Code:
         """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
 
-    def named(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
-        """The names written so, in all of the file or in and below a node, in source order."""
-        return list(self._index.keyed(cst.Name, written, word, owner))
+    def names_spelled(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
+        """The names spelling_key so, in all of the file or in and below a node, in source order."""
+        return list(self._index.with_key(cst.Name, spelling_key, word, owner))
 
-    def attributes(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
+    def attributes_named(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
         """The attributes called so, in all of the file or in and below a node, in source order."""
-        return list(self._index.keyed(cst.Attribute, last_part, name, owner))
+        return list(self._index.with_key(cst.Attribute, attribute_key, name, owner))
 
-    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode) -> Iterator[NodeT]:
-        """The nodes of exactly one class in and below a node to which ``keys`` gives a key; see :meth:`Index.keyed`."""
-        return self._index.keyed(kind, keys, key, owner)
+    def with_key(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode) -> Iterator[NodeT]:
+        """The nodes of one class in and below a node that are indexed under a key; see :meth:`NodeIndex.with_key`."""
+        return self._index.with_key(kind, keys, key, owner)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node around a node; None for the module."""
@@ -165,10 +165,10 @@ class Code:
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes around a node, from the inside out; of the branches before an ``elif`` only the first."""
-        current = self._index.around(node)
+        current = self._index.enclosing(node)
         while current is not None:
             yield current
-            current = self._index.around(current)
+            current = self._index.enclosing(current)
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The innermost function around a node; its decorators and defaults belong outside."""
@@ -206,7 +206,7 @@ class Code:
     def positions(self) -> Layout:
         """Where every node stands."""
         if self._statement_lines is not None:
-            return Pieces(self.text, self._index, self._statement_lines)
+            return LazyPositions(self.text, self._index, self._statement_lines)
         with spelled_as_written(self._spellings):
             return Positions(self.tree)
 

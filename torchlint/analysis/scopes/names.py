@@ -12,22 +12,22 @@ from functools import cached_property
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, collect, dotted
-from torchlint.analysis.syntax.tree import Block, Identifiers, Index, Unit
+from torchlint.analysis.syntax.tree import Identifiers, LazyBlock, LazyBody, NodeIndex
 from torchlint.analysis.syntax.walk import Nodes, descendants
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-_BLOCKS = frozenset({cst.IndentedBlock, Block, cst.If})  # whose scopes are remembered
+_BLOCKS = frozenset({cst.IndentedBlock, LazyBlock, cst.If})  # whose scopes are remembered
 SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes
 
 
 class Scope:
     """A module, class, function, lambda or comprehension, and the names bound in it."""
 
-    __slots__ = ("declared", "found", "node", "parent", "star_import", "unit")
+    __slots__ = ("declared", "found", "lazy_body", "node", "parent", "star_import")
 
-    def __init__(self, node: cst.CSTNode, parent: Scope | None, unit: Unit | None = None) -> None:
-        self.node, self.parent, self.unit = node, parent, unit
+    def __init__(self, node: cst.CSTNode, parent: Scope | None, lazy_body: LazyBody | None = None) -> None:
+        self.node, self.parent, self.lazy_body = node, parent, lazy_body
         self.star_import = False
         self.found: dict[str, list[Binding]] = {}
         self.declared: dict[str, str] = {}
@@ -35,15 +35,15 @@ class Scope:
     @property
     def bindings(self) -> dict[str, list[Binding]]:
         """The bindings of each name, in the order of the text among those of one kind."""
-        if self.unit is not None:
-            self.unit.statements()
+        if self.lazy_body is not None:
+            self.lazy_body.statements()
         return self.found
 
     @property
     def outer(self) -> dict[str, str]:
         """The names declared ``global`` or ``nonlocal``, and which of the two."""
-        if self.unit is not None:
-            self.unit.statements()
+        if self.lazy_body is not None:
+            self.lazy_body.statements()
         return self.declared
 
     @property
@@ -55,7 +55,7 @@ class Scope:
 class Names:
     """Scopes of one module, built from the index of one walk."""
 
-    def __init__(self, tree: cst.Module, index: Index) -> None:
+    def __init__(self, tree: cst.Module, index: NodeIndex) -> None:
         self._index = index
         self._parents = index.parents
         self.module = Scope(tree, None)
@@ -63,20 +63,21 @@ class Names:
         self._of_blocks: dict[cst.CSTNode, Scope] = {}
         self._qualified: dict[cst.CSTNode, str | None] = {}
         self._meant: dict[tuple[Scope, str], str | None] = {}
-        index.of(cst.Global, frozenset(("global",)))  # what these functions bind is bound outside: they have to be open
+        # Functions with a `global` statement bind names of the module, so they are parsed now.
+        index.nodes_of(cst.Global, frozenset(("global",)))
         self._add(index.outside)
-        for unit in index.units:
-            if unit.is_open:
-                self._open(unit)
-        index.watch(self._open)
+        for lazy_body in index.bodies:
+            if lazy_body.is_parsed:
+                self._open(lazy_body)
+        index.on_parse(self._open)
         for bindings in self.module.found.values():
             if len(bindings) > 1:
                 bindings.sort(key=self._is_inside)
 
-    def _open(self, unit: Unit) -> None:
-        """Add what a unit binds, nearly always in its own scope."""
-        plain = unit.nodes.keys().isdisjoint(SCOPES)
-        self._add(unit.nodes, self.scope_of(self._parents[unit.block]) if plain else None)
+    def _open(self, lazy_body: LazyBody) -> None:
+        """Add the bindings of a body that has been parsed, nearly always to its own scope."""
+        plain = lazy_body.nodes.keys().isdisjoint(SCOPES)
+        self._add(lazy_body.nodes, self.scope_of(self._parents[lazy_body.block]) if plain else None)
 
     def _add(self, nodes: Nodes, only: Scope | None = None) -> None:
         """Add bindings; ``only`` is the one scope there is for them."""
@@ -114,7 +115,7 @@ class Names:
         """The scope that a module, class, function, lambda or comprehension opens."""
         found = self._scopes.get(owner)
         if found is None:
-            found = Scope(owner, self.scope_at(owner), self._index.unit_of(owner))
+            found = Scope(owner, self.scope_at(owner), self._index.lazy_body_of(owner))
             self._scopes[owner] = found
         return found
 
@@ -172,7 +173,7 @@ class Names:
 
     def star_imports(self) -> set[str]:
         """The modules of which everything is imported."""
-        nodes = self._index.of(cst.ImportFrom, frozenset())  # Python allows them in no function
+        nodes = self._index.nodes_of(cst.ImportFrom, frozenset())  # Python allows them in no function
         stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
         return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
 

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.scopes.flow import ANCHORS, Forward
 from torchlint.analysis.scopes.names import COMPREHENSIONS, Names, Scope
-from torchlint.analysis.syntax.tree import Index, written
+from torchlint.analysis.syntax.tree import NodeIndex, spelling_key
 from torchlint.analysis.syntax.walk import test_of
 
 _is_anchor, _is_small = test_of(*ANCHORS), test_of(cst.BaseSmallStatement)
@@ -63,7 +63,7 @@ class _Definitions(Forward[State]):
 class Reaching:
     """Reaching definitions of every function of a module, each computed when first asked."""
 
-    def __init__(self, names: Names, index: Index) -> None:
+    def __init__(self, names: Names, index: NodeIndex) -> None:
         self._names = names
         self._index = index
         self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
@@ -171,7 +171,7 @@ class Reaching:
         return [*found.get(binding, ()), *found.get(stand_in, ())]
 
     def _reads(self, word: str, function: cst.CSTNode | None) -> list[cst.Name]:
-        return [name for name in self._index.keyed(cst.Name, written, word, function) if self._is_read(name)]
+        return [name for name in self._index.with_key(cst.Name, spelling_key, word, function) if self._is_read(name)]
 
     def _is_read(self, name: cst.Name) -> bool:
         parent = self._index.parents.get(name)
@@ -186,7 +186,7 @@ class Reaching:
         return not self._is_target(name)
 
     def _is_target(self, name: cst.Name) -> bool:
-        """The name is written, not read: an assignment or loop target, also inside a tuple."""
+        """The name is spelling_key, not read: an assignment or loop target, also inside a tuple."""
         below: cst.CSTNode = name
         current = self._index.parents.get(name)
         while isinstance(current, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
@@ -213,9 +213,9 @@ def _flow_owner(scope: Scope) -> Scope:
 
 
 def _function(scope: Scope | None) -> cst.CSTNode | None:
-    """The function that is a unit and holds every read of what a scope binds; None where others may read it too."""
+    """The function with a lazy body that contains every read of a scope's names; None if code outside may read them."""
     if scope is None or scope.node.__class__ in (cst.Module, cst.ClassDef):
         return None
-    while scope.parent is not None and scope.unit is None:
+    while scope.parent is not None and scope.lazy_body is None:
         scope = scope.parent
-    return scope.node if scope.unit is not None else None
+    return scope.node if scope.lazy_body is not None else None

@@ -1,8 +1,9 @@
-"""Where the nodes of a light tree stand: LibCST parses the statements that somebody asks about, and no others.
+"""Lazy positions for the nodes of a light tree: LibCST parses only the statements whose positions are needed.
 
-A piece is a line of small statements or the header of a compound one, wherever it stands, one parameter of a long
-header, or a statement of the module or of a class body, such as the function around an ``elif``. Its nodes and those
-that LibCST's parser makes of its text correspond one to one.
+A fragment is the text that is parsed at a time: a line of simple statements, the header of a compound statement, one
+parameter of a long function header, or a whole statement of the module or of a class body (such as the function
+that contains an ``elif``). The nodes of the light tree and those that LibCST creates for the fragment correspond one to
+one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from torchlint.analysis.syntax.positions import Layout, Positions
 from torchlint.analysis.syntax.walk import children, descendants
 
 if TYPE_CHECKING:
-    from torchlint.analysis.syntax.tree import Index
+    from torchlint.analysis.syntax.tree import NodeIndex
 
 
-class _Piece:
-    """One statement or a part of it, its exact tree, and the nodes of it by those of the light tree."""
+class _Fragment:
+    """The LibCST tree of a fragment, and a map from the nodes of the light tree to its nodes."""
 
     def __init__(self, lines: str, start: int, nodes: Iterable[cst.CSTNode], parts: _Parts) -> None:
         found = exact(lines)
@@ -38,11 +39,11 @@ class _Piece:
         self._exact = dict(zip(ours, theirs, strict=True))
 
     def exact(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The node of the exact tree."""
+        """The node of LibCST's tree for a node of the light tree."""
         return self._exact[node]
 
-    def moved(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets in the whole text; what has no place stays without one."""
+    def shifted(self, start: int, end: int) -> tuple[int, int]:
+        """Convert offsets in the fragment to offsets in the file; ``(0, 0)`` means no position and stays."""
         return (start + self._shift, end + self._shift) if end else (0, 0)
 
 
@@ -52,44 +53,44 @@ _BODIES = (cst.BaseSuite, cst.If, cst.Else)
 
 
 def _of_header(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes below a compound statement that stand in its header."""
+    """The nodes in the header of a compound statement."""
     for child in children(statement):
         if not isinstance(child, _BODIES):
             yield from descendants(child)
 
 
 def _ordered(parameters: cst.Parameters) -> list[cst.Param]:
-    """Parameters as they stand in the text."""
+    """The parameters in source order."""
     star, rest = parameters.star_arg, parameters.star_kwarg
     every = (*parameters.posonly_params, *parameters.params, star, *parameters.kwonly_params, rest)
     return [one for one in every if isinstance(one, cst.Param)]
 
 
 def _of_parameter(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of the one parameter that a function has."""
+    """The nodes of the only parameter of a function."""
     every = _ordered(statement.params) if isinstance(statement, cst.FunctionDef) else []
     if len(every) != 1:
         raise Unsupported("not one parameter")
     return descendants(every[0])
 
 
-class Pieces(Layout):
-    """Spans of the nodes of one light tree; the same questions as :class:`Positions` answers."""
+class LazyPositions(Layout):
+    """Spans of the nodes of one light tree; the lazy counterpart of :class:`Positions`."""
 
-    def __init__(self, text: str, index: Index, lines: Lines) -> None:
+    def __init__(self, text: str, index: NodeIndex, lines: Lines) -> None:
         super().__init__(text)
         self._index = index
         self._lines = lines
-        self._pieces: dict[cst.CSTNode, _Piece] = {}
-        self._headers: dict[cst.CSTNode, _Piece] = {}
-        self._parameters: dict[cst.Param, _Piece | None] = {}
+        self._fragments: dict[cst.CSTNode, _Fragment] = {}
+        self._headers: dict[cst.CSTNode, _Fragment] = {}
+        self._parameters: dict[cst.Param, _Fragment | None] = {}
 
     def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """The lines of a statement, of a compound one only those of its header."""
+        """The first and last line of a statement; of a compound statement, those of its header."""
         header = self._lines.headers.get(statement)
         return (header.keyword, header.body - 1) if header is not None else super().lines_of(statement)
 
-    def _piece(self, node: cst.CSTNode) -> _Piece:
+    def _fragment(self, node: cst.CSTNode) -> _Fragment:
         if node in self._lines.whole:
             return self._whole(node)
         below, current = node, self._index.parents.get(node)
@@ -105,15 +106,17 @@ class Pieces(Layout):
             below, current = current, self._index.parents.get(current)
         raise Unsupported("the module as a whole")
 
-    def _whole(self, statement: cst.CSTNode) -> _Piece:
-        found = self._pieces.get(statement)
+    def _whole(self, statement: cst.CSTNode) -> _Fragment:
+        found = self._fragments.get(statement)
         if found is None:
             start, end = self._places.of_lines(*self._lines.whole[statement])
-            found = self._pieces[statement] = _Piece(self.whole[start:end], start, descendants(statement), descendants)
+            found = self._fragments[statement] = _Fragment(
+                self.whole[start:end], start, descendants(statement), descendants
+            )
         return found
 
-    def _header(self, statement: cst.CSTNode, header: Header) -> _Piece:
-        """The piece of a header, which gets a body of no account."""
+    def _header(self, statement: cst.CSTNode, header: Header) -> _Fragment:
+        """The fragment of a header, completed with ``pass`` as its body."""
         found = self._headers.get(statement)
         if found is None:
             start, end = self._places.of_lines(header.first, header.last)
@@ -121,15 +124,15 @@ class Pieces(Layout):
             indentation = _INDENTATION.match(self.whole, inside)
             body = f"{indentation[0] if indentation is not None else ' '}pass{self._newline(end)}"
             lines = self.whole[start:end] + body
-            found = self._headers[statement] = _Piece(lines, start, _of_header(statement), _of_header)
+            found = self._headers[statement] = _Fragment(lines, start, _of_header(statement), _of_header)
         return found
 
     def _newline(self, end: int) -> str:
-        """What ends the line that ends at an offset."""
+        """The newline characters of the line that ends at an offset."""
         return "\r\n" if self.whole.endswith("\r\n", 0, end) else self.whole[end - 1]
 
-    def _parameter(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Piece | None:
-        """The piece of one parameter, if that has lines to itself."""
+    def _parameter(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Fragment | None:
+        """The fragment of one parameter, if no other parameter shares its lines."""
         if node not in self._parameters:
             try:
                 self._parameters[node] = self._alone(statement, header, node)
@@ -137,7 +140,7 @@ class Pieces(Layout):
                 self._parameters[node] = None
         return self._parameters[node]
 
-    def _alone(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Piece | None:
+    def _alone(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Fragment | None:
         assert isinstance(statement, cst.FunctionDef)
         every = _ordered(statement.params)
         if node not in every:  # one of a lambda in a decorator
@@ -150,21 +153,21 @@ class Pieces(Layout):
         newline = self._newline(end)
         head = f"def _({newline}"
         lines = f"{head}{self.whole[start:end]}): pass{newline}"
-        found = _Piece(lines, start - len(head), descendants(node), _of_parameter)
+        found = _Fragment(lines, start - len(head), descendants(node), _of_parameter)
         parsed = found.exact(node)
         return found if isinstance(parsed, cst.Param) and parsed.name.value == node.name.value else None
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of an expression with the parentheses around it."""
-        piece = self._piece(node)
-        return piece.moved(*piece.positions.outer(piece.exact(node)))
+        """Character offsets of an expression including the parentheses around it."""
+        fragment = self._fragment(node)
+        return fragment.shifted(*fragment.positions.outer(fragment.exact(node)))
 
     def extent(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
-        piece = self._piece(node)
-        return piece.moved(*piece.positions.extent(piece.exact(node)))
+        """Character offsets of a node; ``Arg`` and ``Index`` nodes, which have no position, span their children."""
+        fragment = self._fragment(node)
+        return fragment.shifted(*fragment.positions.extent(fragment.exact(node)))
 
     def is_bracketed(self, node: cst.CSTNode) -> bool:
-        """Parentheses stand around the expression."""
-        piece = self._piece(node)
-        return piece.positions.is_bracketed(piece.exact(node))
+        """Whether the expression is parenthesized."""
+        fragment = self._fragment(node)
+        return fragment.positions.is_bracketed(fragment.exact(node))

@@ -1,7 +1,8 @@
-"""The nodes of a module by class, and the node around each; function bodies are parsed when they are first needed.
+"""An index of the nodes of a module by class and by parent. Function bodies are parsed lazily.
 
-A module has an outside, which is always there, and units: the bodies of its functions and methods. A question that
-only nodes with certain identifiers can answer parses no unit that has none of them.
+Code outside functions is parsed at once. The body of a top-level function or of a method is a :class:`LazyBody`: its
+nodes are created when they are first needed. A query that is limited to certain identifiers does not parse a body that
+contains none of them.
 """
 
 from __future__ import annotations
@@ -17,58 +18,58 @@ import libcst as cst
 from torchlint.analysis.syntax.walk import Nodes, Parents, children, collect
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
-_IDENTIFIER = re.compile(r"\w+|%")  # the operator that formats counts as one
+_IDENTIFIER = re.compile(r"\w+|%")  # the formatting operator `%` counts as an identifier
 Identifiers = Set[str]
-Keys = Callable[[Any], Iterable[str]]  # the identifiers by which a node is looked up
+Keys = Callable[[Any], Iterable[str]]  # the identifiers under which a node is indexed
 Keyed = dict[str, list[cst.CSTNode]]
 
 
-class Block(cst.IndentedBlock):
-    """The block of a unit: its statements are made when they are first asked for."""
+class LazyBlock(cst.IndentedBlock):
+    """The block of a lazy body: its statements are created on first access."""
 
-    __slots__ = ("unit",)  # type: ignore[misc]
+    __slots__ = ("lazy_body",)  # type: ignore[misc]
 
-    unit: Unit
+    lazy_body: LazyBody
 
     @property
     def body(self) -> Sequence[cst.BaseStatement]:  # type: ignore[override]
         """The statements."""
-        return self.unit.statements()
+        return self.lazy_body.statements()
 
 
-class Unit:
-    """The body of a function of the module level or of a method: lines ``first`` to ``last``."""
+class LazyBody:
+    """The body of a top-level function or a method: the text from ``start`` to ``end``, parsed on first use."""
 
     def __init__(self, make: Callable[[], Sequence[Any]], text: str, start: int, end: int) -> None:
         self._make, self._text = make, text
         self.start, self.end = start, end
-        self.block = object.__new__(Block)
-        _put_unit(self.block, self)
-        self.index: Index | None = None
+        self.block = object.__new__(LazyBlock)
+        _set_lazy_body(self.block, self)
+        self.index: NodeIndex | None = None
         self.nodes: Nodes = defaultdict(list)
         self._statements: Sequence[Any] | None = None
         self._keyed: dict[tuple[type[cst.CSTNode], Keys], Keyed] = {}
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
-        """The identifiers of the body, and the words of its comments and strings."""
+        """The identifiers in the body, including the words in its comments and strings."""
         return frozenset(_IDENTIFIER.findall(self._text, self.start, self.end))
 
     @property
-    def is_open(self) -> bool:
-        """The nodes of the unit are known."""
+    def is_parsed(self) -> bool:
+        """Whether the body has been parsed."""
         return self._statements is not None
 
     def statements(self) -> Sequence[Any]:
-        """The statements of the body, made now if they have not been."""
+        """The statements of the body; the first call parses them."""
         if self._statements is None:
             self._statements = self._make()
             if self.index is not None:
-                self.index.opened(self)
+                self.index.body_parsed(self)
         return self._statements
 
     def keyed(self, kind: type[cst.CSTNode], keys: Keys) -> Keyed:
-        """The nodes of a class by their keys."""
+        """The nodes of one class in the body, grouped by key."""
         found = self._keyed.get((kind, keys))
         if found is None:
             self.statements()
@@ -84,148 +85,150 @@ def _by_key(nodes: Iterable[cst.CSTNode], keys: Keys) -> Keyed:
     return found
 
 
-def written(name: cst.Name) -> tuple[str, ...]:
-    """A name is looked up by what it is written as."""
+def spelling_key(name: cst.Name) -> tuple[str, ...]:
+    """Index a name by its spelling."""
     return (name.value,)
 
 
-def last_part(attribute: cst.Attribute) -> tuple[str, ...]:
-    """An attribute is looked up by its own name."""
+def attribute_key(attribute: cst.Attribute) -> tuple[str, ...]:
+    """Index an attribute by its last part."""
     return (attribute.attr.value,)
 
 
-def _start(unit: Unit) -> int:
-    return unit.start
+def _start(body: LazyBody) -> int:
+    return body.start
 
 
-_put_unit = Block.unit.__set__  # type: ignore[attr-defined]
+_set_lazy_body = LazyBlock.lazy_body.__set__  # type: ignore[attr-defined]
 
 
-class Index:
-    """Nodes and parents of one module, whose words are known."""
+class NodeIndex:
+    """The nodes and parents of one module."""
 
-    def __init__(self, tree: cst.Module, units: Sequence[Unit]) -> None:
-        self.units = units
+    def __init__(self, tree: cst.Module, bodies: Sequence[LazyBody]) -> None:
+        self.bodies = bodies
         self.parents: Parents = {}
         self.outside: Nodes = defaultdict(list)
         self._heads: dict[cst.CSTNode, cst.CSTNode] = {}
         self._places: dict[cst.CSTNode, int] = {}
-        self._inside: dict[Unit, dict[cst.CSTNode, int]] = {}
+        self._inside: dict[LazyBody, dict[cst.CSTNode, int]] = {}
         self._regions: dict[tuple[cst.CSTNode, type[cst.CSTNode]], list[cst.CSTNode]] = {}
         self._below: dict[cst.CSTNode, list[cst.CSTNode]] = {}
-        self._held: dict[frozenset[str], frozenset[Unit]] = {}
-        self._every = frozenset(units)
-        self._keyed: dict[tuple[cst.CSTNode | None, type[cst.CSTNode], Keys], Keyed] = {}  # what stands outside
-        self._units_below: dict[cst.CSTNode, frozenset[Unit]] = {}
-        self._watchers: list[Callable[[Unit], None]] = []
+        self._bodies_by_names: dict[frozenset[str], frozenset[LazyBody]] = {}
+        self._every = frozenset(bodies)
+        self._keyed: dict[tuple[cst.CSTNode | None, type[cst.CSTNode], Keys], Keyed] = {}  # of nodes outside functions
+        self._bodies_below: dict[cst.CSTNode, frozenset[LazyBody]] = {}
+        self._watchers: list[Callable[[LazyBody], None]] = []
         collect(tree, self.outside, self.parents)
         self._tree, self._count = tree, len(self.parents)
-        for unit in units:
-            unit.index = self
-            if unit.is_open:
-                self.opened(unit)
+        for body in bodies:
+            body.index = self
+            if body.is_parsed:
+                self.body_parsed(body)
 
     def close(self) -> None:
-        """Take the parts apart that know one another."""
-        for unit in self.units:
-            unit.__dict__.clear()
+        """Break reference cycles so that the memory is freed at once."""
+        for body in self.bodies:
+            body.__dict__.clear()
         self.__dict__.clear()
 
-    # -- units -----------------------------------------------------------------------------------
+    # -- lazy bodies -----------------------------------------------------------------------------
 
-    def watch(self, watcher: Callable[[Unit], None]) -> None:
-        """Have a function called for each unit that is opened from now on."""
+    def on_parse(self, watcher: Callable[[LazyBody], None]) -> None:
+        """Register a callback for every body that is parsed from now on."""
         self._watchers.append(watcher)
 
-    def opened(self, unit: Unit) -> None:
-        """A unit has statements now: their nodes join."""
-        for statement in unit.statements():
-            self.parents[statement] = unit.block
-            collect(statement, unit.nodes, self.parents)
+    def body_parsed(self, body: LazyBody) -> None:
+        """Add the nodes of a body that has just been parsed."""
+        for statement in body.statements():
+            self.parents[statement] = body.block
+            collect(statement, body.nodes, self.parents)
         for watcher in self._watchers:
-            watcher(unit)
+            watcher(body)
 
-    def unit_of(self, owner: cst.CSTNode) -> Unit | None:
-        """The unit that is the body of a function."""
+    def lazy_body_of(self, owner: cst.CSTNode) -> LazyBody | None:
+        """The lazy body of a function; None for functions that were parsed at once, and for other nodes."""
         body = getattr(owner, "body", None)
-        return body.unit if body.__class__ is Block else None
+        return body.lazy_body if body.__class__ is LazyBlock else None
 
-    def holding(self, groups: Iterable[Identifiers]) -> Sequence[Unit]:
-        """The units with an identifier of each group, in the order of the text."""
+    def bodies_with(self, groups: Iterable[Identifiers]) -> Sequence[LazyBody]:
+        """The lazy bodies that contain at least one identifier of every group, in source order."""
         held = self._with_all(groups)
-        return self.units if len(held) == len(self.units) else sorted(held, key=_start)
+        return self.bodies if len(held) == len(self.bodies) else sorted(held, key=_start)
 
-    def has(self, unit: Unit, groups: Iterable[Identifiers]) -> bool:
-        """A unit has an identifier of each group."""
-        return all(not unit.identifiers.isdisjoint(names) for names in groups)
+    def body_has(self, body: LazyBody, groups: Iterable[Identifiers]) -> bool:
+        """Whether a body contains at least one identifier of every group."""
+        return all(not body.identifiers.isdisjoint(names) for names in groups)
 
-    def _with_all(self, groups: Iterable[Identifiers]) -> frozenset[Unit]:
+    def _with_all(self, groups: Iterable[Identifiers]) -> frozenset[LazyBody]:
         found = [self._with_any(frozenset(names)) for names in groups]
         return frozenset.intersection(*found) if found else self._every
 
-    def _with_any(self, names: frozenset[str]) -> frozenset[Unit]:
-        found = self._held.get(names)
+    def _with_any(self, names: frozenset[str]) -> frozenset[LazyBody]:
+        found = self._bodies_by_names.get(names)
         if found is None:
             known = self._by_identifier
-            found = self._held[names] = frozenset(unit for name in names for unit in known.get(name, ()))
+            found = self._bodies_by_names[names] = frozenset(body for name in names for body in known.get(name, ()))
         return found
 
     @cached_property
-    def _by_identifier(self) -> dict[str, list[Unit]]:
-        """The units that have each identifier."""
-        found: dict[str, list[Unit]] = {}
-        for unit in self.units:
-            for name in unit.identifiers:
-                found.setdefault(name, []).append(unit)
+    def _by_identifier(self) -> dict[str, list[LazyBody]]:
+        """The bodies that contain each identifier."""
+        found: dict[str, list[LazyBody]] = {}
+        for body in self.bodies:
+            for name in body.identifiers:
+                found.setdefault(name, []).append(body)
         return found
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
-        """The nodes of exactly this class in source order.
+    def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
+        """The nodes of exactly this class, in source order.
 
-        With groups of identifiers, those of the units with one of each group, and all that stand outside.
+        With groups of identifiers, lazy bodies that lack an identifier of some group are skipped; nodes outside
+        functions are always included.
         """
-        return list(self.each(kind, *groups))
+        return list(self.iter_nodes(kind, *groups))
 
-    def each(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
-        """The same one by one: units after the last node that is wanted stay closed."""
-        return self._merged(self.outside.get(kind, ()), self.holding(groups), lambda unit: unit.nodes.get(kind, ()))
+    def iter_nodes(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
+        """Like :meth:`nodes_of`, but lazily: a body is parsed only when the iteration reaches it."""
+        return self._merged(self.outside.get(kind, ()), self.bodies_with(groups), lambda body: body.nodes.get(kind, ()))
 
-    def keyed(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode | None) -> Iterator[NodeT]:
-        """The nodes of exactly this class that have a key, in and below a node or of all of the file, in source order.
+    def with_key(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode | None) -> Iterator[NodeT]:
+        """The nodes of exactly this class that are indexed under a key, in source order.
 
-        A key is an identifier of the node.
+        Searches ``owner`` and everything below it, or the whole file if ``owner`` is None. A key is an identifier that
+        occurs in the node.
         """
         place = owner, kind, keys
         if place not in self._keyed:
-            nodes = self.outside.get(kind, ()) if owner is None else self._parts(owner, kind)
+            nodes = self.outside.get(kind, ()) if owner is None else self._nodes_and_lazy_blocks(owner, kind)
             self._keyed[place] = _by_key((node for node in nodes if node.__class__ is kind), keys)
-        units = self.holding(({key},))
-        if owner is not None and units:
-            below = self._below_of(owner)
-            units = [unit for unit in units if unit in below]
+        bodies = self.bodies_with(({key},))
+        if owner is not None and bodies:
+            below = self._lazy_bodies_below(owner)
+            bodies = [body for body in bodies if body in below]
         outside = self._keyed[place].get(key, ())
-        return self._merged(outside, units, lambda unit: unit.keyed(kind, keys).get(key, ()))
+        return self._merged(outside, bodies, lambda body: body.keyed(kind, keys).get(key, ()))
 
-    def _below_of(self, owner: cst.CSTNode) -> frozenset[Unit]:
-        """The units in and below a node."""
-        if owner not in self._units_below:
-            blocks = (part for part in self._region(owner) if part.__class__ is Block)
-            self._units_below[owner] = frozenset(block.unit for block in blocks)
-        return self._units_below[owner]
+    def _lazy_bodies_below(self, owner: cst.CSTNode) -> frozenset[LazyBody]:
+        """The lazy bodies in and below a node."""
+        if owner not in self._bodies_below:
+            blocks = (part for part in self._region(owner) if part.__class__ is LazyBlock)
+            self._bodies_below[owner] = frozenset(block.lazy_body for block in blocks)
+        return self._bodies_below[owner]
 
     def _merged(
-        self, outside: Sequence[Any], units: Sequence[Unit], inside_of: Callable[[Unit], Sequence[Any]]
+        self, outside: Sequence[Any], bodies: Sequence[LazyBody], inside_of: Callable[[LazyBody], Sequence[Any]]
     ) -> Iterator[Any]:
-        """What stands outside, with what each unit holds put in at its place."""
+        """Nodes outside functions merged with those inside each body, in source order."""
         before = 0
-        for unit in units:
-            unit.statements()
-            inside = inside_of(unit)
+        for body in bodies:
+            body.statements()
+            inside = inside_of(body)
             if not inside:
                 continue
-            place = self.place(unit.block)
+            place = self.place(body.block)
             while before < len(outside) and self.place(outside[before]) < place:
                 yield outside[before]
                 before += 1
@@ -233,32 +236,32 @@ class Index:
         yield from outside[before:]
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
-        """The nodes of exactly this class in and below a node, in source order; units as in :meth:`of`."""
-        for part in self._parts(owner, kind):
-            if part.__class__ is not Block:
+        """The nodes of exactly this class in and below a node, in source order; see :meth:`nodes_of` for ``groups``."""
+        for part in self._nodes_and_lazy_blocks(owner, kind):
+            if part.__class__ is not LazyBlock:
                 yield part
                 continue
-            unit: Unit = part.unit
-            if self.has(unit, groups):
-                unit.statements()
-                yield from unit.nodes.get(kind, ())  # type: ignore[misc]
+            body: LazyBody = part.lazy_body
+            if self.body_has(body, groups):
+                body.statements()
+                yield from body.nodes.get(kind, ())  # type: ignore[misc]
 
-    def _parts(self, owner: cst.CSTNode, kind: type[cst.CSTNode]) -> Sequence[Any]:
-        """The nodes of a class in and below a node, and in their places the blocks of the units there."""
+    def _nodes_and_lazy_blocks(self, owner: cst.CSTNode, kind: type[cst.CSTNode]) -> Sequence[Any]:
+        """The nodes of a class in and below a node, with the blocks of lazy bodies at their places."""
         if (owner, kind) not in self._regions:
-            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, Block)]
+            self._regions[owner, kind] = [part for part in self._region(owner) if part.__class__ in (kind, LazyBlock)]
         return self._regions[owner, kind]
 
     def _region(self, owner: cst.CSTNode) -> Sequence[cst.CSTNode]:
-        """A node and everything below it, parents first, down to the units."""
+        """A node and everything below it, parents first; lazy bodies are not entered."""
         if owner not in self._below:
             self._below[owner] = list(_outside(owner))
         return self._below[owner]
 
-    # -- what is around --------------------------------------------------------------------------
+    # -- parents ---------------------------------------------------------------------------------
 
-    def around(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node around a node; of an ``elif`` the ``if`` that it belongs to, past all branches before it."""
+    def enclosing(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The parent of a node. For an ``elif``, the first ``if`` of the chain, skipping the branches between them."""
         above = self.parents.get(node)
         if above.__class__ is not cst.If or node.__class__ is not cst.If:
             return above
@@ -273,33 +276,33 @@ class Index:
     # -- order -----------------------------------------------------------------------------------
 
     def place(self, node: cst.CSTNode) -> int:
-        """The place of a node that stands outside, as a number that only means something beside others."""
+        """The rank of a node outside functions in source order."""
         if not self._places:
             # Parents are noted in the order of the text, and those outside functions first.
             self._places = {self._tree: -1, **dict(zip(self.parents, range(self._count), strict=False))}
         return self._places[node]
 
     def order(self, node: cst.CSTNode) -> tuple[int, int]:
-        """The place of any node in the text, to be compared with others."""
+        """A key that sorts nodes in source order."""
         current: cst.CSTNode | None = node
-        while current is not None and current.__class__ is not Block:
-            current = self.around(current)
+        while current is not None and current.__class__ is not LazyBlock:
+            current = self.enclosing(current)
         if current is None or current is node:
             return self.place(node), -1
-        unit: Unit = current.unit
-        if unit not in self._inside:
-            inside = (part for statement in unit.statements() for part in _outside(statement))
-            self._inside[unit] = {part: i for i, part in enumerate(inside)}
-        return self.place(current), self._inside[unit][node]
+        body: LazyBody = current.lazy_body
+        if body not in self._inside:
+            inside = (part for statement in body.statements() for part in _outside(statement))
+            self._inside[body] = {part: i for i, part in enumerate(inside)}
+        return self.place(current), self._inside[body][node]
 
 
 def _outside(owner: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and everything below it, parents first; of units only their blocks."""
+    """A node and everything below it, parents first; of lazy bodies only the block."""
     stack = [owner]
     while stack:
         node = stack.pop()
         yield node
-        if node.__class__ is not Block:
+        if node.__class__ is not LazyBlock:
             below = children(node)
             below.reverse()
             stack += below

@@ -278,7 +278,7 @@ class Consumptions:
 
     def _attribute_reads(self, kind: str, target: cst.Attribute, way: Way, loop: cst.CSTNode | None) -> None:
         owner = self._module.class_of(target)
-        for read in self._module.attributes(target.attr.value):
+        for read in self._module.attributes_named(target.attr.value):
             other = read is not target and not self._is_store(read)
             if other and isinstance(read.value, cst.Name) and self._module.class_of(read) is owner:
                 self._push(kind, read, way, loop)

@@ -55,7 +55,7 @@ class CudaNeeds:
         return found
 
     def _call(self) -> str | None:
-        for call in self._module.each(cst.Call, self._cuda_names | self._module.foreign_names):
+        for call in self._module.iter_nodes(cst.Call, self._cuda_names | self._module.foreign_names):
             reason = self._unguarded(call) or self._foreign_need(call)
             if reason is not None:
                 return reason

@@ -68,16 +68,16 @@ class Flags:
         return self._writers.find(function, lambda: self._writes(function), False)
 
     def _writes(self, function: cst.FunctionDef) -> bool:
-        held = self.module.may_hold(function, self._flag_names)
+        held = self.module.may_contain(function, self._flag_names)
         return held and any(self._writes_below(node) for node in descendants(function.body))
 
     @cached_property
     def any_writes(self) -> bool:
         """Something in the file writes a flag, or a function of another file that is called somewhere does."""
         names = self.module.aliases(_NAMES)
-        named = self.module.each(cst.Attribute, names)
-        calls = self.module.each(cst.Call, names)
-        foreign = self.module.each(cst.Call, self.module.foreign_names)
+        named = self.module.iter_nodes(cst.Attribute, names)
+        calls = self.module.iter_nodes(cst.Call, names)
+        foreign = self.module.iter_nodes(cst.Call, self.module.foreign_names)
         return (
             any(self._is_flag(node) for node in named)
             or any(True for call in calls for _ in self.set_by_call(call))
@@ -102,8 +102,8 @@ class Flags:
 
     def _holding(self, names: frozenset[str]) -> Iterator[str]:
         """The names of functions that hold one of these names; of classes, where it is the constructor."""
-        for function in self.module.outside(cst.FunctionDef):
-            if self.module.may_hold(function, names):
+        for function in self.module.nodes_outside_functions(cst.FunctionDef):
+            if self.module.may_contain(function, names):
                 owner = self.module.class_of(function)
                 made = owner is not None and function.name.value == "__init__"
                 yield owner.name.value if made and owner is not None else function.name.value

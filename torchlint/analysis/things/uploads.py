@@ -132,7 +132,11 @@ class Uploads:
     def _used_oddly(self, word: str, function: cst.CSTNode | None, whole: bool) -> bool:
         """A function uses a variable in a way that no tensor is used."""
         if (word, function, whole) not in self._odd:
-            own = [name for name in self._module.named(word, function) if self._module.function_of(name) is function]
+            own = [
+                name
+                for name in self._module.names_spelled(word, function)
+                if self._module.function_of(name) is function
+            ]
             self._odd[word, function, whole] = any(self._odd_use(name, whole) for name in own)
         return self._odd[word, function, whole]
 

@@ -90,7 +90,7 @@ class Classes:
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
         """``self.<name>`` in the methods of the class."""
-        named = self._code.attributes(name, owner)
+        named = self._code.attributes_named(name, owner)
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -123,7 +123,7 @@ class Classes:
 
     def _collect(self, owner: cst.ClassDef, name: str) -> Iterator[tuple[cst.CSTNode, Path]]:
         kinds: tuple[type[cst.CSTNode], ...] = (cst.Assign, cst.AnnAssign, cst.AugAssign)
-        stores = [node for kind in kinds for node in self._code.keyed(kind, _stores, name, owner)]
+        stores = [node for kind in kinds for node in self._code.with_key(kind, _stores, name, owner)]
         if len(stores) > 1:
             stores.sort(key=self._code.order)
         for node in stores:

@@ -41,7 +41,7 @@ class Signs:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        every = self._code.each(cst.Call, _MOVES)
+        every = self._code.iter_nodes(cst.Call, _MOVES)
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
 
     def _target(self, call: cst.Call) -> Device:

@@ -98,7 +98,7 @@ class Functions:
         """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
-            self._method_reads[name] = self._code.attributes(name)
+            self._method_reads[name] = self._code.attributes_named(name)
         owner = self._code.class_of(function)
         return [read for read in self._method_reads[name] if owner is None or self._may_be_of(read, owner)]
 

@@ -87,11 +87,11 @@ class Tuning:
 
     def _is_program(self) -> bool:
         return self.main() is not None or any(
-            self._module.function_of(loop) is None for loop in self._module.outside(cst.For)
+            self._module.function_of(loop) is None for loop in self._module.nodes_outside_functions(cst.For)
         )
 
     def _trains(self) -> bool:
-        return any(self._module.heats.is_step(call) for call in self._module.each(cst.Call, _STEPS))
+        return any(self._module.heats.is_step(call) for call in self._module.iter_nodes(cst.Call, _STEPS))
 
     # -- a benchmark that is missing -------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Tuning:
 
     def main(self) -> cst.If | None:
         """``if __name__ == "__main__":``."""
-        for node in self._module.outside(cst.If):
+        for node in self._module.nodes_outside_functions(cst.If):
             if _asks_for_main(node.test) and self._module.function_of(node) is None:
                 return node
         return None

@@ -71,7 +71,7 @@ class Fallbacks:
         """
         if (name, owner) not in self._attributes:
             self._attributes[name, owner] = False
-            found = (a for a in self._module.attributes(name) if self._may_be_of(a, owner))
+            found = (a for a in self._module.attributes_named(name) if self._may_be_of(a, owner))
             self._attributes[name, owner] = any(map(self._attribute_weighed, found))
         return self._attributes[name, owner]
 
@@ -194,7 +194,7 @@ class Fallbacks:
 
     def reads(self, name: str, option: cst.Call) -> list[cst.CSTNode]:
         """Where the attribute that an option fills is read."""
-        every = (a for a in self._module.attributes(name) if self._may_be_of(a, option))
+        every = (a for a in self._module.attributes_named(name) if self._may_be_of(a, option))
         return [node for node in every if not isinstance(self._module.parent(node), cst.AssignTarget)]
 
     def parameter(self, option: cst.Call, name: str) -> Binding | None:

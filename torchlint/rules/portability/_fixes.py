@@ -124,7 +124,7 @@ class _Repairs:
     def _calls(self, function: cst.FunctionDef | None) -> Iterator[cst.Call]:
         if function is not None:
             return self._module.within(function.body, cst.Call)
-        return (call for call in self._module.outside(cst.Call) if self._function(call) is None)
+        return (call for call in self._module.nodes_outside_functions(cst.Call) if self._function(call) is None)
 
     def _asks_for_cuda(self, call: cst.Call) -> bool:
         name = self._module.qualified(call.func)

@@ -236,7 +236,7 @@ class Portability:
 
     def _executes_settings(self) -> bool:
         """Globals may be replaced by ``exec`` of a configuration."""
-        calls = self._module.each(cst.Call, self._module.aliases({"exec"}))
+        calls = self._module.iter_nodes(cst.Call, self._module.aliases({"exec"}))
         return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
 
     def _name_used(self, target: cst.Name) -> bool:
@@ -244,7 +244,7 @@ class Portability:
         return binding is not None and any(self._is_device_place(use) for use in self._module.uses(binding))
 
     def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
-        return any(map(self._is_device_place, self._module.attributes(name, owner)))
+        return any(map(self._is_device_place, self._module.attributes_named(name, owner)))
 
     def _is_device_place(self, node: cst.CSTNode) -> bool:
         """The expression is used as a device: ``.to(node)``, ``device=node``, ``torch.device(node)``."""

@@ -65,7 +65,7 @@ def _stored_between(module: SourceModule, one: Pair, other: Pair) -> bool:
     """An attribute of the value is assigned between two reads: ``self.loss = ..``."""
     text = wording(one[1])
     for part in descendants(one[1]):
-        for same in module.attributes(part.attr.value) if isinstance(part, cst.Attribute) else ():
+        for same in module.attributes_named(part.attr.value) if isinstance(part, cst.Attribute) else ():
             stored = isinstance(module.parent(same), cst.AssignTarget) and text.find(wording(same)) >= 0
             if stored and module.comes_before(one[0], same) and module.comes_before(same, other[0]):
                 return True

@@ -11,12 +11,14 @@ from torchlint.analysis.syntax.light.expressions import Unsupported
 from torchlint.analysis.syntax.light.make import Node
 from torchlint.analysis.syntax.light.source import Source
 from torchlint.analysis.syntax.light.statements import Lines, Statements, first_line
-from torchlint.analysis.syntax.tree import Block, Unit
+from torchlint.analysis.syntax.tree import LazyBlock, LazyBody
 from torchlint.text.lines import line_starts
 
 
-def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[Unit], Lines]:
-    """The tree, the units in it, and the lines of its statements; see :class:`Statements`. ``at_once`` makes no units.
+def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[LazyBody], Lines]:
+    """The tree, its lazy bodies, and the lines of its statements; see :class:`Statements`.
+
+    With ``at_once`` every function body is parsed at once, and there are no lazy bodies.
 
     Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
     say what is wrong.
@@ -27,22 +29,22 @@ def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[Unit], 
         raise Unsupported("CPython does not read the file") from error
 
 
-def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[Unit], Lines]:
+def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[LazyBody], Lines]:
     plain = ast.parse(text)
     starts = line_starts(text)
-    units: list[Unit] = []
+    bodies: list[LazyBody] = []
 
-    def defer(maker: Statements, statements: Sequence[ast.stmt]) -> Block:
+    def defer(maker: Statements, statements: Sequence[ast.stmt]) -> LazyBlock:
         last = statements[-1].end_lineno or 0
         start = starts[_start_line(statements) - 1]
         end = starts[last] if last < len(starts) else len(text)
-        unit = Unit(lambda: _made(maker, statements), text, start, end)
-        units.append(unit)
-        return unit.block
+        lazy_body = LazyBody(lambda: _made(maker, statements), text, start, end)
+        bodies.append(lazy_body)
+        return lazy_body.block
 
     maker = Statements(Source(text), None if at_once else defer)
     tree = maker.module(plain)
-    return tree, units, maker.lines
+    return tree, bodies, maker.lines
 
 
 def _start_line(statements: Sequence[ast.stmt]) -> int:
