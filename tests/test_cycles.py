@@ -11,19 +11,19 @@ import pytest
 from tests import harness
 from torchlint.analysis.module import SourceModule
 from torchlint.analysis.values.evaluate import VALUED, Evaluator
-from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.fixpoint import FixpointMemo
 
 Asked = Callable[[str], frozenset[str]]
 
 
-def network(answers: Answers, edges: dict[str, str]) -> Asked:
+def network(memo: FixpointMemo, edges: dict[str, str]) -> Asked:
     """A question a letter; its answer holds its own letter and what the letters it leads to hold."""
 
     def ask(key: str) -> frozenset[str]:
         def compute() -> frozenset[str]:
             return frozenset(key).union(*(ask(other) for other in edges.get(key, "")))
 
-        return answers.find(key, compute, frozenset())
+        return memo.get_or_compute(key, compute, frozenset())
 
     return ask
 
@@ -36,17 +36,17 @@ def test_wherever_one_enters_a_network_the_answers_are_the_same(size: int) -> No
         edges = {letter: "".join(chance.sample(letters, chance.randrange(4))) for letter in letters}
         expected = {letter: reached(letter, edges) for letter in letters}
         for start in letters:
-            answers = Answers()
-            ask = network(answers, edges)
+            memo = FixpointMemo()
+            ask = network(memo, edges)
             for letter in (start, *chance.sample(letters, size)):
                 assert ask(letter) == expected[letter], (edges, start, letter)
-            assert answers.known == expected
+            assert memo.known == expected
 
 
 def test_what_a_draft_rests_on_may_have_become_a_draft_itself() -> None:
     edges = {"a": "bd", "b": "ca", "c": "b", "d": "c"}
     for start in edges:
-        ask = network(Answers(), edges)
+        ask = network(FixpointMemo(), edges)
         ask(start)
         assert {letter: ask(letter) for letter in edges} == dict.fromkeys(edges, frozenset("abcd"))
 
@@ -71,26 +71,26 @@ def reached(start: str, edges: dict[str, str]) -> frozenset[str]:
 
 
 def test_what_never_settles_ends_with_what_was_found_first() -> None:
-    answers = Answers()
+    memo = FixpointMemo()
 
     def compute() -> int:
-        return answers.find("x", compute, 0) + 1
+        return memo.get_or_compute("x", compute, 0) + 1
 
-    assert answers.find("x", compute, 0) == 1
+    assert memo.get_or_compute("x", compute, 0) == 1
 
 
 def test_what_lies_too_deep_is_unknown_and_not_remembered_as_such() -> None:
-    answers = Answers()
+    memo = FixpointMemo()
 
     def ask(number: int) -> int:
-        return answers.find(number, lambda: ask(number - 1) if number else 7, -1)
+        return memo.get_or_compute(number, lambda: ask(number - 1) if number else 7, -1)
 
     assert ask(1000) == -1
     assert ask(100) == 7
 
 
 def test_a_question_that_fails_can_be_asked_again() -> None:
-    answers = Answers()
+    memo = FixpointMemo()
     reasons = [KeyError("a")]
 
     def compute() -> int:
@@ -99,8 +99,8 @@ def test_a_question_that_fails_can_be_asked_again() -> None:
         return 1
 
     with pytest.raises(KeyError):
-        answers.find("x", lambda: answers.find("y", compute, 0), 0)
-    assert answers.find("x", lambda: answers.find("y", compute, 0), 0) == 1
+        memo.get_or_compute("x", lambda: memo.get_or_compute("y", compute, 0), 0)
+    assert memo.get_or_compute("x", lambda: memo.get_or_compute("y", compute, 0), 0) == 1
 
 
 CIRCLES = [

@@ -8,12 +8,12 @@ import libcst as cst
 
 from torchlint.analysis.code import Code
 from torchlint.analysis.dominance import exclusive
-from torchlint.analysis.heat.heat import Heats
+from torchlint.analysis.heat.heat import HeatAnalysis
 from torchlint.analysis.heat.testing import Testing
 from torchlint.analysis.syntax.errors import SyntaxProblem
 from torchlint.analysis.syntax.light.expressions import Unsupported
 from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import Signs
+from torchlint.analysis.values.device_evidence import DeviceEvidence
 from torchlint.analysis.values.evaluate import Evaluator
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import Value
@@ -56,21 +56,23 @@ class SourceModule(Code):
         return self.evaluator.parameters
 
     @property
-    def signs(self) -> Signs:
-        """Signs of an accelerator."""
-        return self.evaluator.signs
+    def device_evidence(self) -> DeviceEvidence:
+        """Whether the file puts anything on an accelerator, and what."""
+        return self.evaluator.device_evidence
 
     @cached_property
-    def heats(self) -> Heats:
-        return Heats(self, self.evaluator)
+    def heat_analysis(self) -> HeatAnalysis:
+        return HeatAnalysis(self, self.evaluator)
 
     def heat(self, node: cst.CSTNode) -> Heat:
         """How often a node runs."""
-        return self.heats.of(node)
+        return self.heat_analysis.of(node)
 
     def every_step(self, node: cst.CSTNode) -> bool:
         """The node runs in every step of something that is not merely an evaluation."""
-        return self.heat(node).rank >= Heat.STEP.rank and not self.heats.evaluates(self.heats.step_around(node))
+        return self.heat(node).rank >= Heat.STEP.rank and not self.heat_analysis.evaluates(
+            self.heat_analysis.enclosing_step(node)
+        )
 
     def in_test(self, node: cst.CSTNode) -> bool:
         """The node belongs to a test."""

@@ -220,7 +220,7 @@ def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
 def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
     if not _DEVICE_NAME.search(function.name.value):
         return None
-    value = module.evaluator.returned(function)
+    value = module.evaluator.return_value(function)
     known = value.kind is Kind.DEVICE and value.device is not Device.UNKNOWN
     return value.device.value if known else None
 

@@ -94,7 +94,9 @@ class Targets:
     def _may_be_device(self, name: cst.Name) -> bool:
         """Nothing that is given to the variable in sight is a dtype or a tensor, whatever it is called."""
         parameters = [b for b in self._module.definitions(name) if b.kind == "parameter"]
-        passed = [expression for binding in parameters for expression in self._module.parameters.seen(binding)]
+        passed = [
+            expression for binding in parameters for expression in self._module.parameters.known_arguments(binding)
+        ]
         return all(self._module.value(one).kind not in (Kind.DTYPE, Kind.TENSOR) for one in passed)
 
     def _like(self, other: cst.BaseExpression | None) -> Target:

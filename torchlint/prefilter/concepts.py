@@ -26,7 +26,7 @@ _KEPT_DEVICE = text(
     rf"(?:[ \t]*[(\\][ \t]*\r?\n)?[^\r\n]{{0,300}}?(?:\.[ \t]*device\b|device[ \t]*\(|{_QUOTED})",
     parts("device", "cuda", *OTHER_ACCELERATORS),
 )
-# Something is put on an accelerator. Sound for what `analysis.signs` calls a move.
+# Something is put on an accelerator. Sound for what `analysis.values.device_evidence` calls a move.
 ON_ACCELERATOR = any_of(
     of_library(["cuda"]),
     text(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.heat.throttling import Cooling
+from torchlint.analysis.heat.throttling import ThrottlingGuards
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.flow import LOOPS, repeats
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import children, descendants
-from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronisation import PROFILERS
@@ -32,25 +32,25 @@ _RANKS = (Heat.ONCE, Heat.EPOCH, Heat.STEP, Heat.ELEMENT)
 _DEPTH = 6
 
 
-class Heats:
+class HeatAnalysis:
     """Heat of the nodes of one module."""
 
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
-        self._cooling = Cooling(code, values)
-        self._answers = Answers()
+        self._throttling = ThrottlingGuards(code, values)
+        self._memo = FixpointMemo()
         self._repeating: dict[cst.CSTNode, bool] = {}
         self._evaluating: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often the node runs, from the loops around it, the function it is in, and who calls that."""
-        loops, function = self.around(node)
-        base = self.of_function(function) if function is not None else Heat.ONCE
+        loops, function = self.enclosing_loops(node)
+        base = self.function_heat(function) if function is not None else Heat.ONCE
         heat = self._through(loops, base)
-        cold = heat.rank > Heat.EPOCH.rank and self.is_cool(node, loops[-1] if loops else function)
+        cold = heat.rank > Heat.EPOCH.rank and self.is_throttled(node, loops[-1] if loops else function)
         return Heat.EPOCH if cold else heat
 
-    def around(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
+    def enclosing_loops(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
         """The loops that repeat and comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
         below = node
@@ -65,9 +65,9 @@ class Heats:
             below = current
         return loops, None
 
-    def is_cool(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
+    def is_throttled(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
         """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""
-        if any(self._cooling.cools(guard) for guard in self._code.guards(node, stop=stop)):
+        if any(self._throttling.is_throttling(guard) for guard in self._code.guards(node, stop=stop)):
             return True
         for current in self._code.ancestors(node):
             if isinstance(current, cst.FunctionDef):
@@ -81,7 +81,7 @@ class Heats:
     def _through(self, loops: list[cst.CSTNode], base: Heat) -> Heat:
         heat = base
         for loop in reversed(loops):
-            kind = self.loop(loop)
+            kind = self.loop_kind(loop)
             if kind == "step":
                 heat = Heat.STEP
             elif heat.rank >= Heat.STEP.rank:
@@ -100,22 +100,22 @@ class Heats:
             self._repeating[loop] = found
         return found
 
-    def runs_again(self, loop: cst.CSTNode) -> bool:
+    def may_run_again(self, loop: cst.CSTNode) -> bool:
         """A loop repeats, or a loop around it does."""
-        return self.repeats(loop) or bool(self.around(loop)[0])
+        return self.repeats(loop) or bool(self.enclosing_loops(loop)[0])
 
-    def loop(self, loop: cst.CSTNode) -> str | None:
+    def loop_kind(self, loop: cst.CSTNode) -> str | None:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
         if not self._any_steps:
             return None
-        return self._answers.find(("loop", loop), lambda: self._classify(loop), None)
+        return self._memo.get_or_compute(("loop", loop), lambda: self._classify(loop), None)
 
     def _classify(self, loop: cst.CSTNode) -> str | None:
         if isinstance(loop, COMPREHENSIONS):
-            return "step" if self.over_batches(loop.for_in.iter) else None
+            return "step" if self.iterates_batches(loop.for_in.iter) else None
         if not isinstance(loop, LOOPS) or not self.repeats(loop):
             return None
-        if isinstance(loop, cst.For) and self.over_batches(loop.iter):
+        if isinstance(loop, cst.For) and self.iterates_batches(loop.iter):
             return "step"
         content = self._content(loop.body)
         return "epoch" if content == "step" and _counts_epochs(loop) else content
@@ -129,7 +129,7 @@ class Heats:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
         if not self._any_steps:
             return None
-        return self._answers.find(("content", body), lambda: self._of_body(body), None)
+        return self._memo.get_or_compute(("content", body), lambda: self._of_body(body), None)
 
     def _of_body(self, body: cst.CSTNode) -> str | None:
         found = {self._of_part(node) for node in self._own(body)}
@@ -138,14 +138,14 @@ class Heats:
     def _of_part(self, node: cst.CSTNode) -> str | None:
         if node.__class__ in _LOOPS:
             if self.repeats(node):
-                return "epoch" if self.loop(node) is not None else None
-            return "step" if isinstance(node, cst.For) and self.over_batches(node.iter) else None
+                return "epoch" if self.loop_kind(node) is not None else None
+            return "step" if isinstance(node, cst.For) and self.iterates_batches(node.iter) else None
         if node.__class__ is not cst.Call:
             return None
         assert isinstance(node, cst.Call)
-        if self.is_step(node) or self._fetches(node):
+        if self.is_step_call(node) or self._fetches(node):
             return "step"
-        function = self._values.functions.called(node)
+        function = self._values.functions.callee(node)
         return self._content(function.body) if function is not None else None
 
     def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -162,7 +162,7 @@ class Heats:
             elif node.orelse is not None:  # type: ignore[attr-defined]
                 stack.append(node.orelse)  # type: ignore[attr-defined]
 
-    def is_step(self, node: cst.CSTNode) -> bool:
+    def is_step_call(self, node: cst.CSTNode) -> bool:
         """``loss.backward()``, ``optimizer.step()``, ``scaler.step(optimizer)``."""
         name = method(node)
         if name is None or not isinstance(node, cst.Call):
@@ -180,9 +180,9 @@ class Heats:
         """``next(iterator)`` of a loader."""
         if self._code.qualified(call.func) != "builtins.next" or not call.args:
             return False
-        return self.over_batches(call.args[0].value)
+        return self.iterates_batches(call.args[0].value)
 
-    def over_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
+    def iterates_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
         """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
         if depth == 0 or not self._any_steps:
             return False
@@ -197,9 +197,9 @@ class Heats:
             return True
         if isinstance(iterable, cst.Name):
             values = [b.value for b in self._code.definitions(iterable) if b.kind == "assign" and b.value is not None]
-            return any(isinstance(v, (cst.Call, cst.IfExp)) and self.over_batches(v, depth - 1) for v in values)
+            return any(isinstance(v, (cst.Call, cst.IfExp)) and self.iterates_batches(v, depth - 1) for v in values)
         if isinstance(iterable, cst.IfExp):
-            return any(self.over_batches(side, depth - 1) for side in (iterable.body, iterable.orelse))
+            return any(self.iterates_batches(side, depth - 1) for side in (iterable.body, iterable.orelse))
         return False
 
     def _wraps(self, call: cst.Call, depth: int) -> bool:
@@ -208,13 +208,13 @@ class Heats:
             return False
         if self._code.qualified(call.func) in ("builtins.range", "builtins.len"):
             return False
-        return any(self.over_batches(arg.value, depth - 1) for arg in call.args)
+        return any(self.iterates_batches(arg.value, depth - 1) for arg in call.args)
 
     # -- functions -------------------------------------------------------------------------------
 
-    def of_function(self, function: cst.FunctionDef) -> Heat:
+    def function_heat(self, function: cst.FunctionDef) -> Heat:
         """How often a function runs."""
-        return self._answers.find(("function", function), lambda: self._compute(function), Heat.ONCE)
+        return self._memo.get_or_compute(("function", function), lambda: self._compute(function), Heat.ONCE)
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
@@ -222,7 +222,7 @@ class Heats:
             return Heat.STEP
         callers = self._values.functions.callers(function)
         ranks = [self.of(site.call).rank for site in callers.sites]
-        if not ranks and self.does_step(function):
+        if not ranks and self.is_step_function(function):
             return Heat.STEP
         rank = max(ranks, default=0)
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
@@ -230,15 +230,15 @@ class Heats:
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"
 
-    def does_step(self, function: cst.FunctionDef) -> bool:
+    def is_step_function(self, function: cst.FunctionDef) -> bool:
         """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
         words = set(function.name.value.lower().strip("_").split("_"))
         return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
 
-    def step_around(self, node: cst.CSTNode) -> cst.CSTNode:
+    def enclosing_step(self, node: cst.CSTNode) -> cst.CSTNode:
         """The innermost loop around a node whose body is one step; else its function, or the node itself."""
-        loops, function = self.around(node)
-        return next((loop for loop in loops if self.loop(loop) == "step"), function or node)
+        loops, function = self.enclosing_loops(node)
+        return next((loop for loop in loops if self.loop_kind(loop) == "step"), function or node)
 
     # -- what a loop is for ----------------------------------------------------------------------
 
@@ -250,14 +250,14 @@ class Heats:
     def _trains(self, body: cst.CSTNode) -> bool:
         if not self._any_steps:
             return False
-        return self._answers.find(
+        return self._memo.get_or_compute(
             ("training", body), lambda: any(self._trains_below(node) for node in descendants(body)), False
         )
 
     def _trains_below(self, node: cst.CSTNode) -> bool:
-        if self.is_step(node):
+        if self.is_step_call(node):
             return True
-        function = self._values.functions.called(node) if isinstance(node, cst.Call) else None
+        function = self._values.functions.callee(node) if isinstance(node, cst.Call) else None
         return function is not None and self._trains(function.body)
 
     def evaluates(self, place: cst.CSTNode) -> bool:
@@ -266,9 +266,9 @@ class Heats:
             return False
         function = place if isinstance(place, cst.FunctionDef) else self._code.function_of(place)
         words = set(function.name.value.lower().strip("_").split("_")) if function is not None else set()
-        return self.without_gradients(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+        return self.gradients_disabled(place) or not words.isdisjoint(known.EVALUATION_WORDS)
 
-    def without_gradients(self, place: cst.CSTNode) -> bool:
+    def gradients_disabled(self, place: cst.CSTNode) -> bool:
         """Gradients are switched off around a loop, in all of it, or in all of its function."""
         for around in (place, *self._code.ancestors(place)):
             if isinstance(around, cst.With):

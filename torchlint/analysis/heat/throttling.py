@@ -21,31 +21,31 @@ _EQUAL = (cst.Equal, cst.Is)
 _UNEQUAL = (cst.NotEqual, cst.IsNot)
 
 
-class Cooling:
+class ThrottlingGuards:
     """Answers for one module whether a guard lets code through only now and then."""
 
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
 
-    def cools(self, guard: Guard) -> bool:
+    def is_throttling(self, guard: Guard) -> bool:
         """Every so many steps, in an exception handler, for debugging, at one step only."""
         if guard.kind == "handler":
             return True
         if guard.kind != "test" or guard.condition is None or isinstance(guard.node, (cst.While, cst.Assert)):
             return False
-        return self._seldom(guard.condition, guard.holds, _DEPTH)
+        return self._rarely(guard.condition, guard.holds, _DEPTH)
 
-    def _seldom(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
+    def _rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """The condition comes out as ``holds`` only now and then."""
         if depth == 0:
             return False
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            return self._seldom(test.expression, not holds, depth)
+            return self._rarely(test.expression, not holds, depth)
         if isinstance(test, cst.BooleanOperation):
-            sides = [self._seldom(side, holds, depth) for side in (test.left, test.right)]
+            sides = [self._rarely(side, holds, depth) for side in (test.left, test.right)]
             return any(sides) if isinstance(test.operator, cst.And) is holds else all(sides)
         if isinstance(test, cst.NamedExpr):
-            return self._seldom(test.value, holds, depth)
+            return self._rarely(test.value, holds, depth)
         if isinstance(test, cst.BinaryOperation) and isinstance(test.operator, (cst.Modulo, cst.BitAnd)):
             return not holds
         if isinstance(test, cst.Comparison):
@@ -84,15 +84,15 @@ class Cooling:
     def _called(self, call: cst.Call, holds: bool, depth: int) -> bool:
         name = (dotted(call.func) or "").rpartition(".")[2].lower()
         if name in ("any", "bool", "all") and call.args:
-            return self._seldom(call.args[0].value, holds, depth - 1)
+            return self._rarely(call.args[0].value, holds, depth - 1)
         if name in known.FREQUENT_CALLS:
             return not holds
         if name in ("any", "all", "item") and isinstance(call.func, cst.Attribute):
-            return self._seldom(call.func.value, holds, depth - 1)
+            return self._rarely(call.func.value, holds, depth - 1)
         definition = self._values.value(call.func).node
         if isinstance(definition, cst.FunctionDef):
             returns = [r.value for r in self._values.functions.body(definition).returns]
-            if returns and all(r is not None and self._seldom(r, holds, depth - 1) for r in returns):
+            if returns and all(r is not None and self._rarely(r, holds, depth - 1) for r in returns):
                 return True
         return holds and (name in known.SELDOM_CALLS or _by_words(name))
 
@@ -100,7 +100,7 @@ class Cooling:
         """A name is as seldom true as what it was given, or says so itself."""
         if isinstance(node, cst.Name):
             values = [b.value for b in self._code.definitions(node) if b.value is not None and not b.path]
-            if values and all(self._seldom(v, holds, depth - 1) for v in values):
+            if values and all(self._rarely(v, holds, depth - 1) for v in values):
                 return True
         return holds and _by_words((dotted(node) or "").rpartition(".")[2].lower())
 

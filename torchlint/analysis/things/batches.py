@@ -214,7 +214,7 @@ class Consumptions:
         if method(call) == "cuda":
             return True
         if method(call) == "type":
-            return self._module.signs.is_cuda_type(argument(call, "dtype", 0))
+            return self._module.device_evidence.is_cuda_type(argument(call, "dtype", 0))
         return method(call) == "to" and self._transfers.to_accelerator(argument(call, "device", 0))
 
     def _batch_given(self, arg: cst.Arg, loop: cst.CSTNode) -> None:
@@ -288,7 +288,7 @@ class Consumptions:
 
     def _into_function(self, kind: str, call: cst.Call, arg: cst.Arg, way: Way, loop: cst.CSTNode) -> None:
         """An argument becomes a parameter of a function of the file."""
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         if function is None:
             if kind == "loader":
                 self._into_file(call, arg)
@@ -331,4 +331,4 @@ class Consumptions:
         callers = self._module.functions.callers(function)
         yield from (site.call for site in callers.sites)
         if any(self._module.qualified(d.decorator) == "builtins.property" for d in function.decorators):
-            yield from callers.handed_on
+            yield from callers.escapes

@@ -91,7 +91,7 @@ class CudaChecks:
         if method(call) == "error" and made:
             calls = [b.value for b in made]
             return all(isinstance(c, cst.Call) and self._module.qualified(c.func) in known.PARSERS for c in calls)
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         if function is None:
             return False
         body = self._module.functions.body(function)
@@ -101,7 +101,7 @@ class CudaChecks:
 
     def of_call(self, call: cst.Call) -> str | None:
         """What the function that a call runs does about a missing CUDA, as :meth:`of_function` has it."""
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         if function is not None:
             return self.of_function(function)
         name = self._module.foreign(call.func)

@@ -57,7 +57,7 @@ class CudaGuards:
             self._functions[function] = False
             callers = self._module.functions.callers(function)
             places: list[cst.CSTNode] = [site.call for site in callers.sites]
-            places += callers.handed_on
+            places += callers.escapes
             self._functions[function] = bool(places) and all(self.guarded(place) for place in places)
         return self._functions[function]
 

@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.flag_paths import FlagFlow, Path, Setting, Write, scope_name
-from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import backends as known
@@ -35,7 +35,7 @@ class Flags:
     def __init__(self, module: SourceModule) -> None:
         self.module = module
         self._mappings = Mappings(module)
-        self._writers = Answers()
+        self._writers = FixpointMemo()
 
     def exits(self, root: cst.FunctionDef | cst.Module, watched: frozenset[str] = frozenset()) -> list[Path]:
         """The paths at the ends of a body, in no order that means anything."""
@@ -56,7 +56,7 @@ class Flags:
 
     def writer_called(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function of the file that a call runs, if it writes a flag; a class stands for its constructor."""
-        function = self.module.functions.called(call)
+        function = self.module.functions.callee(call)
         if function is None:
             owner = self.module.value(call.func)
             if owner.kind is Kind.CLASS and isinstance(owner.node, cst.ClassDef):
@@ -65,7 +65,7 @@ class Flags:
 
     def writes(self, function: cst.FunctionDef) -> bool:
         """The function, or one it calls, writes a flag."""
-        return self._writers.find(function, lambda: self._writes(function), False)
+        return self._writers.get_or_compute(function, lambda: self._writes(function), False)
 
     def _writes(self, function: cst.FunctionDef) -> bool:
         held = self.module.may_contain(function, self._flag_names)

@@ -54,7 +54,7 @@ class Loaders:
         if any(not self._is_false(pin) for pin in pins) or self._unpinnable(arguments):
             return None
         consumed = Consumptions(self._module).of(call)
-        moves = tuple(move for move in consumed.moves if self._module.heats.runs_again(move.loop))
+        moves = tuple(move for move in consumed.moves if self._module.heat_analysis.may_run_again(move.loop))
         if consumed.pinned or not (moves or consumed.elsewhere):
             return None
         workers = any(not self._is_zero(w) for w in arguments.get("num_workers", []))
@@ -142,7 +142,7 @@ class Loaders:
             return any(self._lies_there(element, depth, tensors=tensors) for element in arg.value.elements)
         value = self._module.value(arg.value)
         if getattr(arg, "star", ""):
-            value = value.each()
+            value = value.iterated_value()
         if value.kind is Kind.DATASET:
             return self._dataset_on_device(arg.value, depth)
         plain = value.kind is Kind.TENSOR or not tensors
@@ -186,4 +186,4 @@ class Loaders:
 
     def evaluates(self, loop: cst.CSTNode) -> bool:
         """Gradients are switched off around the loop, or in all of its function."""
-        return self._module.heats.without_gradients(loop)
+        return self._module.heat_analysis.gradients_disabled(loop)

@@ -86,4 +86,4 @@ class Moves:
         if name == "type_as":
             other = self._module.value(argument(call, "other", 0))
             return other.kind in (Kind.TENSOR, Kind.UNKNOWN) and other.device is not Device.CPU
-        return name == "type" and self._module.signs.is_cuda_type(argument(call, "dtype", 0))
+        return name == "type" and self._module.device_evidence.is_cuda_type(argument(call, "dtype", 0))

@@ -204,7 +204,7 @@ class Transfers:
 
     def _through_local(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
         """A function of the file that does nothing but such operations to its only argument."""
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         if function is None or len(call.args) != 1 or len(function.params.params) != 1:
             return None
         returns = self._module.functions.body(function).returns

@@ -183,17 +183,17 @@ class Uploads:
             iterable = getattr(binding.statement, "iter", None)
             if iterable is None or (binding.path == ("each", 0) and self._is_number(binding)):
                 return None
-            if self._module.heats.over_batches(iterable):
-                once = not self._module.heats.runs_again(binding.statement)
+            if self._module.heat_analysis.iterates_batches(iterable):
+                once = not self._module.heat_analysis.may_run_again(binding.statement)
                 return None if once or self._excluded(binding.statement, iterable) else binding
             return self._batch(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
         if binding.kind == "parameter":
             return self._mapped(binding, depth)
         if binding.kind in ("assign", "walrus") and isinstance(binding.value, cst.Call):
             call = binding.value
-            looped = bool(self._module.heats.around(call)[0])
+            looped = bool(self._module.heat_analysis.enclosing_loops(call)[0])
             if self._module.qualified(call.func) == "builtins.next" and call.args and looped:
-                return binding if self._module.heats.over_batches(call.args[0].value) else None
+                return binding if self._module.heat_analysis.iterates_batches(call.args[0].value) else None
         if binding.kind in ("assign", "walrus") and isinstance(binding.value, (cst.Name, cst.Subscript, cst.Tuple)):
             source: cst.CSTNode = binding.value
             if isinstance(source, cst.Tuple) and len(binding.path) == 1 and isinstance(binding.path[0], int):

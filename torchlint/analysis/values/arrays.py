@@ -81,8 +81,12 @@ def _made(values: Values, node: cst.Call, name: str, fact: known.ArrayFact) -> V
     if name in _NUMPY_COPIES and first.kind is Kind.NDARRAY:
         shared = value.unshareable or (first.unshareable and not value.fresh)
         value = value._replace(dtype=first.dtype, rank=first.rank, readonly=first.readonly, unshareable=shared)
-    elif first.kind in (Kind.LIST, Kind.TUPLE) and first.each().kind is Kind.NDARRAY and root_of(name) == "numpy":
-        value = value._replace(dtype=first.each().dtype)
+    elif (
+        first.kind in (Kind.LIST, Kind.TUPLE)
+        and first.iterated_value().kind is Kind.NDARRAY
+        and root_of(name) == "numpy"
+    ):
+        value = value._replace(dtype=first.iterated_value().dtype)
     if name == "numpy.array":
         value = _array_of(value, first, node)
     elif name in ("numpy.asarray", "numpy.ascontiguousarray"):

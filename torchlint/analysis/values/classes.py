@@ -98,7 +98,7 @@ class Classes:
         found = self.method(owner, name)
         if found is not None:
             if any(self._code.qualified(d.decorator) == "builtins.property" for d in found.decorators):
-                return self._values.returned(found)
+                return self._values.return_value(found)
             return Value(Kind.FUNCTION, node=found, origin=found)
         return join(self._reached(value, path) for value, path in self.assignments(owner, name))
 

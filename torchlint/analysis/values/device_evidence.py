@@ -27,7 +27,7 @@ _STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _MOVES = frozenset(("to", "cuda"))
 
 
-class Signs:
+class DeviceEvidence:
     """Knows these signs of one module."""
 
     def __init__(self, values: Values) -> None:
@@ -36,7 +36,7 @@ class Signs:
     @property
     def on_accelerator(self) -> bool:
         """Something in the file is put on an accelerator, by a fixed or a variable device."""
-        return self._values.answers.find("on accelerator", self._uses_accelerator, False)
+        return self._values.memo.get_or_compute("on accelerator", self._uses_accelerator, False)
 
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
@@ -51,8 +51,8 @@ class Signs:
         target = argument(call, "device", 0)
         if method(call) == "cuda" or target is None:
             return Device.CUDA
-        answers = self._values.answers
-        return answers.find(("target", call), lambda: self._device_of(target), Device.UNKNOWN)
+        memo = self._values.memo
+        return memo.get_or_compute(("target", call), lambda: self._device_of(target), Device.UNKNOWN)
 
     def _device_of(self, target: cst.BaseExpression) -> Device:
         device = device_of(self._values, target)
@@ -76,7 +76,7 @@ class Signs:
         given = [b.value for b in self._code.definitions(target) if b.kind == "assign" and not b.path]
         return any(value is not None and _makes_device(value) for value in given)
 
-    def placed(self, node: cst.CSTNode) -> Device:
+    def moved_to(self, node: cst.CSTNode) -> Device:
         """Where the file moves what is called so, by ``model.to(device)`` as a statement or assigned.
 
         Moves of the same function count before others. UNKNOWN where nothing moves it.

@@ -64,7 +64,7 @@ def first_operand(values: Values, node: cst.Call) -> Value:
     for arg in node.args[:2]:
         value = values.value(arg.value)
         if value.kind in (Kind.LIST, Kind.TUPLE):
-            value = value.each()
+            value = value.iterated_value()
         if value.kind is Kind.TENSOR or value.located:
             return value
     return UNKNOWN

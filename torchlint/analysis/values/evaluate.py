@@ -13,8 +13,8 @@ from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.values import arrays, devices, lists, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import LOSS, Signs
-from torchlint.analysis.values.fixpoint import Answers
+from torchlint.analysis.values.device_evidence import LOSS, DeviceEvidence
+from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.stores import Stores
@@ -32,8 +32,8 @@ class Evaluator:
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.answers = Answers()
-        self.signs = Signs(self)
+        self.memo = FixpointMemo()
+        self.device_evidence = DeviceEvidence(self)
         self.classes = Classes(self)
         self.functions = Functions(self, self.classes)
         self.parameters = Parameters(self, self.functions, self.classes)
@@ -45,13 +45,13 @@ class Evaluator:
 
     def value(self, node: cst.CSTNode | None) -> Value:
         """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
-        known: Value | None = self.answers.known.get(node)
+        known: Value | None = self.memo.known.get(node)
         if known is not None:
             return known
         handler = VALUED.get(node.__class__) if node is not None else None
         if node is None or handler is None:
             return UNKNOWN
-        return self.answers.find(node, partial(self._of, handler, node), UNKNOWN)
+        return self.memo.get_or_compute(node, partial(self._of, handler, node), UNKNOWN)
 
     def _of(self, handler: Callable[..., Value], node: cst.CSTNode) -> Value:
         found = handler(self, node)
@@ -70,9 +70,11 @@ class Evaluator:
             return Value(Kind.DTYPE, literal=DTYPE_NAMES[qualified])
         bindings = self.code.definitions(node)
         many = len(bindings) > _FEW
-        found = self.answers.find(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
+        found = (
+            self.memo.get_or_compute(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
+        )
         if lists.is_empty(found):
-            return self.answers.find(("grown", bindings), lambda: self._grown(bindings), UNKNOWN)
+            return self.memo.get_or_compute(("grown", bindings), lambda: self._grown(bindings), UNKNOWN)
         return found
 
     def _any(self, bindings: Iterable[Binding]) -> Value:
@@ -83,11 +85,11 @@ class Evaluator:
 
     def bound(self, binding: Binding) -> Value:
         """What a binding gives its name."""
-        return self.answers.find(binding, lambda: self._bound(binding), UNKNOWN)
+        return self.memo.get_or_compute(binding, lambda: self._bound(binding), UNKNOWN)
 
     def _bound(self, binding: Binding) -> Value:
         found = self._given(binding)
-        return LOSS if _undecided(found) and self.signs.is_loss(binding) else found
+        return LOSS if _undecided(found) and self.device_evidence.is_loss(binding) else found
 
     def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
@@ -101,7 +103,7 @@ class Evaluator:
         if isinstance(binding.statement, cst.AnnAssign) and not value.known:
             value = annotated(self.code, binding.statement.annotation)
         for step in binding.path:
-            value = value.at(step) if step != "each" else self.each(binding.value, value)
+            value = value.at(step) if step != "each" else self.iterated_value(binding.value, value)
         return value
 
     def _augmented(self, binding: Binding) -> Value:
@@ -116,7 +118,7 @@ class Evaluator:
             tensor = next((part for part in parts if part.located), None)
         return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
-    def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
+    def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
         if isinstance(iterable, cst.Call):
             yielded = tensors.iterated(self, iterable)
@@ -125,7 +127,7 @@ class Evaluator:
         known = self.value(iterable) if value is None else value
         if known.kind is Kind.LOADER:
             return tensors.batch(iterable)
-        return known.each()
+        return known.iterated_value()
 
     # -- attributes, subscripts, calls -----------------------------------------------------------
 
@@ -147,13 +149,13 @@ class Evaluator:
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
         """The value an attribute of an instance may have, from every assignment in the class."""
-        return self.answers.find((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
+        return self.memo.get_or_compute((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
 
     def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
         found = self.classes.attribute(owner, name)._replace(fresh=False)
         if lists.is_empty(found):
             found = lists.grown(self, self.classes.reads(owner, name))
-        return LOSS if _undecided(found) and self.signs.is_loss_attribute(owner, name) else found
+        return LOSS if _undecided(found) and self.device_evidence.is_loss_attribute(owner, name) else found
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -171,11 +173,11 @@ class Evaluator:
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
             return found or self._foreign(node)
-        if isinstance(node.func, cst.Name) and self.signs.is_cuda_type(node.func):
+        if isinstance(node.func, cst.Name) and self.device_evidence.is_cuda_type(node.func):
             return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
         target = self.value(node.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
-            return self.returned(target.node)
+            return self.return_value(target.node)
         if target.kind is Kind.CLASS and isinstance(target.node, cst.ClassDef):
             return self.classes.instance(target.node, node)
         if method(node):
@@ -193,9 +195,9 @@ class Evaluator:
                 return Value(Kind.DEVICE, Device(device), origin=node)
         return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
 
-    def returned(self, function: cst.FunctionDef) -> Value:
+    def return_value(self, function: cst.FunctionDef) -> Value:
         """What a function of the file returns, whatever it is given."""
-        return self.answers.find(function, lambda: self._returned(function), UNKNOWN)
+        return self.memo.get_or_compute(function, lambda: self._returned(function), UNKNOWN)
 
     def _returned(self, function: cst.FunctionDef) -> Value:
         info = self.functions.body(function)

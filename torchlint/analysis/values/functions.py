@@ -37,11 +37,11 @@ class CallSite(NamedTuple):
 class Callers(NamedTuple):
     """How a function of the file is reached in the file.
 
-    ``handed_on`` are the places where it is passed around instead of called (``Thread(target=f)``).
+    ``escapes`` are the places where it is passed around instead of called (``Thread(target=f)``).
     """
 
     sites: tuple[CallSite, ...]
-    handed_on: tuple[cst.CSTNode, ...]
+    escapes: tuple[cst.CSTNode, ...]
 
 
 class Functions:
@@ -74,7 +74,7 @@ class Functions:
     def callers(self, function: cst.FunctionDef) -> Callers:
         """Every place in the file that calls or passes on the function."""
         unknown = Callers((), (function,))
-        return self._values.answers.find(("callers", function), lambda: self._found(function), unknown)
+        return self._values.memo.get_or_compute(("callers", function), lambda: self._found(function), unknown)
 
     def _found(self, function: cst.FunctionDef) -> Callers:
         owner = self._code.class_of(function)
@@ -131,7 +131,7 @@ class Functions:
         position = call.args.index(arg) + max(bound, skip)
         return ordered[position] if position < len(ordered) else None
 
-    def called(self, call: cst.Call) -> cst.FunctionDef | None:
+    def callee(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function of the file that a call runs, when there is just one it can be."""
         target = self._values.value(call.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
@@ -190,13 +190,13 @@ class Parameters:
         first = (*function.params.posonly_params, *function.params.params)[:1]
         return first == (param,) and not names & {"builtins.staticmethod", "builtins.classmethod"}
 
-    def given(self, binding: Binding) -> list[cst.BaseExpression]:
+    def all_arguments(self, binding: Binding) -> list[cst.BaseExpression]:
         """What every call of the file passes for a parameter; empty when one is out of sight."""
-        passed, handed_on = self._passed(binding)
+        passed, escapes = self._passed(binding)
         known = [expression for expression in passed if expression is not None]
-        return known if len(known) == len(passed) and not handed_on else []
+        return known if len(known) == len(passed) and not escapes else []
 
-    def seen(self, binding: Binding) -> list[cst.BaseExpression]:
+    def known_arguments(self, binding: Binding) -> list[cst.BaseExpression]:
         """What calls of the file pass for a parameter, and its default; other calls may be out of sight."""
         default = binding.statement.default if isinstance(binding.statement, cst.Param) else None
         return [expression for expression in (*self._passed(binding)[0], default) if expression is not None]
@@ -213,11 +213,11 @@ class Parameters:
             argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
             for site in callers.sites
         ]
-        return passed, bool(callers.handed_on)
+        return passed, bool(callers.escapes)
 
     def _from_calls(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> Value:
         callers = self._functions.callers(function)
-        if callers.handed_on or not callers.sites:
+        if callers.escapes or not callers.sites:
             return UNKNOWN
         given = (self._given(function, param, site, is_method) for site in callers.sites)
         return join(given)._replace(fresh=False)

@@ -114,14 +114,14 @@ class Value(NamedTuple):
     def at(self, step: int | str) -> Value:
         """The member reached by one step of an unpacking path."""
         if step == "each":
-            return self.each()
+            return self.iterated_value()
         if isinstance(step, int) and self.elements is not None:
             return self.elements[step] if step < len(self.elements) else UNKNOWN
         if step != "*" and self.kind is not Kind.NOTHING:
-            return self.each()
+            return self.iterated_value()
         return self if self.located and self.kind is Kind.UNKNOWN else UNKNOWN
 
-    def each(self) -> Value:
+    def iterated_value(self) -> Value:
         """What iterating over the object yields."""
         if self.element is not None:
             return self.element

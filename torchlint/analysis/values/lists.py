@@ -37,7 +37,7 @@ def grown(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
         elif verb == "insert":
             members.append(values.value(positional(call, 1)))
         elif verb in ("extend", "extendleft"):
-            members.append(values.value(positional(call, 0)).each())
+            members.append(values.value(positional(call, 0)).iterated_value())
         elif verb not in _REPLACERS:
             return UNKNOWN
     member = join(members) if members else UNKNOWN

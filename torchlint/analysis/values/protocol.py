@@ -8,17 +8,17 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.code import Code
-    from torchlint.analysis.values.fixpoint import Answers
+    from torchlint.analysis.values.fixpoint import FixpointMemo
     from torchlint.analysis.values.lattice import Device, Value
 
 
-class DeviceEvidence(Protocol):
+class DeviceEvidenceProtocol(Protocol):
     """Where the file puts what: see :mod:`torchlint.analysis.values.device_evidence`."""
 
     @property
     def on_accelerator(self) -> bool: ...
 
-    def placed(self, node: cst.CSTNode) -> Device: ...
+    def moved_to(self, node: cst.CSTNode) -> Device: ...
 
     def is_cuda_type(self, node: cst.CSTNode | None, depth: int = 8) -> bool: ...
 
@@ -27,13 +27,13 @@ class Values(Protocol):
     """Values of one file. What is being computed counts as unknown in itself."""
 
     code: Code
-    answers: Answers
+    memo: FixpointMemo
 
     @property
-    def signs(self) -> DeviceEvidence: ...
+    def device_evidence(self) -> DeviceEvidenceProtocol: ...
 
     def value(self, node: cst.CSTNode | None) -> Value: ...
 
-    def each(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value: ...
+    def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value: ...
 
-    def returned(self, function: cst.FunctionDef) -> Value: ...
+    def return_value(self, function: cst.FunctionDef) -> Value: ...

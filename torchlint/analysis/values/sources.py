@@ -28,7 +28,7 @@ def sources(values: Evaluator, node: cst.BaseExpression, depth: int = 8) -> list
         elif (
             binding.kind == "parameter"
             and "__main__" in values.code.text
-            and (given := values.parameters.given(binding))
+            and (given := values.parameters.all_arguments(binding))
         ):
             found += given
         else:

@@ -36,8 +36,10 @@ class Stores:
         stores = self._of(name)
         if not stores or not isinstance(read.value, cst.Name) or not self._is_certain(read.value, name, _DEPTH):
             return UNKNOWN
-        answers = self._values.answers
-        return answers.find(("stored", name), lambda: join(self._values.value(given) for _, given in stores), UNKNOWN)
+        memo = self._values.memo
+        return memo.get_or_compute(
+            ("stored", name), lambda: join(self._values.value(given) for _, given in stores), UNKNOWN
+        )
 
     def _of(self, name: str) -> list[tuple[cst.Attribute, cst.CSTNode]]:
         """The targets of assignments, with what each is given; what is unpacked or added up is unknown."""
@@ -62,12 +64,14 @@ class Stores:
             return True
         if len(bindings) != 1 or bindings[0].kind != "parameter" or depth == 0:
             return False
-        answers = self._values.answers
-        return answers.find(("stored", name, bindings[0]), lambda: self._is_given(bindings[0], name, depth - 1), False)
+        memo = self._values.memo
+        return memo.get_or_compute(
+            ("stored", name, bindings[0]), lambda: self._is_given(bindings[0], name, depth - 1), False
+        )
 
     def _is_given(self, parameter: Binding, name: str, depth: int) -> bool:
         """Every call of the function is given an object of which that holds."""
-        given = self._parameters.given(parameter)
+        given = self._parameters.all_arguments(parameter)
         return bool(given) and all(isinstance(g, cst.Name) and self._is_certain(g, name, depth) for g in given)
 
     def _has_run(self, target: cst.Attribute, owner: cst.Name, bindings: tuple[Binding, ...]) -> bool:

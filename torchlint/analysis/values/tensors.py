@@ -72,9 +72,9 @@ def _container(values: Values, node: cst.Call, name: str) -> Value | None:
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
     if name in ("random.sample", "random.choices") and node.args:
-        return Value(Kind.LIST, element=values.value(node.args[0].value).each(), origin=node)
+        return Value(Kind.LIST, element=values.value(node.args[0].value).iterated_value(), origin=node)
     if name == "builtins.zip" and len(node.args) == 1 and node.args[0].star == "*":
-        columns = values.value(node.args[0].value).each().elements
+        columns = values.value(node.args[0].value).iterated_value().elements
         return Value(Kind.LIST, elements=tuple(Value(Kind.TUPLE, element=c) for c in columns)) if columns else None
     if name in ("builtins.tuple", "builtins.list") and node.args:
         inner = values.value(node.args[0].value)
@@ -83,7 +83,7 @@ def _container(values: Values, node: cst.Call, name: str) -> Value | None:
         )
     if name in ("builtins.sum", "builtins.max", "builtins.min") and node.args:
         inner = values.value(node.args[0].value)
-        listed = inner.each() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
+        listed = inner.iterated_value() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
         return listed._replace(origin=node, fresh=False) if listed.located else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
@@ -157,7 +157,7 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
             element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
             return Value(Kind.LIST, element=element, origin=node)
         return base if name in ("get", "pop") else None
-    if base.kind is Kind.UNKNOWN and name == "type" and values.signs.is_cuda_type(positional(node, 0)):
+    if base.kind is Kind.UNKNOWN and name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
@@ -174,10 +174,10 @@ def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value
     assert isinstance(node.func, cst.Attribute)
     device = base.device
     if not device.accelerated:
-        placed = values.signs.placed(node.func.value)
+        placed = values.device_evidence.moved_to(node.func.value)
         if placed is not Device.UNKNOWN:
             device = placed
-        elif not (base.located and device is Device.CPU) and values.signs.on_accelerator:
+        elif not (base.located and device is Device.CPU) and values.device_evidence.on_accelerator:
             device = Device.VARIABLE
     parameter = Value(Kind.TENSOR, device, origin=node, source=name)
     named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
@@ -212,7 +212,7 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
-    if name == "type" and values.signs.is_cuda_type(positional(node, 0)):
+    if name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
         other = values.value(positional(node, 0)) if name == "type_as" else base
@@ -270,7 +270,7 @@ def applied(values: Values, target: Value, node: cst.Call) -> Value | None:
         return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
     device = given
     if given is Device.UNKNOWN:
-        placed = values.signs.placed(node.func)  # made on the CPU, and perhaps moved in place since
+        placed = values.device_evidence.moved_to(node.func)  # made on the CPU, and perhaps moved in place since
         device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
@@ -279,7 +279,7 @@ def applied(values: Values, target: Value, node: cst.Call) -> Value | None:
 def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> Device:
     """Where the result lies of calling something that may be a model, told from moves, names and operands."""
     named = _is_model_name(node.func)
-    placed = values.signs.placed(node.func) if named else Device.UNKNOWN
+    placed = values.device_evidence.moved_to(node.func) if named else Device.UNKNOWN
     if placed.accelerated:
         return placed
     if named and given.accelerated:
@@ -363,16 +363,16 @@ def iterated(values: Values, node: cst.Call) -> Value | None:
         return None
     first = node.args[0].value
     if name == "builtins.enumerate":
-        return Value(Kind.TUPLE, elements=(SCALAR, values.each(first)), origin=node)
+        return Value(Kind.TUPLE, elements=(SCALAR, values.iterated_value(first)), origin=node)
     if name == "builtins.zip":
-        return Value(Kind.TUPLE, elements=tuple(values.each(a.value) for a in node.args), origin=node)
+        return Value(Kind.TUPLE, elements=tuple(values.iterated_value(a.value) for a in node.args), origin=node)
     if name == "builtins.range":
         return SCALAR
     if name == "builtins.map" and len(node.args) == 2 and isinstance(first, cst.Lambda):
         return values.value(first.body)
     if name == "builtins.filter" and len(node.args) == 2:
-        return values.each(node.args[1].value)
-    return values.each(first) if name in known.TRANSPARENT_ITERATORS else None
+        return values.iterated_value(node.args[1].value)
+    return values.iterated_value(first) if name in known.TRANSPARENT_ITERATORS else None
 
 
 def batch(loader: cst.CSTNode | None) -> Value:

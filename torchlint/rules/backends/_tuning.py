@@ -91,14 +91,14 @@ class Tuning:
         )
 
     def _trains(self) -> bool:
-        return any(self._module.heats.is_step(call) for call in self._module.iter_nodes(cst.Call, _STEPS))
+        return any(self._module.heat_analysis.is_step_call(call) for call in self._module.iter_nodes(cst.Call, _STEPS))
 
     # -- a benchmark that is missing -------------------------------------------------------------
 
     def untuned(self) -> cst.CSTNode | None:
         """Where a training script of a convolutional model with inputs of one size begins to run, untuned."""
         main = self.main()
-        if main is None or not self._trains() or not self._module.signs.on_accelerator:
+        if main is None or not self._trains() or not self._module.device_evidence.on_accelerator:
             return None
         if not self._shapes.convolves() or not self._shapes.fixed() or self._shapes.varying():
             return None

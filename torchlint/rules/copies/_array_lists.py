@@ -65,7 +65,7 @@ class ArrayLists:
         for _ in range(3):
             if value.kind not in _LISTS:
                 break
-            value = value.each()
+            value = value.iterated_value()
         return value if value.kind is Kind.NDARRAY else UNKNOWN
 
     def _listed(self, data: cst.BaseExpression) -> Value:

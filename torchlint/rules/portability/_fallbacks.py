@@ -132,7 +132,7 @@ class Fallbacks:
     # -- helpers ---------------------------------------------------------------------------------
 
     def _helps(self, call: cst.Call, arg: cst.Arg) -> bool:
-        function, made = self._module.functions.called(call), self._constructor(call)
+        function, made = self._module.functions.callee(call), self._constructor(call)
         if function is not None or made is not None:
             function = function or made
             assert function is not None

@@ -185,7 +185,7 @@ class Portability:
     def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
         if name in known.NO_PLACEMENT:
             return False
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         if function is not None:
             param = self._module.functions.parameter_for(function, call, arg)
             return param is not None and _is_device_word(param.name.value)
@@ -260,7 +260,7 @@ class Portability:
             return True
         if first and name in ("torch.device", "torch.set_default_device"):
             return not self.fallbacks.is_compared(call)
-        function = self._module.functions.called(call)
+        function = self._module.functions.callee(call)
         param = self._module.functions.parameter_for(function, call, arg) if function else None
         return param is not None and _is_device_word(param.name.value)
 

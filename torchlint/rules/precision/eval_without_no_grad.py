@@ -111,7 +111,11 @@ class EvalWithoutNoGrad(Rule):
 
     def visit_For(self, node: cst.For) -> None:
         module = self.module
-        if not module.heats.over_batches(node.iter) or module.heats.trains(node) or module.in_test(node):
+        if (
+            not module.heat_analysis.iterates_batches(node.iter)
+            or module.heat_analysis.trains(node)
+            or module.in_test(node)
+        ):
             return
         function = module.function_of(node)
         if not self._evaluates(node, function) or self._needs_gradients(function):
@@ -188,7 +192,7 @@ class EvalWithoutNoGrad(Rule):
         if functions.body(function).is_generator:
             return False
         callers = functions.callers(function)
-        if callers.handed_on or not callers.sites:
+        if callers.escapes or not callers.sites:
             return False
         return all(self._records(site.call, depth - 1) for site in callers.sites)
 

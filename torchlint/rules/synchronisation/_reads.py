@@ -77,7 +77,7 @@ class Syncs:
         They are in functions with an identifier of each group, or outside all; there are none in a file in which
         nothing is put on an accelerator. Which tensors lie where is asked last, since it takes longest.
         """
-        if not self._module.signs.on_accelerator:
+        if not self._module.device_evidence.on_accelerator:
             return []
         found: dict[cst.CSTNode, Read] = {}
         for node in self._candidates(*groups):
@@ -119,11 +119,11 @@ class Syncs:
 
     def _repeats(self, node: cst.BaseExpression) -> bool:
         """The expression may be evaluated again and again."""
-        loops, function = self._module.heats.around(node)
+        loops, function = self._module.heat_analysis.enclosing_loops(node)
         return bool(loops) or (function is not None and self._is_hot(function))
 
     def _is_hot(self, function: cst.FunctionDef) -> bool:
-        return self._module.heats.of_function(function).rank >= Heat.STEP.rank
+        return self._module.heat_analysis.function_heat(function).rank >= Heat.STEP.rank
 
     def _fails(self, node: cst.CSTNode) -> bool:
         """The read words an error or a warning: in ``raise``, in the message of an ``assert``, in ``warnings.warn``."""
@@ -242,7 +242,7 @@ class Syncs:
         """The loop or function whose every step reaches a read; None for reads that happen more or less often."""
         if self._module.heat(node) is not Heat.STEP:
             return None
-        place = self._module.heats.step_around(node)
+        place = self._module.heat_analysis.enclosing_step(node)
         return None if place is node else place
 
     def _grouped(self, place: cst.CSTNode, reads: list[Read]) -> HotReads:
@@ -251,17 +251,17 @@ class Syncs:
         return HotReads(place, tuple(reads), frozenset(r for r in reads if r.node in again), evaluation)
 
     def _trains(self, place: cst.CSTNode) -> bool:
-        if self._module.heats.trains(place):
+        if self._module.heat_analysis.trains(place):
             return True
         if isinstance(place, cst.FunctionDef):
-            return not self._module.heats.evaluates(place) and place.name.value not in _EVALUATION_STEPS
+            return not self._module.heat_analysis.evaluates(place) and place.name.value not in _EVALUATION_STEPS
         return False
 
     def position(self, place: cst.CSTNode, read: Read) -> str:
         """Where in the step a read stands: before, between or after the work that is queued."""
         if place not in self._steps:
             self._steps[place] = [
-                n for n in descendants(getattr(place, "body", place)) if self._module.heats.is_step(n)
+                n for n in descendants(getattr(place, "body", place)) if self._module.heat_analysis.is_step_call(n)
             ]
         steps = self._steps[place]
         backward = [n for n in steps if method(n) != "step"]
@@ -281,13 +281,13 @@ class Syncs:
             through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):
                 continue
-            if not self._module.heats.is_cool(read.node, function):
+            if not self._module.heat_analysis.is_throttled(read.node, function):
                 found.setdefault(inner, (through, []))[1].append(read)
         return [ElementReads(loop, tuple(reads), through) for loop, (through, reads) in found.items()]
 
     def _inner(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
         """The innermost loop around a node, and its function."""
-        loops, function = self._module.heats.around(node)
+        loops, function = self._module.heat_analysis.enclosing_loops(node)
         return loops[0] if loops else None, function
 
     def _may_go_through(self, node: cst.BaseExpression) -> bool:
@@ -300,7 +300,7 @@ class Syncs:
     def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
         """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""
         iterable = _iterable(loop)
-        if iterable is None or self._module.heats.over_batches(iterable):
+        if iterable is None or self._module.heat_analysis.iterates_batches(iterable):
             return None
         found = self._content(loop)
         if found is None and any(self._on_device(node.value) for node in _indexed(loop, read.tensor)):
