@@ -236,7 +236,7 @@ def check_entries(paths: list[str], entries: dict[str, Any], file: Path) -> None
     known = {p: found for p in paths if (found := cache.get(p, Path(p).read_bytes())) is not None}
     project = Project({path: analysis.facts for path, analysis in known.items()})
     for analysis in known.values():
-        analysis.holds(project)
+        analysis.is_valid_for(project)
         assert all(f.span.line < 2**31 for f in analysis.result.findings)
 
 
@@ -483,7 +483,7 @@ def test_facts_of_real_files_have_the_shape_that_is_asked_for(tree: Path) -> Non
     _, document = entries(tree)
     every = [entry[0] for entry in document["entries"].values()]
     assert all(fits(facts, FileFacts) for facts in every)
-    assert {key for facts in every for key in facts} >= {"seeds", "tunes", "devices", "feeds"}
+    assert {key for facts in every for key in facts} >= {"seeds", "configures_cudnn", "devices", "fed_parameters"}
     plan = session.plan_of(configurations("."))
     cache = for_settings(plan.rules, plan.scopes)
     for path in ("data.py", "guilty.py", "train.py"):

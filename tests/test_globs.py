@@ -174,5 +174,5 @@ def test_a_file_for_which_ignores_cannot_be_told_is_reported(tmp_path: Path, mon
     config = Config(root=str(tmp_path), per_file_ignores=(("*a" * 60, ("ALL",)),))
     plan = session.plan(config)
     assert [f.rule for f in plan.lint(b"x = 1\n", f"{NAME}.py").findings] == ["TL000"]
-    assert plan.screen(b"x = 1\n", f"{NAME}.py").survivors == frozenset()
+    assert plan.screen(b"x = 1\n", f"{NAME}.py").candidates == frozenset()
     assert plan.lint(b"x = 1\n", "short.py").findings == ()

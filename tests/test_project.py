@@ -11,8 +11,8 @@ import pytest
 from torchlint.api import lint_paths
 from torchlint.config.config import Config
 from torchlint.model import Finding, RunResult, Safety
-from torchlint.prefilter.contents import Contents
 from torchlint.prefilter.facts import from_bytes, needs_parsing
+from torchlint.prefilter.text_index import TextIndex
 from torchlint.project import Project
 from torchlint.run import session
 from torchlint.run.cache import Cache
@@ -371,7 +371,7 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
     ],
 )
 def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
-    assert needs_parsing(Contents(f"{text}import torch\n".encode()))
+    assert needs_parsing(TextIndex(f"{text}import torch\n".encode()))
 
 
 DATA = """
@@ -416,7 +416,7 @@ def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: 
     ],
 )
 def test_a_default_device_is_seen_in_whatever_form_it_is_set(text: str) -> None:
-    assert from_bytes(Contents(text.encode())).get("sets_device")
+    assert from_bytes(TextIndex(text.encode())).get("sets_device")
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_a_default_device_is_seen_in_whatever_form_it_is_set(text: str) -> None:
     ],
 )
 def test_using_a_device_sets_no_default(text: str) -> None:
-    assert "sets_device" not in from_bytes(Contents(text.encode()))
+    assert "sets_device" not in from_bytes(TextIndex(text.encode()))
 
 
 @pytest.mark.parametrize(
@@ -445,7 +445,7 @@ def test_using_a_device_sets_no_default(text: str) -> None:
     ],
 )
 def test_what_nobody_can_ask_for_is_not_parsed(text: str) -> None:
-    assert not needs_parsing(Contents(f"{text}import torch\n".encode()))
+    assert not needs_parsing(TextIndex(f"{text}import torch\n".encode()))
 
 
 # -- the run ---------------------------------------------------------------------------------------
@@ -496,7 +496,7 @@ def test_a_question_that_is_not_known_any_more_never_holds() -> None:
     from torchlint.run.engine import Analysis
 
     analysis = Analysis(FileResult("a.py"), {}, ((("moon_phase",), "0"), (("seeds",), "1")))
-    assert not analysis.holds(Project({"a.py": {}}))
+    assert not analysis.is_valid_for(Project({"a.py": {}}))
 
 
 def test_modules_are_looked_up_beside_the_file_first_and_then_upwards() -> None:

@@ -11,7 +11,7 @@ from torchlint.base import limits
 from torchlint.config.config import Config
 from torchlint.knowledge.heat import LOADER_WORDS, OPTIMIZER_NAMES, OPTIMIZER_WORDS
 from torchlint.prefilter.concepts import STEPS as STEP_CONCEPT
-from torchlint.prefilter.contents import Contents
+from torchlint.prefilter.text_index import TextIndex
 from torchlint.run.session import plan
 
 RULES = plan(Config(select=("TL103", "TL502", "TL507")))
@@ -159,7 +159,7 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
     ],
 )
 def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
-    assert not RULES.screen(f"import torch\n{text}".encode(), "x.py").survivors
+    assert not RULES.screen(f"import torch\n{text}".encode(), "x.py").candidates
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_moves_survive_screening_however_they_are_written(rule: str, text: str) 
     ],
 )
 def test_what_is_moved_elsewhere_is_not_parsed(text: str) -> None:
-    assert not MOVES.screen(f"import torch\n{text}".encode(), "x.py").survivors
+    assert not MOVES.screen(f"import torch\n{text}".encode(), "x.py").candidates
 
 
 @pytest.mark.parametrize("name", ["model.cuda_dtype", "gpu_dtype", "dev_dtype"])
@@ -235,12 +235,12 @@ def test_what_is_no_utf_8_is_screened_by_its_bytes() -> None:
     ],
 )
 def test_flags_that_other_files_set_are_asked_for_by_names_that_say_so(calls: str) -> None:
-    assert "TL502" in RULES.screen(f"import torch\n{calls}".encode(), "x.py").survivors
+    assert "TL502" in RULES.screen(f"import torch\n{calls}".encode(), "x.py").candidates
 
 
 def test_fabric_needs_no_torch() -> None:
     text = "from lightning.fabric import Fabric\na = Fabric(deterministic=True)\nb = Fabric(benchmark=True)\n"
-    assert "TL502" in RULES.screen(text.encode(), "x.py").survivors
+    assert "TL502" in RULES.screen(text.encode(), "x.py").candidates
 
 
 STEPS = {
@@ -281,13 +281,13 @@ def test_no_name_of_loaders_and_optimizers_is_forgotten(
     words: Iterable[str], line: str, cased: Callable[[str], str]
 ) -> None:
     for word in words:
-        assert Contents(line.format(cased(word)).encode()).has(STEP_CONCEPT), word
+        assert TextIndex(line.format(cased(word)).encode()).has(STEP_CONCEPT), word
 
 
 @pytest.mark.parametrize(("text", "repeats"), STEPS.items())
 def test_reads_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
-    survivors = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").survivors
-    assert ("TL301" in survivors) is repeats
+    candidates = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").candidates
+    assert ("TL301" in candidates) is repeats
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def fail(batch: list[int]) -> list[int]:
 
 def answered(job: workers.Job[int, int], count: int = 2) -> dict[int, int | workers.Lost]:
     found: dict[int, int | workers.Lost] = {}
-    for batch, answers in workers.answers(job, BATCHES, count):
+    for batch, answers in workers.results(job, BATCHES, count):
         each = [answers] * len(batch) if isinstance(answers, workers.Lost) else answers
         found.update(zip(batch, each, strict=True))
     return found
@@ -112,7 +112,7 @@ def test_what_the_work_raises_is_raised_and_no_process_stays(tmp_path: Path) -> 
 
 
 def test_who_stops_listening_leaves_no_process(tmp_path: Path) -> None:
-    found = workers.answers(job(squares, tmp_path), BATCHES, 2)
+    found = workers.results(job(squares, tmp_path), BATCHES, 2)
     next(found)
     found.close()  # type: ignore[attr-defined]
     assert multiprocessing.active_children() == []

@@ -1,11 +1,11 @@
-"""What the files of one run know of each other: small facts of each file, merged, and asked for by name.
+"""Facts about the files of one run, merged into a project that other files query by dotted name.
 
-A fact says what a file offers to others: helpers that set backend flags, functions that feed batches to an
-accelerator, whether anything is seeded. Facts are plain JSON, so that they can be kept in the cache and
-sent to other processes, and merging them does not depend on any order.
+A fact describes something that other files may use: functions that set backend flags, functions that move the batches
+of a loader to an accelerator, whether anything is seeded. Facts are plain JSON, so that they can be cached and sent to
+other processes, and merging them does not depend on order.
 
-Each file asks through a :class:`View`, which notes questions and answers: a result stays valid for as long as
-the answers stay the same.
+Each file queries the project through a :class:`ProjectView`, which records queries and results: the findings of the
+file stay valid as long as these results stay the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypedDict
 
 
 class FlagWrite(TypedDict):
-    """A backend flag that a helper leaves behind; ``soft`` where it only warns."""
+    """A backend flag that a function has set when it returns; ``soft`` if the write only causes a warning."""
 
     flag: str
     value: bool | None
@@ -26,14 +26,14 @@ class FlagWrite(TypedDict):
 
 
 class FlagExit(TypedDict):
-    """The flags at the end of one way through a helper, and what its parameters were on that way."""
+    """The flags set on one path through a function, and the parameter values under which that path is taken."""
 
     writes: list[FlagWrite]
     conditions: dict[str, bool]
 
 
 class FlagHelper(TypedDict):
-    """A function that sets backend flags; ``parameters`` in order, ``defaults`` where they are literals."""
+    """A function that sets backend flags, with its parameters in order and their defaults that are literals."""
 
     parameters: list[str]
     defaults: dict[str, bool]
@@ -41,22 +41,22 @@ class FlagHelper(TypedDict):
 
 
 class Feeding(TypedDict):
-    """A loader whose batches are moved to an accelerator; ``evaluation`` where gradients are off."""
+    """A use of a loader whose batches are moved to an accelerator; ``evaluation`` if gradients are disabled there."""
 
     line: int
     evaluation: bool
 
 
-class Made(TypedDict):
-    """A result of a function of another file that is used as a loader; ``place`` is its place in a tuple."""
+class ReturnedLoader(TypedDict):
+    """A result of another file's function that is used as a loader; ``place`` is its index in a returned tuple."""
 
     function: str
     place: int | None
     feeding: Feeding
 
 
-class Relay(TypedDict):
-    """A result of one function of another file that is given to a second one, which may feed it."""
+class ForwardedLoader(TypedDict):
+    """A result of one function of another file that is passed to a second one, which may move its batches."""
 
     function: str
     place: int | None
@@ -64,8 +64,8 @@ class Relay(TypedDict):
     argument: int | str
 
 
-class Given(TypedDict):
-    """A loader made in this file and given to a function of another one."""
+class PassedLoader(TypedDict):
+    """A loader constructed in this file and passed to a function of another file."""
 
     function: str
     argument: int | str
@@ -74,33 +74,33 @@ class Given(TypedDict):
 
 
 class FileFacts(TypedDict, total=False):
-    """What one file offers to the others. Whatever is absent is not there."""
+    """The facts about one file. A missing key means that there is nothing of the kind."""
 
     seeds: bool
-    tunes: bool
+    configures_cudnn: bool
     sets_device: bool
     sets_dtype: bool
     flags: dict[str, FlagHelper]
-    feeds: dict[str, dict[str, Feeding]]
+    fed_parameters: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]
-    made: list[Made]
-    relays: list[Relay]
-    given: list[Given]
-    shapes: list[tuple[int, str]]
+    returned_loaders: list[ReturnedLoader]
+    forwarded_loaders: list[ForwardedLoader]
+    passed_loaders: list[PassedLoader]
+    varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     cuda_checks: dict[str, str]
-    containers: bool
+    has_custom_to: bool
     convolves: bool
 
 
-Question = tuple[str, ...]
-_KINDS = ("flags", "feeds", "devices", "needs_cuda", "cuda_checks")
+Query = tuple[str, ...]
+_KINDS = ("flags", "fed_parameters", "devices", "needs_cuda", "cuda_checks")
 
 
 class Project:
-    """The facts of the files of a run, by path with forward slashes."""
+    """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries."""
 
     def __init__(self, facts: Mapping[str, FileFacts] | None = None) -> None:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
@@ -108,9 +108,9 @@ class Project:
     # -- where a name is defined -----------------------------------------------------------------
 
     def module(self, asking: str, dotted: str) -> str | None:
-        """The file that an import of a module means, seen from another file; None outside of the run.
+        """The file that an import of a module resolves to; None if it is not part of the run.
 
-        Absolute names are looked up the way a script finds them: beside the file, then in each folder above.
+        Absolute names are resolved as for a script: next to the importing file, then in each parent folder.
         """
         folder = posixpath.dirname(asking.replace("\\", "/"))
         name = dotted.lstrip(".")
@@ -133,9 +133,9 @@ class Project:
         return None
 
     def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
-        """The file and the name in it that a dotted name stands for, where that has facts of a kind.
+        """The file and the name in it that a dotted name resolves to, if it has facts of a kind.
 
-        A package may hand on a name of a module inside it: then exactly one module must offer it.
+        A package may re-export a name of one of its modules; then exactly one module must define it.
         """
         target = self._target(asking, dotted)
         if target is None:
@@ -158,19 +158,19 @@ class Project:
                     found.setdefault((kind, name), []).append(path)
         return found
 
-    # -- answers ---------------------------------------------------------------------------------
+    # -- queries ---------------------------------------------------------------------------------
 
     def flag_helper(self, asking: str, name: str) -> tuple[str, FlagHelper] | None:
-        """The function of another file that a call runs, if it sets backend flags, with its path."""
+        """The callee in another file, if it sets backend flags, with its path."""
         found = self.definition(asking, name, "flags")
         return (found[0], self.facts[found[0]]["flags"][found[1]]) if found else None
 
-    def fed(self, asking: str, name: str, argument: str) -> tuple[str, Feeding] | None:
-        """Whether a function of another file feeds the loader that it gets as an argument.
+    def feeding_of(self, asking: str, name: str, argument: str) -> tuple[str, Feeding] | None:
+        """How a function of another file uses the loader it receives as an argument, with the path of the file.
 
-        ``argument`` is a keyword, or the number of a positional argument.
+        ``argument`` is a keyword or the index of a positional argument. None if no batch is moved to an accelerator.
         """
-        found = self.definition(asking, name, "feeds")
+        found = self.definition(asking, name, "fed_parameters")
         if found is None:
             return None
         path, function = found
@@ -180,30 +180,30 @@ class Project:
             if int(argument) >= len(parameters):
                 return None
             argument = parameters[int(argument)]
-        feeding = facts["feeds"][function].get(argument)
+        feeding = facts["fed_parameters"][function].get(argument)
         return (path, feeding) if feeding else None
 
-    def results_fed(self, asking: str, name: str) -> list[tuple[str, int | None, Feeding]]:
-        """Where other files feed the loaders that a function of the asking file returns."""
+    def feedings_of_results(self, asking: str, name: str) -> list[tuple[str, int | None, Feeding]]:
+        """Where other files move the batches of the loaders that a function of the asking file returns."""
         return self._made.get((asking.replace("\\", "/"), name), [])
 
     @cached_property
     def _made(self) -> dict[tuple[str, str], list[tuple[str, int | None, Feeding]]]:
         found: dict[tuple[str, str], list[tuple[str, int | None, Feeding]]] = {}
         for path, facts in self.facts.items():
-            for made in facts.get("made", ()):
+            for made in facts.get("returned_loaders", ()):
                 target = self._target(path, made["function"])
                 if target is not None:
                     found.setdefault(target, []).append((path, made["place"], made["feeding"]))
-            for relay in facts.get("relays", ()):
+            for relay in facts.get("forwarded_loaders", ()):
                 target = self._target(path, relay["function"])
-                fed = self.fed(path, relay["to"], str(relay["argument"])) if target is not None else None
+                fed = self.feeding_of(path, relay["to"], str(relay["argument"])) if target is not None else None
                 if target is not None and fed is not None:
                     found.setdefault(target, []).append((fed[0], relay["place"], fed[1]))
         return found
 
     def _target(self, asking: str, dotted: str) -> tuple[str, str] | None:
-        """The file that a dotted name leads to, and the rest of the name: a function, class or ``Class.method``."""
+        """The file that a dotted name resolves to, and the rest of the name: a function, class or ``Class.method``."""
         level = len(dotted) - len(dotted.lstrip("."))
         parts = dotted[level:].split(".")
         for length in (1, 2):
@@ -213,10 +213,11 @@ class Project:
                 return path, ".".join(parts[-length:])
         return None
 
-    def pinned(self, asking: str, name: str) -> dict[str, tuple[str, bool, int]]:
-        """Which parameters of a function of the asking file get a loader from another file, and if it pins.
+    def loaders_passed_to(self, asking: str, name: str) -> dict[str, tuple[str, bool, int]]:
+        """The loaders that other files pass to a function of the asking file.
 
-        The keys are keywords or the numbers of positional arguments, as the calls are written.
+        By keyword or index of a positional argument, as the calls are written: the path and line of the call, and
+        whether all loaders passed there pin memory.
         """
         return self._given.get((asking.replace("\\", "/"), name), {})
 
@@ -224,7 +225,7 @@ class Project:
     def _given(self) -> dict[tuple[str, str], dict[str, tuple[str, bool, int]]]:
         found: dict[tuple[str, str], dict[str, tuple[str, bool, int]]] = {}
         for path, facts in self.facts.items():
-            for given in facts.get("given", ()):
+            for given in facts.get("passed_loaders", ()):
                 target = self._target(path, given["function"])
                 if target is not None:
                     place = found.setdefault(target, {})
@@ -234,58 +235,58 @@ class Project:
         return found
 
     def device(self, asking: str, name: str) -> str | None:
-        """``cpu``, ``cuda`` or ``variable`` for a function of another file that returns such a device."""
+        """The device that a function of another file returns: ``cpu``, ``cuda`` or ``variable``; None if unknown."""
         found = self.definition(asking, name, "devices")
         return self.facts[found[0]]["devices"][found[1]] if found else None
 
     def seeds(self, _: str) -> bool:
-        """Some file of the run seeds random numbers."""
+        """Whether some file of the run seeds random number generators."""
         return any(facts.get("seeds") for facts in self.facts.values())
 
-    def tunes(self, _: str) -> bool:
-        """Some file of the run names cuDNN's switches or asks for determinism."""
-        return any(facts.get("tunes") for facts in self.facts.values())
+    def configures_cudnn(self, _: str) -> bool:
+        """Whether some file of the run mentions cuDNN's flags or deterministic algorithms."""
+        return any(facts.get("configures_cudnn") for facts in self.facts.values())
 
     def sets_device(self, _: str) -> bool:
-        """Some file of the run sets or scopes the default device."""
+        """Whether some file of the run sets the default device, globally or in a context."""
         return any(facts.get("sets_device") for facts in self.facts.values())
 
     def sets_dtype(self, _: str) -> bool:
-        """Some file of the run sets the default dtype."""
+        """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
-    def closed(self, asking: str, *modules: str) -> bool:
-        """All of these imports mean files of the run, so that nothing of the program is out of sight."""
+    def contains_all(self, asking: str, *modules: str) -> bool:
+        """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
         return all(self._imported(asking, name) for name in modules)
 
-    def containers(self, asking: str, *modules: str) -> bool:
-        """Some class of the file or of what it imports has a ``to`` that does not take ``non_blocking``."""
-        return any(self.facts[path].get("containers") for path in [asking, *self._meant(asking, modules)])
+    def has_custom_to(self, asking: str, *modules: str) -> bool:
+        """Whether a class in the file or in its imports has a ``to`` method that does not accept ``non_blocking``."""
+        return any(self.facts[path].get("has_custom_to") for path in [asking, *self._meant(asking, modules)])
 
     def convolves(self, asking: str, *modules: str) -> bool:
-        """Some file that these imports mean builds convolutions."""
+        """Whether a file that these imports resolve to constructs convolutions."""
         return any(self.facts[path].get("convolves") for path in self._meant(asking, modules))
 
     def _meant(self, asking: str, modules: Iterable[str]) -> list[str]:
         found = {self._imported(asking, name) for name in modules}
         return sorted(path for path in found if path)
 
-    def shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
-        """What makes input shapes vary, in the files that some imports mean."""
+    def varying_shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
+        """The reasons for varying input shapes in the files that these imports resolve to: path, line and text."""
         return [
             (path, line, text)
             for path in self._meant(asking, modules)
-            for line, text in self.facts[path].get("shapes", ())
+            for line, text in self.facts[path].get("varying_shapes", ())
         ]
 
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
-        """The file that an import means, and the package for CUDA that it cannot be imported without, if so."""
+        """The file that an import resolves to, and the CUDA-only package without which it cannot be imported."""
         path = self._imported(asking, module)
         package = self._cuda_package(path) if path is not None else None
         return (path, package) if path is not None and package is not None else None
 
     def _cuda_package(self, path: str) -> str | None:
-        """What is a module of the project is no package for CUDA; its own facts tell what it needs."""
+        """The first CUDA-only package that a file imports, directly or through modules of the project."""
         todo, seen = [path], {path}
         while todo:
             current = todo.pop()
@@ -299,115 +300,115 @@ class Project:
         return None
 
     def _imported(self, asking: str, name: str) -> str | None:
-        """The file that an import of a module, or of something in it, means."""
+        """The file that an import of a module, or of a name in it, resolves to."""
         around = name.rpartition(".")[0]
         return self.module(asking, name) or (self.module(asking, around) if around.strip(".") else None)
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
-        """The file of a function that cannot run without CUDA, and why it cannot."""
+        """The file of a function that cannot run without CUDA, and the reason."""
         found = self.definition(asking, name, "needs_cuda")
         return (found[0], self.facts[found[0]]["needs_cuda"][found[1]]) if found else None
 
     def cuda_check(self, asking: str, name: str) -> str | None:
-        """What a function of another file does about a missing CUDA: ``ends`` or ``falls back``."""
+        """What a function of another file does if CUDA is not available: ``ends`` or ``falls back``."""
         found = self.definition(asking, name, "cuda_checks")
         return self.facts[found[0]]["cuda_checks"][found[1]] if found else None
 
 
-class View:
-    """The project as one file sees it. ``asked`` holds every question with its answer."""
+class ProjectView:
+    """The project as seen from one file. ``queries`` holds every query with its result."""
 
     def __init__(self, project: Project, path: str) -> None:
         self._project = project
         self._path = path.replace("\\", "/")
-        self.asked: dict[Question, Any] = {}
+        self.queries: dict[Query, Any] = {}
 
-    def digests(self) -> tuple[tuple[Question, str], ...]:
-        """Every question asked, with a digest of its answer."""
-        return tuple((question, _digest(found)) for question, found in sorted(self.asked.items()))
+    def digests(self) -> tuple[tuple[Query, str], ...]:
+        """Every query with a digest of its result."""
+        return tuple((query, _digest(found)) for query, found in sorted(self.queries.items()))
 
-    def _ask(self, *question: str) -> Any:
-        if question not in self.asked:
-            self.asked[question] = answer(self._project, self._path, question)
-        return self.asked[question]
+    def _run(self, *query: str) -> Any:
+        if query not in self.queries:
+            self.queries[query] = run_query(self._project, self._path, query)
+        return self.queries[query]
 
     def seeds(self) -> bool:
         """See :meth:`Project.seeds`."""
-        return bool(self._ask("seeds"))
+        return bool(self._run("seeds"))
 
-    def tunes(self) -> bool:
-        """See :meth:`Project.tunes`."""
-        return bool(self._ask("tunes"))
+    def configures_cudnn(self) -> bool:
+        """See :meth:`Project.configures_cudnn`."""
+        return bool(self._run("configures_cudnn"))
 
     def sets_device(self) -> bool:
         """See :meth:`Project.sets_device`."""
-        return bool(self._ask("sets_device"))
+        return bool(self._run("sets_device"))
 
     def sets_dtype(self) -> bool:
         """See :meth:`Project.sets_dtype`."""
-        return bool(self._ask("sets_dtype"))
+        return bool(self._run("sets_dtype"))
 
     def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
         """See :meth:`Project.flag_helper`."""
-        return self._ask("flag_helper", name)  # type: ignore[no-any-return]
+        return self._run("flag_helper", name)  # type: ignore[no-any-return]
 
-    def fed(self, name: str, argument: int | str) -> tuple[str, Feeding] | None:
-        """See :meth:`Project.fed`."""
-        return self._ask("fed", name, str(argument))  # type: ignore[no-any-return]
+    def feeding_of(self, name: str, argument: int | str) -> tuple[str, Feeding] | None:
+        """See :meth:`Project.feeding_of`."""
+        return self._run("feeding_of", name, str(argument))  # type: ignore[no-any-return]
 
-    def results_fed(self, name: str) -> list[tuple[str, int | None, Feeding]]:
-        """See :meth:`Project.results_fed`."""
-        return self._ask("results_fed", name)  # type: ignore[no-any-return]
+    def feedings_of_results(self, name: str) -> list[tuple[str, int | None, Feeding]]:
+        """See :meth:`Project.feedings_of_results`."""
+        return self._run("feedings_of_results", name)  # type: ignore[no-any-return]
 
-    def pinned(self, name: str) -> dict[str, tuple[str, bool, int]]:
-        """See :meth:`Project.pinned`."""
-        return self._ask("pinned", name)  # type: ignore[no-any-return]
+    def loaders_passed_to(self, name: str) -> dict[str, tuple[str, bool, int]]:
+        """See :meth:`Project.loaders_passed_to`."""
+        return self._run("loaders_passed_to", name)  # type: ignore[no-any-return]
 
     def device(self, name: str) -> str | None:
         """See :meth:`Project.device`."""
-        return self._ask("device", name)  # type: ignore[no-any-return]
+        return self._run("device", name)  # type: ignore[no-any-return]
 
-    def closed(self, modules: Iterable[str]) -> bool:
-        """See :meth:`Project.closed`."""
-        return bool(self._ask("closed", *sorted(set(modules))))
+    def contains_all(self, modules: Iterable[str]) -> bool:
+        """See :meth:`Project.contains_all`."""
+        return bool(self._run("contains_all", *sorted(set(modules))))
 
-    def containers(self, modules: Iterable[str]) -> bool:
-        """See :meth:`Project.containers`."""
-        return bool(self._ask("containers", *sorted(set(modules))))
+    def has_custom_to(self, modules: Iterable[str]) -> bool:
+        """See :meth:`Project.has_custom_to`."""
+        return bool(self._run("has_custom_to", *sorted(set(modules))))
 
     def convolves(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.convolves`."""
-        return bool(self._ask("convolves", *sorted(set(modules))))
+        return bool(self._run("convolves", *sorted(set(modules))))
 
-    def shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
-        """See :meth:`Project.shapes`."""
-        return self._ask("shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
+    def varying_shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
+        """See :meth:`Project.varying_shapes`."""
+        return self._run("varying_shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
 
     def cuda_only(self, module: str) -> tuple[str, str] | None:
         """See :meth:`Project.cuda_only`."""
-        return self._ask("cuda_only", module)  # type: ignore[no-any-return]
+        return self._run("cuda_only", module)  # type: ignore[no-any-return]
 
     def needs_cuda(self, name: str) -> tuple[str, str] | None:
         """See :meth:`Project.needs_cuda`."""
-        return self._ask("needs_cuda", name)  # type: ignore[no-any-return]
+        return self._run("needs_cuda", name)  # type: ignore[no-any-return]
 
     def cuda_check(self, name: str) -> str | None:
         """See :meth:`Project.cuda_check`."""
-        return self._ask("cuda_check", name)  # type: ignore[no-any-return]
+        return self._run("cuda_check", name)  # type: ignore[no-any-return]
 
 
-def answer(project: Project, path: str, question: Question) -> Any:
-    """What a project answers to a question of a file. Raises ``KeyError`` for a question there is not."""
-    name, *words = question
-    if name not in QUESTIONS:
+def run_query(project: Project, path: str, query: Query) -> Any:
+    """The result of a query of a file. Raises ``KeyError`` for an unknown query."""
+    name, *words = query
+    if name not in QUERIES:
         raise KeyError(name)
     return getattr(project, name)(path, *words)
 
 
-def digest_of(project: Project, path: str, question: Question) -> str:
-    """A digest of what a project answers to a question of a file; of a question there is not, none at all."""
+def query_digest(project: Project, path: str, query: Query) -> str:
+    """A digest of the result of a query of a file; empty for an unknown query."""
     try:
-        return _digest(answer(project, path.replace("\\", "/"), question))
+        return _digest(run_query(project, path.replace("\\", "/"), query))
     except (KeyError, TypeError, ValueError):
         return ""
 
@@ -421,7 +422,7 @@ def _digest(found: object) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-QUESTIONS = frozenset(
-    "seeds tunes sets_device sets_dtype closed containers convolves flag_helper fed results_fed pinned device shapes "
-    "cuda_only needs_cuda cuda_check".split()
+QUERIES = frozenset(
+    "seeds configures_cudnn sets_device sets_dtype contains_all has_custom_to convolves flag_helper feeding_of "
+    "feedings_of_results loaders_passed_to device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

@@ -21,8 +21,8 @@ from torchlint.analysis.syntax.positions import Layout, Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, LazyBody, NodeIndex, attribute_key, spelling_key
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
-from torchlint.prefilter.contents import Contents
-from torchlint.project import Project, View
+from torchlint.prefilter.text_index import TextIndex
+from torchlint.project import Project, ProjectView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,20 +41,20 @@ class Code:
         text: str,
         path: str,
         target_torch: str | None = None,
-        project: View | None = None,
+        project: ProjectView | None = None,
         light: tuple[Sequence[LazyBody], Lines] | None = None,
-        contents: Contents | None = None,
+        text_index: TextIndex | None = None,
     ) -> None:
         self.tree = tree
         self.text = text
         self.path = path
         self.target_torch = target_torch
-        self.project = project or View(Project(), path)
+        self.project = project or ProjectView(Project(), path)
         self._shared: dict[object, object] = {}
         self._spellings: Spellings = []
         bodies: Sequence[LazyBody] = light[0] if light is not None else ()
         self._statement_lines = light[1] if light is not None else None
-        self.contents = contents or Contents.of_text(text)
+        self.text_index = text_index or TextIndex.of_text(text)
         self._index = NodeIndex(tree, bodies)
 
     @classmethod
@@ -64,23 +64,23 @@ class Code:
         path: str,
         *,
         target_torch: str | None = None,
-        project: View | None = None,
+        project: ProjectView | None = None,
         layout: bool = True,
-        searched: bool = True,
-        contents: Contents | None = None,
+        lazy: bool = True,
+        text_index: TextIndex | None = None,
     ) -> CodeT:
         """Parse a text, of which something may be known already.
 
         Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
         when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
-        cannot do. Unless the text may be ``searched``, they are all made at once. Raises :class:`SyntaxProblem`
+        cannot do. Unless the text may be ``lazy``, they are all made at once. Raises :class:`SyntaxProblem`
         when the text is no valid Python, or nested deeper than the parser survives.
         """
         if not layout:
             from torchlint.analysis.syntax.light.parse import parse
 
-            tree, bodies, lines = parse(text, at_once=not searched)
-            return cls(tree, text, path, target_torch, project, (bodies, lines), contents)
+            tree, bodies, lines = parse(text, at_once=not lazy)
+            return cls(tree, text, path, target_torch, project, (bodies, lines), text_index)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -89,7 +89,7 @@ class Code:
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
         spellings = normalised(tree, text)
-        module = cls(tree, text, path, target_torch, project, contents=contents)
+        module = cls(tree, text, path, target_torch, project, text_index=text_index)
         module._spellings = spellings
         return module
 

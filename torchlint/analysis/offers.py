@@ -23,7 +23,7 @@ from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-from torchlint.project import Feeding, FileFacts, Given, Made, Relay
+from torchlint.project import Feeding, FileFacts, ForwardedLoader, PassedLoader, ReturnedLoader
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_CHECK)
@@ -41,24 +41,24 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    if (".to(" in text or ".cuda" in text) and module.contents.has(concepts.FED):
+    if (".to(" in text or ".cuda" in text) and module.text_index.has(concepts.ITERATES_BATCHES):
         _add_feeds(module, facts)
     relays = list(_relays(module)) if "data" in text or "oader" in text else []
     if relays:
-        facts["relays"] = relays
+        facts["forwarded_loaders"] = relays
     if "DataLoader" in text:
         given = _given(module)
         if given:
-            facts["given"] = given
+            facts["passed_loaders"] = given
     shapes = [(module.line(node), words) for node, words in Shapes(module).varying()]
     if shapes:
-        facts["shapes"] = shapes
+        facts["varying_shapes"] = shapes
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
     _add_cuda(module, facts)
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
-        facts["containers"] = True
+        facts["has_custom_to"] = True
     return facts
 
 
@@ -86,11 +86,11 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
                 feeds.setdefault(name, {})[param.name.value] = feeding
                 parameters[name] = [p.name.value for p in ordered]
     if feeds:
-        facts["feeds"] = feeds
+        facts["fed_parameters"] = feeds
         facts["parameters"] = parameters
     made = list(_made(module, consumptions, loaders))
     if made:
-        facts["made"] = made
+        facts["returned_loaders"] = made
 
 
 def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
@@ -113,7 +113,7 @@ def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feed
     return {"line": module.line(first.move), "evaluation": evaluation}
 
 
-def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[Made]:
+def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[ReturnedLoader]:
     """Results of functions of other files that are used as loaders here."""
     for call in module.nodes_of(cst.Call, module.foreign_names):
         name = module.foreign(call.func)
@@ -129,7 +129,7 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
                 yield {"function": name, "place": place, "feeding": feeding}
 
 
-def _relays(module: SourceModule) -> Iterator[Relay]:
+def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
     if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_names)):
         return
@@ -178,10 +178,10 @@ def _width(module: SourceModule, call: cst.Call) -> int:
     return 0
 
 
-def _given(module: SourceModule) -> list[Given]:
+def _given(module: SourceModule) -> list[PassedLoader]:
     """The loaders that are handed to functions of other files, and whether they pin."""
     uploads = module.shared(Uploads)
-    found: list[Given] = []
+    found: list[PassedLoader] = []
     for call in module.nodes_of(cst.Call, module.foreign_names):
         name = module.foreign(call.func)
         if name is None or any(arg.star for arg in call.args):

@@ -1,4 +1,4 @@
-"""Which facts of a file its bytes tell, and whether it has to be parsed for more."""
+"""The facts about a file that its bytes show, and whether it must be parsed for more."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from torchlint.prefilter import concepts
 from torchlint.project import FileFacts
 
 if TYPE_CHECKING:
-    from torchlint.prefilter.contents import Contents
+    from torchlint.prefilter.text_index import TextIndex
 
 
-def from_bytes(contents: Contents) -> FileFacts:
+def from_bytes(text_index: TextIndex) -> FileFacts:
     """The facts that need no parsing."""
     facts: FileFacts = {}
-    if contents.has(concepts.SEEDS):
+    if text_index.has(concepts.SEEDS):
         facts["seeds"] = True
-    if contents.has(concepts.TUNES):
-        facts["tunes"] = True
-    if contents.has(concepts.CONVOLVES):
+    if text_index.has(concepts.CONFIGURES_CUDNN):
+        facts["configures_cudnn"] = True
+    if text_index.has(concepts.CONVOLVES):
         facts["convolves"] = True
-    if contents.has(concepts.SETS_DEVICE):
+    if text_index.has(concepts.SETS_DEVICE):
         facts["sets_device"] = True
-    if contents.has(concepts.SETS_DTYPE):
+    if text_index.has(concepts.SETS_DTYPE):
         facts["sets_dtype"] = True
     return facts
 
 
-def needs_parsing(contents: Contents) -> bool:
-    """The file may offer more to others than its bytes tell."""
-    return contents.has(concepts.OFFERS)
+def needs_parsing(text_index: TextIndex) -> bool:
+    """Whether the file may have more facts for other files than its bytes show."""
+    return text_index.has(concepts.HAS_PROJECT_FACTS)

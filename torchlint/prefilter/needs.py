@@ -1,7 +1,7 @@
-"""What a file must hold, told from its bytes, for a rule or an analysis to have anything to do there.
+"""Needs: conditions on the bytes of a file that are necessary for a rule to find anything in it.
 
-A need never decides what is found: it may hold of a file in which nothing is found, and must hold of every other.
-Two equal needs are looked for once in a file; ``kind`` keeps needs of different classes apart, which are tuples.
+A prefilter may let a file through in which nothing is found; it must never reject a file in which something is. Equal
+needs are evaluated once per file. Needs are tuples, and ``kind`` keeps needs of different classes from being equal.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from typing import NamedTuple
 
 
 class Identifiers(NamedTuple):
-    """One of these stands in the file as an identifier, or as a word of a comment or a string."""
+    """One of these names occurs in the file as an identifier, or as a word in a comment or a string."""
 
     names: frozenset[bytes]
     kind: str = "identifiers"
 
 
 class OfLibrary(NamedTuple):
-    """One of these is an attribute of something, as in ``torch.zeros``, or is imported."""
+    """One of these names is used as an attribute, as in ``torch.zeros``, or is imported."""
 
     names: frozenset[bytes]
     kind: str = "oflibrary"
 
 
 class Imported(NamedTuple):
-    """One of these stands in an import."""
+    """One of these names occurs in an import statement."""
 
     names: frozenset[bytes]
     kind: str = "imported"
 
 
-class Parts(NamedTuple):
-    """One of these, in small letters, is part of an identifier; a blank at either end stands for the end of it."""
+class IdentifierParts(NamedTuple):
+    """Some identifier contains one of these lowercase parts; a space matches the start or end of an identifier."""
 
     parts: tuple[bytes, ...]
     kind: str = "parts"
 
 
-class Spelled(NamedTuple):
-    """A regular expression matches an identifier; a blank stands before and after each of them."""
+class IdentifierPattern(NamedTuple):
+    """A regular expression matches in the list of identifiers, which are separated by spaces."""
 
     source: bytes
     kind: str = "spelled"
 
 
-class Text(NamedTuple):
-    """A regular expression matches somewhere in a file that also fulfils ``guard``, which costs less to find out.
+class TextPattern(NamedTuple):
+    """A regular expression matches the text of a file that also satisfies ``guard``, which is cheaper to evaluate.
 
-    The last resort: identifiers are found at once, a pattern reads the file. ``guard`` None searches always.
+    A last resort, since a pattern reads the whole file. Without a guard, the pattern is always searched.
     """
 
     source: bytes
@@ -59,7 +59,7 @@ class Text(NamedTuple):
 
 
 class Any(NamedTuple):
-    """One of several needs."""
+    """At least one of several needs."""
 
     needs: tuple[Need, ...]
     kind: str = "any"
@@ -72,12 +72,12 @@ class All(NamedTuple):
     kind: str = "all"
 
 
-Need = Identifiers | OfLibrary | Imported | Parts | Spelled | Text | Any | All
+Need = Identifiers | OfLibrary | Imported | IdentifierParts | IdentifierPattern | TextPattern | Any | All
 
 
 @cache
 def compiled(source: bytes) -> re.Pattern[bytes]:
-    """A regular expression, compiled when it is first used."""
+    """A regular expression, compiled on first use."""
     return re.compile(source)
 
 
@@ -86,37 +86,37 @@ def _encoded(names: Iterable[str]) -> frozenset[bytes]:
 
 
 def identifiers(*names: str) -> Identifiers:
-    """One of these identifiers; each argument may hold several, with blanks between them."""
+    """One of these identifiers; an argument may list several, separated by spaces."""
     return Identifiers(_encoded(name for several in names for name in several.split()))
 
 
 def of_library(names: Iterable[str]) -> OfLibrary:
-    """One of these functions or classes of a library, by the last parts of their dotted names."""
+    """One of these library functions or classes, by the last part of its dotted name."""
     return OfLibrary(_encoded(name.rpartition(".")[2] for name in names))
 
 
 def imported(names: Iterable[str]) -> Imported:
-    """One of these names in an import."""
+    """One of these names in an import statement."""
     return Imported(_encoded(names))
 
 
-def parts(*found: str) -> Parts:
-    """One of these parts of identifiers, whatever their case."""
-    return Parts(tuple(part.lower().encode() for part in found))
+def identifier_parts(*found: str) -> IdentifierParts:
+    """An identifier that contains one of these parts, ignoring case."""
+    return IdentifierParts(tuple(part.lower().encode() for part in found))
 
 
-def spelled(source: str) -> Spelled:
-    """An identifier that a pattern matches."""
-    return Spelled(source.encode())
+def identifier_pattern(source: str) -> IdentifierPattern:
+    """An identifier that matches a regular expression."""
+    return IdentifierPattern(source.encode())
 
 
-def text(source: str, guard: Need | None = None) -> Text:
-    """A pattern, which needs ``guard``."""
-    return Text(source.encode(), guard)
+def text_pattern(source: str, guard: Need | None = None) -> TextPattern:
+    """Text that matches a regular expression, in a file that satisfies ``guard``."""
+    return TextPattern(source.encode(), guard)
 
 
 def any_of(*needs: Need) -> Any:
-    """One of these needs."""
+    """At least one of these needs."""
     return Any(needs)
 
 

@@ -145,7 +145,7 @@ class Cache:
         result = analysis.result
         if not (result.problems or analysis.unfinished):
             key = self._key(result.path, data)
-            self._used[key] = [analysis.facts, analysis.asked, *_pack(result)]
+            self._used[key] = [analysis.facts, analysis.queries, *_pack(result)]
             self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:

@@ -30,8 +30,8 @@ from torchlint.model import (
     Severity,
     Span,
 )
-from torchlint.prefilter.contents import Contents
-from torchlint.project import FileFacts, Project, Question, View, digest_of
+from torchlint.prefilter.text_index import TextIndex
+from torchlint.project import FileFacts, Project, ProjectView, Query, query_digest
 from torchlint.run.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode
@@ -57,12 +57,12 @@ class Analysis(NamedTuple):
 
     result: FileResult
     facts: FileFacts
-    asked: tuple[tuple[Question, str], ...] = ()
+    queries: tuple[tuple[Query, str], ...] = ()
     unfinished: bool = False
 
-    def holds(self, project: Project) -> bool:
+    def is_valid_for(self, project: Project) -> bool:
         """The project answers what it answered when the file was linted."""
-        return all(digest_of(project, self.result.path, question) == found for question, found in self.asked)
+        return all(query_digest(project, self.result.path, question) == found for question, found in self.queries)
 
 
 class _File:
@@ -77,13 +77,13 @@ class _File:
         project: Project | None,
         screened: Screened,
     ) -> None:
-        self.view = View(project if project is not None else Project({path: screened.facts}), path)
-        self.contents: Contents | None = None  # of the text, where something was asked of it before
+        self.view = ProjectView(project if project is not None else Project({path: screened.facts}), path)
+        self.text_index: TextIndex | None = None  # of the text, where something was asked of it before
         self.facts = screened.facts
         self.screened = screened
         self.path = path
         self.config = config
-        self.rules = tuple(rule for rule in rules if rule.id in screened.survivors)
+        self.rules = tuple(rule for rule in rules if rule.id in screened.candidates)
         self.active = active
         self.known = names(rules)
         self.findings: list[Finding] = []
@@ -96,7 +96,7 @@ class _File:
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
         return Analysis(result, self.facts, self.view.digests())
 
-    def broken(self, message: str, line: int = 1, column: int = 1) -> Analysis:
+    def refused(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The file itself is at fault."""
         self.findings = [_refusal(self.path, message, self.config, line, column)]
         return self.result()
@@ -127,18 +127,18 @@ def analyse(
     ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
     """
     data = with_line_feeds(data)
-    contents = Contents(data)
+    text_index = TextIndex(data)
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
         return unfinished(path, problem, config, {})
     if known is None:
-        known = screened(data, contents, rules, here, alone=project is None, exhaustive=exhaustive)
+        known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
-    judged = known.commented and UNUSED_SUPPRESSION in here
+    judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
     try:
-        return limits.within(config.time_limit, lambda: _analysed(file, data, contents, exhaustive=exhaustive))
+        return limits.within(config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts)
 
@@ -149,7 +149,7 @@ def screen_alone(
     """Only screen one file, which :func:`analyse` does first otherwise."""
     data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
-    return screened(data, Contents(data), rules, here, exhaustive=exhaustive)
+    return screened(data, TextIndex(data), rules, here, exhaustive=exhaustive)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
@@ -157,15 +157,15 @@ def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Ana
     return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
 
 
-def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool) -> Analysis:
+def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
     if len(data) > limits.MAX_BYTES:
-        return file.broken("the file is too large to lint (the limit is 4 MB): exclude it")
+        return file.refused("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
         with phase("decode"):
             text = decode(data)
     except DecodeProblem as problem:
-        return file.broken(problem.message, problem.line)
-    suppressions = _scanned(text) if file.screened.commented else None
+        return file.refused(problem.message, problem.line)
+    suppressions = _scanned(text) if file.screened.may_suppress else None
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if file.screened.parses:
@@ -173,15 +173,15 @@ def _analysed(file: _File, data: bytes, contents: Contents, *, exhaustive: bool)
             from torchlint.text import size
 
             if (heavy := size.problem(data)) is not None:
-                return file.broken(heavy)
-        if contents.text == text:
-            file.contents = contents
+                return file.refused(heavy)
+        if text_index.text == text:
+            file.text_index = text_index
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
             layout = exhaustive or any(rule.layout for rule in file.rules)
-            broken = _run(file, text, suppressions, layout=layout)
-        if broken is not None:
-            return broken
+            refused = _lint_text(file, text, suppressions, layout=layout)
+        if refused is not None:
+            return refused
     if suppressions is not None and UNUSED_SUPPRESSION in file.active:
         _report_unused(file, suppressions, text)
     file.findings = with_fingerprints(file.findings, text, file.config)
@@ -219,18 +219,18 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _run(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
+def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
     from torchlint.analysis.module import SyntaxProblem, Unsupported
 
     try:
         try:
-            found = _parsed(file, text, layout=layout)
+            found = _parse_and_check(file, text, layout=layout)
         except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
-            found = _parsed(file, text, layout=True)
+            found = _parse_and_check(file, text, layout=True)
     except SyntaxProblem as problem:
-        return file.broken(_explained(problem.message, text, problem.line), problem.line, problem.column)
+        return file.refused(_explained(problem.message, text, problem.line), problem.line, problem.column)
     except (RecursionError, MemoryError):
-        return file.broken("the code is nested too deeply to be analysed: split it, or exclude the file")
+        return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
     if found.findings and suppressions is None and "noqa" in text.lower():
         suppressions = _scanned(text)
     for finding, lines in found.findings:
@@ -249,7 +249,7 @@ class _Found:
         self.problems: list[Problem] = []
 
 
-def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
+def _parse_and_check(file: _File, text: str, *, layout: bool) -> _Found:
     """Parse, ask every rule, gather facts; a mistake in one of them must not cost the rest of the run.
 
     Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
@@ -264,18 +264,18 @@ def _parsed(file: _File, text: str, *, layout: bool) -> _Found:
             target_torch=target,
             project=file.view,
             layout=layout,
-            searched=not file.screened.odd,
-            contents=file.contents,
+            lazy=not file.screened.unnormalized,
+            text_index=file.text_index,
         )
     found = _Found(file.facts)
     try:
-        _ask(module, file, found)
+        _run_rules(module, file, found)
     finally:
         module.close()
     return found
 
 
-def _ask(module: SourceModule, file: _File, found: _Found) -> None:
+def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
     from torchlint.analysis.module import Unsupported
 
     for rule in file.rules:
@@ -286,11 +286,11 @@ def _ask(module: SourceModule, file: _File, found: _Found) -> None:
             raise
         except Exception as error:
             found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
-    if file.screened.offers:
-        _gather(file, module, found)
+    if file.screened.needs_facts:
+        _collect_facts(file, module, found)
 
 
-def _gather(file: _File, module: SourceModule, found: _Found) -> None:
+def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
     """Add what other files may want to know."""
     from torchlint.analysis.module import Unsupported
     from torchlint.analysis.offers import collect

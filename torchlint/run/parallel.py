@@ -36,7 +36,7 @@ def analyse_all(todo: list[Work], what: Plan, project: Project | None, jobs: int
     """Lint files, in other processes as far as that pays; in no order."""
     given = _Given(what, project, dict(todo) if _forks() else None)
     known = _screened_ahead(todo, given, jobs)
-    ended = {path for path, found in known.items() if not (found.parses or found.commented)}
+    ended = {path for path, found in known.items() if not (found.parses or found.may_suppress)}
     left = [work for work in todo if work[0] not in ended]
     if limits.is_much(data for _, data in left):
         yield from _in_processes(left, known, given, jobs)
@@ -149,7 +149,7 @@ def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Scr
     job = workers.Job(_start, (given._replace(enough=enough),), _screen, patience)
     found: dict[str, Screened] = {}
     try:
-        for batch, results in workers.answers(job, dealt, len(dealt), lambda: _import_analysis(enough)):
+        for batch, results in workers.results(job, dealt, len(dealt), lambda: _import_analysis(enough)):
             if not isinstance(results, workers.Lost):  # whoever lints the other files screens them as well
                 found.update(zip(batch, results, strict=False))
     except workers.NoProcess:
@@ -209,7 +209,7 @@ def _in_processes(
     passed = given if given.contents is not None else given._replace(what=what._replace(rules=()))  # they find them
     job = workers.Job(_start, (passed,), _work, limits.patience(what.scopes.time_limit()))
     try:
-        for batch, results in workers.answers(job, _batches(orders, jobs), jobs):
+        for batch, results in workers.results(job, _batches(orders, jobs), jobs):
             answers: Iterable[Analysis | None] = (
                 [_given_up(order.path, results, what) for order in batch]
                 if isinstance(results, workers.Lost)

@@ -11,79 +11,79 @@ from torchlint.prefilter.facts import from_bytes, needs_parsing
 from torchlint.prefilter.needs import compiled
 from torchlint.run.parsable import is_parsable
 from torchlint.text.decode import DecodeProblem, decode
-from torchlint.text.spelling import is_odd
+from torchlint.text.normalization import has_unnormalized_names
 
 _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
 _CODE = rb"[\w-]+"
 
 if TYPE_CHECKING:
-    from torchlint.prefilter.contents import Contents
+    from torchlint.prefilter.text_index import TextIndex
     from torchlint.project import FileFacts
     from torchlint.rule import Rule
 
 
 class Screened(NamedTuple):
-    """The facts that need no parsing, the ids of the rules that may fire, and what else matters.
+    """The result of prefiltering one file: facts that need no parsing, and the ids of rules that may find something.
 
-    ``commented``: there may be suppressions that are torchlint's own, and to be judged. ``offers``: other files may
-    want to know more of this one. ``odd``: searches may not find what stands there. ``broken``: the file names torch,
-    and may be no program.
+    ``may_suppress``: the file may contain suppressions of torchlint's rules, to be checked for unused ones.
+    ``needs_facts``: other files may need facts that only parsing shows. ``unnormalized``: identifiers are not in NFKC
+    form, so a text search may miss them. ``may_not_parse``: the file mentions torch and has a syntax error.
     """
 
     facts: FileFacts
-    survivors: frozenset[str]
-    commented: bool
-    offers: bool
-    odd: bool = False
-    broken: bool = False
+    candidates: frozenset[str]
+    may_suppress: bool
+    needs_facts: bool
+    unnormalized: bool = False
+    may_not_parse: bool = False
 
     @property
     def parses(self) -> bool:
-        """The file has to be parsed."""
-        return bool(self.survivors) or self.offers or self.broken
+        """Whether the file must be parsed."""
+        return bool(self.candidates) or self.needs_facts or self.may_not_parse
 
 
 def screened(
     data: bytes,
-    contents: Contents,
+    text_index: TextIndex,
     rules: Sequence[type[Rule]],
     active: frozenset[str],
     *,
     alone: bool = True,
     exhaustive: bool = False,
 ) -> Screened:
-    """Screen the bytes of one file for the rules whose ids are on for it, without importing LibCST.
+    """Prefilter the bytes of one file for its active rules, without importing LibCST.
 
-    Unless the file is linted ``alone``, its facts are known already. ``exhaustive`` has every rule survive, and so has
-    a file with odd spellings.
+    Facts are collected only for a file that is linted ``alone``. With ``exhaustive``, or if the file has identifiers
+    that are not in NFKC form, every active rule is a candidate.
     """
     with phase("screen"):
         on = [rule for rule in rules if rule.id in active]
-        odd = exhaustive or is_odd(data, lambda: _text(data, contents))
+        unnormalized = exhaustive or has_unnormalized_names(data, lambda: _text(data, text_index))
         found = Screened(
-            from_bytes(contents),
-            frozenset(rule.id for rule in on if odd or any(map(contents.all, rule.alternatives()))),
-            commented=_is_commented(data, rules),
-            offers=alone and (odd or needs_parsing(contents)),
-            odd=odd,
+            from_bytes(text_index),
+            frozenset(rule.id for rule in on if unnormalized or any(map(text_index.all, rule.alternatives()))),
+            may_suppress=_may_suppress(data, rules),
+            needs_facts=alone and (unnormalized or needs_parsing(text_index)),
+            unnormalized=unnormalized,
         )
     if found.parses or not alone or b"torch" not in data:
         return found
     with phase("syntax"):
-        return found._replace(broken=not is_parsable(data))
+        return found._replace(may_not_parse=not is_parsable(data))
 
 
-def _text(data: bytes, contents: Contents) -> str | None:
-    if contents.text is not None:
-        return contents.text
+def _text(data: bytes, text_index: TextIndex) -> str | None:
+    if text_index.text is not None:
+        return text_index.text
     try:
         return decode(data)
     except DecodeProblem:
         return None
 
 
-def _is_commented(data: bytes, rules: Sequence[type[Rule]]) -> bool:
-    """Some comment may speak of torchlint, also as a ``noqa`` with one of its codes."""
+def _may_suppress(data: bytes, rules: Sequence[type[Rule]]) -> bool:
+    """Whether some comment may be a suppression for torchlint, including a ``noqa`` with one of its codes."""
     if b"torchlint:" in data:
         return True
     lowered = data.lower()

@@ -109,7 +109,9 @@ class Tree:
         self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
         self.analyses = dict(self._alone)
         again = {
-            path for path, analysis in self._alone.items() if not (analysis.unfinished or analysis.holds(self.project))
+            path
+            for path, analysis in self._alone.items()
+            if not (analysis.unfinished or analysis.is_valid_for(self.project))
         }
         with phase("files again"):
             for (path, _), analysis in self._analyse(again, self.project, None):

@@ -53,7 +53,7 @@ class Job(Generic[Item, Answer]):
         self.start, self.given, self.work, self.patience = start, given, work, patience
 
 
-def answers(
+def results(
     job: Job[Item, Answer],
     batches: Iterable[list[Item]],
     count: int,

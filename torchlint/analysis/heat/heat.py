@@ -123,7 +123,7 @@ class HeatAnalysis:
     @cached_property
     def _any_steps(self) -> bool:
         """Some code of the file may make a step, or go through batches."""
-        return self._code.contents.has(concepts.STEPS)
+        return self._code.text_index.has(concepts.STEPS)
 
     def _content(self, body: cst.CSTNode) -> str | None:
         """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""

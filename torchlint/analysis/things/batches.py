@@ -303,7 +303,7 @@ class Consumptions:
         if name is None or arg.star or any(a.star for a in call.args):
             return
         place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)
-        found = self._module.project.fed(name, place)
+        found = self._module.project.feeding_of(name, place)
         if found is not None:
             path, feeding = found
             self._state.elsewhere.append(Elsewhere(call, path, feeding["line"], feeding["evaluation"]))
@@ -312,7 +312,7 @@ class Consumptions:
         """Another file feeds what a function returns, or one place of the tuple."""
         if self._module.class_of(function) is not None:
             return
-        for path, used, feeding in self._module.project.results_fed(function.name.value):
+        for path, used, feeding in self._module.project.feedings_of_results(function.name.value):
             if used == place:
                 self._state.elsewhere.append(Elsewhere(function, path, feeding["line"], feeding["evaluation"]))
 

@@ -50,7 +50,7 @@ class CudaNeeds:
                 needed = plain.partition(".")[0] in known.CUDA_PACKAGES or plain.startswith("torch.cuda.nvtx")
                 if binding.kind != "import" or not needed or any(self._module.guards(binding.node)):
                     continue
-                if plain == name or not self._module.project.closed([name]):
+                if plain == name or not self._module.project.contains_all([name]):
                     found.append(name)
         return found
 

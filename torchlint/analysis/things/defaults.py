@@ -28,17 +28,17 @@ class Defaults:
     @property
     def device_set(self) -> bool:
         """The file itself sets or scopes the default device."""
-        return self._module.contents.has(concepts.SETS_DEVICE)
+        return self._module.text_index.has(concepts.SETS_DEVICE)
 
     @property
     def meta_set(self) -> bool:
         """The default device may be ``meta`` somewhere, from which nothing can be moved."""
-        return self._module.contents.has(concepts.META)
+        return self._module.text_index.has(concepts.META)
 
     @property
     def type_set(self) -> bool:
         """The file sets the type that ``torch.Tensor`` stands for."""
-        return self._module.contents.has(concepts.SETS_TYPE)
+        return self._module.text_index.has(concepts.SETS_TYPE)
 
     def device_differs(self, node: cst.CSTNode) -> bool:
         """The default device may not be the CPU where a node runs."""
@@ -46,7 +46,7 @@ class Defaults:
 
     def dtype_differs(self, node: cst.CSTNode) -> bool:
         """The default dtype may not be float32 where a node runs."""
-        sets = self._module.contents.has(concepts.SETS_DTYPE)
+        sets = self._module.text_index.has(concepts.SETS_DTYPE)
         return sets or self._constructs(node) or self._module.project.sets_dtype()
 
     def _constructs(self, node: cst.CSTNode) -> bool:

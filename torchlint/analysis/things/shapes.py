@@ -34,7 +34,7 @@ class Shapes:
             reason = self._reason(call)
             if reason is not None:
                 found.append((call, reason))
-        if self._module.contents.has(concepts.COLLATE):
+        if self._module.text_index.has(concepts.COLLATE):
             found += [(f.name, _PADDED) for f in self._module.nodes_of(cst.FunctionDef) if self._pads(f)]
         return found
 

@@ -95,7 +95,7 @@ class Uploads:
             return isinstance(source, cst.Attribute)
         bindings = self._module.definitions(source)
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
-        if looped and self._module.project.containers(self._imports):
+        if looped and self._module.project.has_custom_to(self._imports):
             return False  # it may be one of the project's own classes
         whole = [b for b in bindings if b.kind == "loop" and self._is_whole(b)]
         if any(self._yields_containers(b) for b in whole):
@@ -281,7 +281,7 @@ class Uploads:
         if function is None or self._module.class_of(function) is not None:
             return None
         names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
-        given = self._module.project.pinned(function.name.value)
+        given = self._module.project.loaders_passed_to(function.name.value)
         keys = [binding.name, *([str(names.index(binding.name))] if binding.name in names else [])]
         for key in keys:
             if key in given:

@@ -52,7 +52,7 @@ class Tuning:
             return []
         here = tuple(self._shapes.varying())
         imports = self.project_imports()
-        elsewhere = tuple(self._module.project.shapes(imports))
+        elsewhere = tuple(self._module.project.varying_shapes(imports))
         if not (here or elsewhere) or not (self._shapes.convolves() or self._module.project.convolves(imports)):
             return []
         return [VaryingShapes(write, here, elsewhere) for write in writes]
@@ -76,7 +76,7 @@ class Tuning:
         if not writes or not self._trains():
             return []
         imports = self.project_imports()
-        if self._module.project.seeds() or not self._module.project.closed(imports):
+        if self._module.project.seeds() or not self._module.project.contains_all(imports):
             return []
         return writes
 
@@ -104,7 +104,7 @@ class Tuning:
             return None
         if any(word in self._module.text for word in known.OWN_TUNING):
             return None
-        if self._module.project.tunes() or not self._module.project.closed(self.project_imports()):
+        if self._module.project.configures_cudnn() or not self._module.project.contains_all(self.project_imports()):
             return None
         return main
 

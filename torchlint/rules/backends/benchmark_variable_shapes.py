@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import parts
+from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class BenchmarkVariableShapes(Rule):
     summary = "cuDNN benchmarks although input shapes vary"
     severity = Severity.INFO
     fix = "sometimes"
-    needs = (parts("cudnn", "trainer"), parts("benchmark"))
+    needs = (identifier_parts("cudnn", "trainer"), identifier_parts("benchmark"))
     layout = False
     recipe = Recipe(
         "convolution-shapes",

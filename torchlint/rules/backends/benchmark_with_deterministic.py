@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import Preference
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import parts
+from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class BenchmarkWithDeterministic(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     # The other switch may stand in another file.
-    needs = (parts("cudnn", "trainer"), parts("benchmark", "deterministic"))
+    needs = (identifier_parts("cudnn", "trainer"), identifier_parts("benchmark", "deterministic"))
     Options = Preference
     layout = False
     recipe = Recipe(

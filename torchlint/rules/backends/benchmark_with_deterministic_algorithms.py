@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import Preference
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import any_of, identifiers, imported, parts, text
+from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, imported, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (
-        parts("torch", "trainer", "fabric"),
+        identifier_parts("torch", "trainer", "fabric"),
         any_of(
             identifiers("Trainer Fabric autotune"),
-            parts("use_deterministic_algorithms", "set_deterministic"),
-            text(
+            identifier_parts("use_deterministic_algorithms", "set_deterministic"),
+            text_pattern(
                 r"benchmark\w{0,80}(?:[ \t]*[=(\"']|[ \t]+(?:as|import)\b)|(?<!torch\.utils)\.benchmark\b",
-                parts("benchmark"),
+                identifier_parts("benchmark"),
             ),
             imported(["benchmark"]),
         ),

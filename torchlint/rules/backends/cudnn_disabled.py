@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import parts
+from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CudnnDisabled(Rule):
     summary = "cuDNN is disabled for the whole program"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (parts("cudnn"), parts("enabled"))
+    needs = (identifier_parts("cudnn"), identifier_parts("enabled"))
     layout = False
     recipe = Recipe(
         "layer-flags", "run", "convolutions or recurrent layers run without cuDNN", flags=(("enabled", False),)

@@ -15,7 +15,7 @@ from torchlint.knowledge.backends import (
 )
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, identifiers, parts, text
+from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ _STATED = (
 )
 _STATEMENTS = (
     # A method that is named and not called; a function or a method that is assigned or compared.
-    text(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
+    text_pattern(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
     # A function or a context manager at the beginning of a statement, and other names of these.
-    *(text(_STATED.format(name=name), identifiers(name)) for name in _MANAGERS),
-    text(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
-    text(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
-    text(r"deterministic\w{0,80}[ \t)]*=", parts("deterministic")),
+    *(text_pattern(_STATED.format(name=name), identifiers(name)) for name in _MANAGERS),
+    text_pattern(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
+    text_pattern(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
+    text_pattern(r"deterministic\w{0,80}[ \t)]*=", identifier_parts("deterministic")),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import identifiers, parts
+from torchlint.prefilter.needs import identifier_parts, identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class DeterministicWithoutSeed(Rule):
     name = "deterministic-without-seed"
     summary = "Deterministic kernels are enabled, but nothing is seeded"
     severity = Severity.INFO
-    needs = (parts("deterministic"), identifiers("backward step"))
+    needs = (identifier_parts("deterministic"), identifiers("backward step"))
     layout = False
     recipe = Recipe("unseeded", "run", "determinism is on, layers run, and torch was never seeded")
 

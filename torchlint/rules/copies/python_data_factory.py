@@ -8,7 +8,7 @@ from torchlint import on
 from torchlint.knowledge.factories import ARRAYS, LAST_CONSTRUCTORS
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import all_of, any_of, identifiers, imported, of_library, parts, text
+from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, imported, of_library, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Constructors and lists stand in most files that name torch. With this predicate, 13 of timm's 304 files are parsed for
 # TL103, and 92 without it.
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
-_NAMED = parts("tensor", "asarray")
+_NAMED = identifier_parts("tensor", "asarray")
 _COMMENT = r"#[^\n]{0,160}\n"
 _GAP = rf"(?:[\s\\(]|{_COMMENT}){{0,80}}"
 _CLOSE = rf"(?:[\s\\,)]|{_COMMENT}){{0,80}}"
@@ -35,22 +35,27 @@ REGULAR_CONTENT = any_of(
     all_of(
         identifiers("numpy"),
         of_library(ARRAYS),
-        text(r"(?:ensor|asarray|from_numpy)[\s\\)]*\(", parts("tensor", "asarray", "from_numpy")),
+        text_pattern(r"(?:ensor|asarray|from_numpy)[\s\\)]*\(", identifier_parts("tensor", "asarray", "from_numpy")),
     ),
-    *(text(rf"{name}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", parts(name)) for name in ("ensor", "asarray")),
+    *(
+        text_pattern(rf"{name}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts(name))
+        for name in ("ensor", "asarray")
+    ),
     all_of(
-        text(r"Tensor[\s\\)]*\(", _NAMED),
-        text(rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")),
+        text_pattern(r"Tensor[\s\\)]*\(", _NAMED),
+        text_pattern(
+            rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")
+        ),
     ),
     # Other names of constructors.
-    text(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
+    text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
     all_of(
         imported(
             ["tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]
         ),
         any_of(
-            text(rf"=[ \t(]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
-            text(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
+            text_pattern(rf"=[ \t(]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
+            text_pattern(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
         ),
     ),
 )

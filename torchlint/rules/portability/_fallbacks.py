@@ -145,7 +145,7 @@ class Fallbacks:
         if name is None or not _DEVICE_NAME.search(name.rpartition(".")[2]):
             return False
         # What a helper that nobody has seen does with the device is unknown.
-        return self._module.project.cuda_check(name) is not None or not self._module.project.closed([name])
+        return self._module.project.cuda_check(name) is not None or not self._module.project.contains_all([name])
 
     def _constructor(self, call: cst.Call) -> cst.FunctionDef | None:
         owner = self._module.value(call.func)

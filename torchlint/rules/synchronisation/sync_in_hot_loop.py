@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, parts
+from torchlint.prefilter.needs import any_of, identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SyncInHotLoop(Rule):
     summary = "The host synchronizes with the device in every step"
     severity = Severity.WARNING
     needs = (
-        parts("torch", "accelerat", "lightning"),
+        identifier_parts("torch", "accelerat", "lightning"),
         concepts.ON_ACCELERATOR,
         any_of(concepts.STEPS, concepts.HOT_DEFINITION),
     )

@@ -1,4 +1,4 @@
-"""What stands in one file, told from its bytes; every need is looked for at most once."""
+"""The source text of one file, indexed for prefilters. Each need is evaluated at most once."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from torchlint.prefilter.needs import All, Any, Identifiers, Imported, OfLibrary, Parts, Spelled, compiled
-from torchlint.prefilter.vocabulary import Vocabulary
+from torchlint.prefilter.identifier_set import IdentifierSet
+from torchlint.prefilter.needs import (
+    All,
+    Any,
+    IdentifierParts,
+    IdentifierPattern,
+    Identifiers,
+    Imported,
+    OfLibrary,
+    compiled,
+)
 
 if TYPE_CHECKING:
     from torchlint.prefilter.needs import Need
 
 
-class Contents:
-    """The bytes of one file, and what is known of them; the text may be given where it is known already."""
+class TextIndex:
+    """The bytes of one file and the needs that have been evaluated on them."""
 
     def __init__(self, data: bytes, text: str | None = None) -> None:
         self._data = data
@@ -23,14 +32,14 @@ class Contents:
             self.text = text
 
     @classmethod
-    def of_text(cls, text: str) -> Contents:
-        """The contents of a text, whatever bytes it stands for."""
+    def of_text(cls, text: str) -> TextIndex:
+        """An index of decoded text."""
         return cls(text.encode("utf-8", "surrogatepass"), text)
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The identifiers of the bytes."""
-        return Vocabulary(self._data)
+    def identifier_set(self) -> IdentifierSet:
+        """The identifiers in the file."""
+        return IdentifierSet(self._data)
 
     @cached_property
     def text(self) -> str | None:
@@ -41,11 +50,11 @@ class Contents:
             return None
 
     def all(self, needs: Iterable[Need]) -> bool:
-        """The bytes fulfil every need."""
+        """Whether the file satisfies every need."""
         return all(map(self.has, needs))
 
     def has(self, need: Need) -> bool:
-        """The bytes fulfil a need."""
+        """Whether the file satisfies a need."""
         found = self._known.get(need)
         if found is None:
             found = self._known[need] = self._search(need)
@@ -53,15 +62,15 @@ class Contents:
 
     def _search(self, need: Need) -> bool:
         if isinstance(need, Identifiers):
-            return self.vocabulary.any(need.names)
+            return self.identifier_set.any(need.names)
         if isinstance(need, OfLibrary):
-            return self.vocabulary.any_of_library(need.names)
+            return self.identifier_set.any_of_library(need.names)
         if isinstance(need, Imported):
-            return self.vocabulary.any_imported(need.names)
-        if isinstance(need, Parts):
-            return any(map(self.vocabulary.any_with, need.parts))
-        if isinstance(need, Spelled):
-            return compiled(need.source).search(self.vocabulary.joined) is not None
+            return self.identifier_set.any_imported(need.names)
+        if isinstance(need, IdentifierParts):
+            return any(map(self.identifier_set.any_containing, need.parts))
+        if isinstance(need, IdentifierPattern):
+            return compiled(need.source).search(self.identifier_set.joined) is not None
         if isinstance(need, Any):
             return any(map(self.has, need.needs))
         if isinstance(need, All):

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from torchlint.prefilter.contents import Contents
-from torchlint.prefilter.needs import Need, all_of, any_of, identifiers, imported, of_library, parts, spelled, text
+from torchlint.prefilter.needs import (
+    Need,
+    all_of,
+    any_of,
+    identifier_parts,
+    identifier_pattern,
+    identifiers,
+    imported,
+    of_library,
+    text_pattern,
+)
+from torchlint.prefilter.text_index import TextIndex
 
 TEXT = (
     "import torch.nn as nn  # zeros\nfrom torch import (\n    ones,  # all\n    eye,\n)\n"
@@ -26,16 +36,16 @@ TEXT = (
         of_library(["to"]),
         of_library(["cuda"]),
         imported(["eye"]),
-        parts("DEVICE", "rank"),
-        parts(" torch "),
-        spelled(r" \w_\d "),
-        text(r"from\s+torch", identifiers("from")),
+        identifier_parts("DEVICE", "rank"),
+        identifier_parts(" torch "),
+        identifier_pattern(r" \w_\d "),
+        text_pattern(r"from\s+torch", identifiers("from")),
         any_of(identifiers("numpy"), identifiers("torch")),
         all_of(identifiers("nn"), identifiers("torch")),
     ],
 )
 def test_what_stands_there_is_found(need: Need) -> None:
-    assert Contents.of_text(TEXT).has(need)
+    assert TextIndex.of_text(TEXT).has(need)
 
 
 @pytest.mark.parametrize(
@@ -44,20 +54,20 @@ def test_what_stands_there_is_found(need: Need) -> None:
         identifiers("tor orch"),
         of_library(["torch.zeros"]),  # only a comment names it
         imported(["device"]),
-        parts("seno"),
-        parts(" evice"),
-        spelled(r" \d "),
-        text(r"from\s+torch", identifiers("numpy")),
+        identifier_parts("seno"),
+        identifier_parts(" evice"),
+        identifier_pattern(r" \d "),
+        text_pattern(r"from\s+torch", identifiers("numpy")),
         any_of(identifiers("numpy"), identifiers("pandas")),
         all_of(identifiers("nn"), identifiers("numpy")),
     ],
 )
 def test_what_is_missing_is_told(need: Need) -> None:
-    assert not Contents.of_text(TEXT).has(need)
+    assert not TextIndex.of_text(TEXT).has(need)
 
 
 def test_needs_of_different_kinds_with_the_same_names_are_kept_apart() -> None:
-    contents = Contents.of_text(TEXT)
-    assert contents.has(identifiers("zeros"))
-    assert not contents.has(of_library(["zeros"]))
-    assert not contents.has(imported(["zeros"]))
+    text_index = TextIndex.of_text(TEXT)
+    assert text_index.has(identifiers("zeros"))
+    assert not text_index.has(of_library(["zeros"]))
+    assert not text_index.has(imported(["zeros"]))

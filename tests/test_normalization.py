@@ -16,7 +16,7 @@ from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
 from torchlint.run import session
 from torchlint.run.fixer import fix_text
-from torchlint.text.spelling import is_odd
+from torchlint.text.normalization import has_unnormalized_names
 
 EVERYTHING = session.plan(Config(select=("ALL",)))
 EXHAUSTIVE = EVERYTHING._replace(exhaustive=True)
@@ -27,7 +27,7 @@ COPIES = "import numpy as np\nimport torch\n\n\ndef f(path):\n    return torch.t
 
 
 def odd(text: str) -> bool:
-    return is_odd(text.encode(), lambda: text)
+    return has_unnormalized_names(text.encode(), lambda: text)
 
 
 @pytest.mark.parametrize(

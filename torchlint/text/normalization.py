@@ -1,7 +1,7 @@
-"""Whether names in a text are spelled so that no search finds them.
+"""Identifiers that are not in NFKC form.
 
-Python takes identifiers by their NFKC form, so a name in full-width letters is the one in plain letters. Such files are
-read without shortcuts.
+Python compares identifiers in NFKC form, so a name in full-width letters equals the one in ASCII letters, but a text
+search does not find it. Files with such identifiers are linted without prefilters.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import islice
 
 from torchlint.text.lines import STRINGS
 
-_MANY = 2000  # places beyond which nobody looks on
+_MANY = 2000  # with this many non-ASCII runs, assume that one of them is such an identifier
 
 
-def is_odd(data: bytes, decoded: Callable[[], str | None]) -> bool:
-    """Some identifier is written in another form than Python takes it by. ``decoded`` gives the text, if any."""
+def has_unnormalized_names(data: bytes, decoded: Callable[[], str | None]) -> bool:
+    """Whether some identifier is not in NFKC form. ``decoded`` returns the text, or None if it cannot be decoded."""
     return not data.isascii() and (text := decoded()) is not None and _has_other_forms(text)
 
 
 def _has_other_forms(text: str) -> bool:
-    """Some identifier is not what Python takes it for."""
+    """Whether some identifier outside comments and strings is not in NFKC form."""
     from unicodedata import is_normalized
 
     if is_normalized("NFKC", text):
@@ -33,7 +33,7 @@ def _has_other_forms(text: str) -> bool:
 
 
 def _is_other(text: str, start: int, end: int) -> bool:
-    """An identifier with some of these letters is not in normal form; a mark joins the letter before it."""
+    """Whether an identifier with these letters is not in NFKC form; a mark belongs to the letter before it."""
     from unicodedata import is_normalized
 
     letters = text[max(0, start - 1) : end]
@@ -55,7 +55,7 @@ def _token() -> re.Pattern[str]:
 
 
 def _any_outside(text: str, places: list[int]) -> bool:
-    """One of these places is outside all strings and comments, or in a field of a formatted string; or many are."""
+    """Whether one of these offsets is in code: outside strings and comments, or in a field of an f-string."""
     if len(places) >= _MANY:
         return True
     waiting = iter(places)
@@ -71,6 +71,6 @@ def _any_outside(text: str, places: list[int]) -> bool:
 
 
 def _in_field(string: str) -> bool:
-    """What has been seen of a string is one with fields, of which one is open."""
+    """Whether this beginning of a string literal ends inside a replacement field."""
     prefix = string[: min((string.find(quote) for quote in "\"'" if quote in string), default=0)].lower()
     return ("f" in prefix or "t" in prefix) and string.count("{") > string.count("}")

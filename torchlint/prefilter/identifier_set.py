@@ -1,4 +1,4 @@
-"""The identifiers of a text, gathered once, so that a search for one that it lacks costs nothing."""
+"""The set of identifiers in a text, collected once, so that looking up an identifier costs almost nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SPACED = bytes(code if re.fullmatch(_WORD, bytes([code])) else 32 for code in r
 _LIST = re.compile(rb"import\b((?:[^\r\n(\\;#]|\\\r?\n)*(?:\([^)]*)?)")
 
 
-class Vocabulary:
-    """The identifiers of a text, those in comments and strings included; bytes beyond ASCII count as letters."""
+class IdentifierSet:
+    """The identifiers of a text, including the words in comments and strings; non-ASCII bytes count as letters."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -20,7 +20,7 @@ class Vocabulary:
 
     @cached_property
     def joined(self) -> bytes:
-        """Each identifier once, with blanks around it."""
+        """All identifiers, each once, separated by spaces."""
         return b" ".join((b"", *self.words, b""))
 
     @cached_property
@@ -28,19 +28,19 @@ class Vocabulary:
         return self.joined.lower()
 
     def any(self, names: Set[bytes]) -> bool:
-        """One of the names stands in the text."""
+        """Whether one of the names occurs in the text."""
         return not self.words.isdisjoint(names)
 
-    def any_with(self, part: bytes) -> bool:
-        """A part in small letters belongs to some name; a blank before or after it stands for the end of the name."""
+    def any_containing(self, part: bytes) -> bool:
+        """Whether some identifier contains a lowercase part; a space in the part matches the start or end of a name."""
         return part in self._lowered
 
     def any_of_library(self, names: Set[bytes]) -> bool:
-        """One of the names is an attribute, as of ``torch.zeros``, or is imported."""
+        """Whether one of the names is used as an attribute, as in ``torch.zeros``, or is imported."""
         return any(self._is_attribute(name) for name in self.words & names) or self.any_imported(names)
 
     def any_imported(self, names: Set[bytes]) -> bool:
-        """One of the names stands in an import."""
+        """Whether one of the names occurs in an import statement."""
         return b"import" in self.words and not self.words.isdisjoint(names) and not self._imported.isdisjoint(names)
 
     def _is_attribute(self, name: bytes) -> bool:
