@@ -150,7 +150,7 @@ def test_every_node_stands_where_libcst_says(text: str) -> None:
         assert light.statement_lines(one) == exact.statement_lines(other)
         if isinstance(one, cst.BaseExpression):
             assert light.positions.outer(one) == exact.positions.outer(other)
-            assert light.positions.is_bracketed(one) == exact.positions.is_bracketed(other)
+            assert light.positions.is_parenthesized(one) == exact.positions.is_parenthesized(other)
 
 
 FUNCTIONS = """

@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.scopes.guards import Guard, Guards
 from torchlint.analysis.scopes.names import Names
-from torchlint.analysis.scopes.reaching import Reaching
+from torchlint.analysis.scopes.reaching import ReachingDefinitions
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
@@ -129,15 +129,15 @@ class Code:
         return lazy_body is None or self._index.body_has(lazy_body, groups)
 
     @cached_property
-    def foreign_names(self) -> frozenset[str]:
+    def project_symbol_names(self) -> frozenset[str]:
         """One of these stands in every function that calls a function of another file of the project."""
         return self.aliases({"import", *(binding.name for binding in self.project_imports())})
 
     @cached_property
-    def foreign_made(self) -> frozenset[str]:
+    def project_result_names(self) -> frozenset[str]:
         """The names of what calls of such functions outside functions give."""
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
-        return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.foreign(b.value.func))
+        return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.project_symbol(b.value.func))
 
     def aliases(self, names: Identifiers) -> frozenset[str]:
         """The names, and other names that the same things have in this file: by imports, assignments and bases."""
@@ -252,26 +252,26 @@ class Code:
         return Names(self.tree, self._index)
 
     @cached_property
-    def _reaching(self) -> Reaching:
-        return Reaching(self.names, self._index)
+    def _reaching(self) -> ReachingDefinitions:
+        return ReachingDefinitions(self.names, self._index)
 
     def qualified(self, node: cst.CSTNode) -> str | None:
         """The dotted library name a name or attribute stands for, None when it is not certain."""
         return self.names.qualified(node)
 
-    def foreign(self, node: cst.CSTNode) -> str | None:
+    def project_symbol(self, node: cst.CSTNode) -> str | None:
         """The dotted name of something that another file of the project may define; None for libraries."""
         name = self.names.qualified(node)
         if name is None or ("." not in name.lstrip(".") and not name.startswith(".")):
             return None
         return None if name.partition(".")[0] in LIBRARIES else name
 
-    def foreign_method(self, call: cst.Call) -> str | None:
+    def project_method(self, call: cst.Call) -> str | None:
         """The dotted name of a method called on an instance of a class that another file may define."""
         base = call.func.value if isinstance(call.func, cst.Attribute) else None
         bindings = self.definitions(base) if isinstance(base, cst.Name) else ()
         made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-        owner = self.foreign(made.func) if isinstance(made, cst.Call) else None
+        owner = self.project_symbol(made.func) if isinstance(made, cst.Call) else None
         return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
 
     def project_imports(self) -> list[Binding]:
@@ -281,7 +281,7 @@ class Code:
 
     def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings a name may hold where it is read."""
-        return self._reaching.at(name)
+        return self._reaching.definitions(name)
 
     def uses(self, binding: Binding) -> list[cst.Name]:
         """The reads that may see a binding, in source order."""
@@ -316,4 +316,4 @@ class Code:
 
     def never_runs(self, node: cst.CSTNode) -> bool:
         """No way leads to a node: it stands after ``return``, under ``if False`` or ``if TYPE_CHECKING``."""
-        return self._guards.keep_out(node) or not self._reaching.runs(node)
+        return self._guards.contradict(node) or not self._reaching.is_reachable(node)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import may_be, method
+from torchlint.analysis.syntax.calls import may_call, method
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -28,4 +28,4 @@ def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
 
 
 def _calls(module: SourceModule, call: cst.Call, event: Event) -> bool:
-    return may_be(call, event.groups[0]) and module.qualified(call.func) in event.functions
+    return may_call(call, event.groups[0]) and module.qualified(call.func) in event.functions

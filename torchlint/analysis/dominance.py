@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Wanted = Callable[[str, list[Binding]], bool]
 
 
-def visible(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
+def visible_names(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
     """The wanted ones of the names that can be read at a place, with all bindings in the scope that each belongs to."""
     start = code.names.scope_at(place)
     scope: Scope | None = start

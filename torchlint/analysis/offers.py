@@ -115,8 +115,8 @@ def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feed
 
 def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[ReturnedLoader]:
     """Results of functions of other files that are used as loaders here."""
-    for call in module.nodes_of(cst.Call, module.foreign_names):
-        name = module.foreign(call.func)
+    for call in module.nodes_of(cst.Call, module.project_symbol_names):
+        name = module.project_symbol(call.func)
         if name is None or not _seems_loader(module, call, name):
             continue
         width = _width(module, call)
@@ -131,16 +131,19 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
-    if not any(_makes_loader(module.foreign(call.func)) for call in module.nodes_of(cst.Call, module.foreign_names)):
+    if not any(
+        _makes_loader(module.project_symbol(call.func))
+        for call in module.nodes_of(cst.Call, module.project_symbol_names)
+    ):
         return
-    for call in module.nodes_of(cst.Call, module.foreign_names | module.foreign_made):
-        to = module.foreign(call.func) or module.foreign_method(call)
+    for call in module.nodes_of(cst.Call, module.project_symbol_names | module.project_result_names):
+        to = module.project_symbol(call.func) or module.project_method(call)
         if to is None or any(arg.star for arg in call.args):
             continue
         for position, arg in enumerate(call.args):
             bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
             made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
-            name = module.foreign(made.func) if isinstance(made, cst.Call) else None
+            name = module.project_symbol(made.func) if isinstance(made, cst.Call) else None
             if name is None or not _makes_loader(name):
                 continue
             path = bindings[0].path
@@ -182,8 +185,8 @@ def _given(module: SourceModule) -> list[PassedLoader]:
     """The loaders that are handed to functions of other files, and whether they pin."""
     uploads = module.shared(Uploads)
     found: list[PassedLoader] = []
-    for call in module.nodes_of(cst.Call, module.foreign_names):
-        name = module.foreign(call.func)
+    for call in module.nodes_of(cst.Call, module.project_symbol_names):
+        name = module.project_symbol(call.func)
         if name is None or any(arg.star for arg in call.args):
             continue
         for place, arg in enumerate(call.args):

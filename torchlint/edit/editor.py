@@ -72,18 +72,18 @@ class Editor:
         start, end = self._positions.outer(node)
         return self.text[start:end]
 
-    def is_bracketed(self, node: cst.CSTNode) -> bool:
+    def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Parentheses stand around the expression."""
-        return self._positions.is_bracketed(node)
+        return self._positions.is_parenthesized(node)
 
     def argument(self, node: cst.BaseExpression) -> str:
         """The text of an expression, fit to be an argument of a call."""
-        bare = isinstance(node, _BARE) and not self.is_bracketed(node)
+        bare = isinstance(node, _BARE) and not self.is_parenthesized(node)
         return f"({self.source(node)})" if bare else self.source(node)
 
     def receiver(self, node: cst.BaseExpression) -> str:
         """The text of an expression, fit to have an attribute taken of it."""
-        atom = isinstance(node, _ATOMS) or self.is_bracketed(node)
+        atom = isinstance(node, _ATOMS) or self.is_parenthesized(node)
         return self.source(node) if atom else f"({self.source(node)})"
 
     @cached_property
@@ -146,7 +146,7 @@ class Editor:
     def _insert(self, offset: int, text: str) -> Edit:
         return self._edit(offset, offset, text)
 
-    def take_off(self, call: cst.Call) -> Edit:
+    def remove_call(self, call: cst.Call) -> Edit:
         """``x.method(..)`` becomes ``x``."""
         if not isinstance(call.func, cst.Attribute):
             raise Unfixable
@@ -166,7 +166,7 @@ class Editor:
         end = self._positions.outer(last.value)[1]
         if isinstance(last.value, cst.GeneratorExp) and self.text[self._after_trivia(end)] != ")":
             raise Unfixable
-        if isinstance(last.value, cst.GeneratorExp) and not self.is_bracketed(last.value):
+        if isinstance(last.value, cst.GeneratorExp) and not self.is_parenthesized(last.value):
             raise Unfixable  # `f(x for x in y)` takes no second argument as it stands
         indent = self._own_line(last, end, close)
         if indent is None:

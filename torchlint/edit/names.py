@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.dominance import dominates, visible
+from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.model import Edit
@@ -52,7 +52,7 @@ class Speller:
     def _imported(self, name: str, place: cst.CSTNode) -> str | None:
         """The shortest spelling among the imports that have certainly run when the place is reached."""
         spellings = []
-        for known, bindings in visible(self._module, place, _are_imports):
+        for known, bindings in visible_names(self._module, place, _are_imports):
             text = _spelled(name, known, bindings)
             if text is not None and any(dominates(self._module, b.statement, place) for b in bindings):
                 spellings.append(text)

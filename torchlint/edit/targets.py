@@ -121,14 +121,14 @@ class Targets:
 
     # -- taking a move off -----------------------------------------------------------------------
 
-    def take_off(self, made: cst.CSTNode, move: Move) -> tuple[Edit, ...]:
+    def remove_move(self, made: cst.CSTNode, move: Move) -> tuple[Edit, ...]:
         """Drop the move of what ``made`` makes; through a variable only where that changes nothing between."""
         self._check_wrappers(made)
         if move.named:
             self._check_way(made, move)
         if move.named and not move.links and self._is_rebound(move.call):
             return (self._editor.delete(self._module.statement_of(move.call)),)
-        return (self._editor.take_off(move.call),)
+        return (self._editor.remove_call(move.call),)
 
     def expands(self, move: Move) -> bool:
         """The tensor is expanded on its way to the move, which then copies the elements apart."""

@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.heat.throttling import ThrottlingGuards
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.scopes.flow import LOOPS, repeats
+from torchlint.analysis.scopes.flow import LOOPS, may_repeat
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import children, descendants
 from torchlint.analysis.values.fixpoint import FixpointMemo
@@ -58,7 +58,7 @@ class HeatAnalysis:
             if current.__class__ in _FUNCTIONS:
                 return loops, current if isinstance(current, cst.FunctionDef) else None
             if current.__class__ in _LOOPS and below is current.body:  # type: ignore[attr-defined]
-                if self.repeats(current):
+                if self.may_repeat(current):
                     loops.append(current)
             elif current.__class__ in _COMPREHENSIONS and below is not current.for_in:  # type: ignore[attr-defined]
                 loops.append(current)
@@ -92,17 +92,17 @@ class HeatAnalysis:
 
     # -- loops -----------------------------------------------------------------------------------
 
-    def repeats(self, loop: cst.CSTNode) -> bool:
+    def may_repeat(self, loop: cst.CSTNode) -> bool:
         """A loop, or a comprehension, may run more than once: no ``break`` ends its first round."""
         found = self._repeating.get(loop)
         if found is None:
-            found = not isinstance(loop, LOOPS) or repeats(loop, self._code.qualified)
+            found = not isinstance(loop, LOOPS) or may_repeat(loop, self._code.qualified)
             self._repeating[loop] = found
         return found
 
     def may_run_again(self, loop: cst.CSTNode) -> bool:
         """A loop repeats, or a loop around it does."""
-        return self.repeats(loop) or bool(self.enclosing_loops(loop)[0])
+        return self.may_repeat(loop) or bool(self.enclosing_loops(loop)[0])
 
     def loop_kind(self, loop: cst.CSTNode) -> str | None:
         """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
@@ -113,7 +113,7 @@ class HeatAnalysis:
     def _classify(self, loop: cst.CSTNode) -> str | None:
         if isinstance(loop, COMPREHENSIONS):
             return "step" if self.iterates_batches(loop.for_in.iter) else None
-        if not isinstance(loop, LOOPS) or not self.repeats(loop):
+        if not isinstance(loop, LOOPS) or not self.may_repeat(loop):
             return None
         if isinstance(loop, cst.For) and self.iterates_batches(loop.iter):
             return "step"
@@ -137,7 +137,7 @@ class HeatAnalysis:
 
     def _of_part(self, node: cst.CSTNode) -> str | None:
         if node.__class__ in _LOOPS:
-            if self.repeats(node):
+            if self.may_repeat(node):
                 return "epoch" if self.loop_kind(node) is not None else None
             return "step" if isinstance(node, cst.For) and self.iterates_batches(node.iter) else None
         if node.__class__ is not cst.Call:
@@ -157,7 +157,7 @@ class HeatAnalysis:
             if kind in _FUNCTIONS or kind is cst.ClassDef:
                 continue
             yield node
-            if kind not in _LOOPS or not self.repeats(node):
+            if kind not in _LOOPS or not self.may_repeat(node):
                 stack += children(node)
             elif node.orelse is not None:  # type: ignore[attr-defined]
                 stack.append(node.orelse)  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """Order of execution: a forward analysis over structured statements, and who runs after whom.
 
-:class:`Forward` walks the statements of one function (or of the module) the way they run: branches
+:class:`ForwardAnalysis` walks the statements of one function (or of the module) the way they run: branches
 are joined, loops repeated until nothing changes, code after ``return`` or ``sys.exit()`` is not
 reached. What is carried along is up to the subclass.
 """
@@ -57,7 +57,7 @@ class _Loop(Generic[StateT]):
         self.continues: list[StateT] = []
 
 
-class Forward(Generic[StateT]):
+class ForwardAnalysis(Generic[StateT]):
     """Derive, say how states join and what a statement does to them, then :meth:`run` a body.
 
     States are values: never change one in place. ``before`` holds, for every statement or compound
@@ -154,7 +154,7 @@ class Forward(Generic[StateT]):
             self._loops[-1].continues.append(after)
         elif kind is cst.Assert:
             return self._taken(node.test, True, after)  # type: ignore[attr-defined]
-        return None if leaves(node, self._qualified) else after
+        return None if never_continues(node, self._qualified) else after
 
     def _if(self, node: cst.If, state: StateT) -> StateT | None:
         after = self._enter(node, state)
@@ -255,7 +255,7 @@ def constant(
     return known(test)
 
 
-def leaves(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
+def never_continues(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
     """The statement never hands control to the one after it."""
     kind = node.__class__
     if kind in _LEAVING:
@@ -269,25 +269,25 @@ def leaves(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) ->
     return isinstance(node, cst.Assert) and constant(node.test) is False
 
 
-def always_leaves(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
+def never_falls_through(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
     """No way through the block reaches the statement after it."""
     for statement in reversed(suite.body):
         if isinstance(statement, cst.SimpleStatementLine):
-            if any(leaves(small, qualified) for small in statement.body):
+            if any(never_continues(small, qualified) for small in statement.body):
                 return True
         elif isinstance(statement, cst.BaseSmallStatement):
-            if leaves(statement, qualified):
+            if never_continues(statement, qualified):
                 return True
-        elif isinstance(statement, cst.If) and _if_leaves(statement, qualified):
+        elif isinstance(statement, cst.If) and _if_never_falls_through(statement, qualified):
             return True
-        elif isinstance(statement, cst.With) and always_leaves(statement.body, qualified):
+        elif isinstance(statement, cst.With) and never_falls_through(statement.body, qualified):
             return True
     return False
 
 
-def repeats(loop: cst.For | cst.While, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
+def may_repeat(loop: cst.For | cst.While, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
     """The body of a loop may run more than once: it does not end with ``break`` or ``return`` on every way."""
-    return not always_leaves(loop.body, qualified) or any(map(_continues, loop.body.body))
+    return not never_falls_through(loop.body, qualified) or any(map(_continues, loop.body.body))
 
 
 def _continues(statement: cst.CSTNode) -> bool:
@@ -304,9 +304,9 @@ def _continues(statement: cst.CSTNode) -> bool:
     return False
 
 
-def _if_leaves(node: cst.If, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
-    if not always_leaves(node.body, qualified) or node.orelse is None:
+def _if_never_falls_through(node: cst.If, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
+    if not never_falls_through(node.body, qualified) or node.orelse is None:
         return False
     if isinstance(node.orelse, cst.If):
-        return _if_leaves(node.orelse, qualified)
-    return always_leaves(node.orelse.body, qualified)
+        return _if_never_falls_through(node.orelse, qualified)
+    return never_falls_through(node.orelse.body, qualified)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from torchlint.analysis.scopes.flow import always_leaves, constant
+from torchlint.analysis.scopes.flow import constant, never_falls_through
 
 
 class Guard:
@@ -69,11 +69,11 @@ class Guards:
         """Guards that hold where control reaches the end of a block: asserts, and ifs that left."""
         yield from self._earlier(block, block)
 
-    def keep_out(self, node: cst.CSTNode) -> bool:
+    def contradict(self, node: cst.CSTNode) -> bool:
         """A condition around the node never comes out as it would have to, whatever the program does."""
-        return self.any(node, self._is_shut)
+        return self.any(node, self._is_contradiction)
 
-    def _is_shut(self, guard: Guard) -> bool:
+    def _is_contradiction(self, guard: Guard) -> bool:
         test = guard.condition if guard.kind == "test" else None
         return test is not None and constant(test, self._while_running) is (not guard.holds)
 
@@ -104,21 +104,21 @@ class Guards:
         """Asserts, and ifs that left, before the statement in the same block; nearest first."""
         if block not in self._left:  # once a block: long ones are asked about as often as they have statements
             places = {statement: place for place, statement in enumerate(block.body)}
-            left = [(place, guard) for statement, place in places.items() for guard in self._left_behind(statement)]
+            left = [(place, guard) for statement, place in places.items() for guard in self._established_by(statement)]
             self._left[block] = places, left
         places, left = self._left[block]
         here = places.get(below, len(places))
         yield from (guard for place, guard in reversed(left) if place < here)
 
-    def _left_behind(self, statement: cst.CSTNode) -> Iterator[Guard]:
+    def _established_by(self, statement: cst.CSTNode) -> Iterator[Guard]:
         if isinstance(statement, cst.SimpleStatementLine):
             for small in statement.body:
                 if isinstance(small, cst.Assert):
                     yield Guard("test", small, small.test)
         elif isinstance(statement, cst.If):
-            if always_leaves(statement.body, self._qualified):
+            if never_falls_through(statement.body, self._qualified):
                 yield Guard("test", statement, statement.test, False)
-            elif isinstance(statement.orelse, cst.Else) and always_leaves(statement.orelse.body, self._qualified):
+            elif isinstance(statement.orelse, cst.Else) and never_falls_through(statement.orelse.body, self._qualified):
                 yield Guard("test", statement, statement.test, True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
-from torchlint.analysis.scopes.flow import ANCHORS, Forward
+from torchlint.analysis.scopes.flow import ANCHORS, ForwardAnalysis
 from torchlint.analysis.scopes.names import COMPREHENSIONS, Names, Scope
 from torchlint.analysis.syntax.tree import NodeIndex, spelling_key
 from torchlint.analysis.syntax.walk import test_of
@@ -19,7 +19,7 @@ State = Mapping[str, frozenset[Binding]]
 _MOST = 100
 
 
-class _Definitions(Forward[State]):
+class _Definitions(ForwardAnalysis[State]):
     """Carries the bindings that every name of a scope may hold; ``every`` gives what stands for all of a name."""
 
     def __init__(
@@ -60,7 +60,7 @@ class _Definitions(Forward[State]):
         return after
 
 
-class Reaching:
+class ReachingDefinitions:
     """Reaching definitions of every function of a module, each computed when first asked."""
 
     def __init__(self, names: Names, index: NodeIndex) -> None:
@@ -72,7 +72,7 @@ class Reaching:
         self._ranks: dict[tuple[Scope, str], dict[Binding, int]] = {}
         self._stand_ins: dict[tuple[Scope, str], Binding] = {}
 
-    def at(self, name: cst.Name) -> tuple[Binding, ...]:
+    def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
         """The bindings that may be read here, in source order; of very many, one of kind ``several`` instead.
 
         A name of an outer function or of the module may hold any of its bindings when the code
@@ -112,7 +112,7 @@ class Reaching:
         ranks = self._ranks[scope, word]
         return tuple(sorted(reached, key=lambda binding: ranks.get(binding, -1)))
 
-    def runs(self, node: cst.CSTNode) -> bool:
+    def is_reachable(self, node: cst.CSTNode) -> bool:
         """Control can come to a node: in its function, and to the definitions of all functions around it."""
         anchor, scope = self.anchor(node), _body_around(self._names.scope_at(node))
         while anchor is not None and scope.parent is not None:
@@ -161,7 +161,7 @@ class Reaching:
         if (word, function) not in self._uses:
             seen: dict[Binding, list[cst.Name]] = {}
             for name in self._reads(word, function):
-                for one in self.at(name):
+                for one in self.definitions(name):
                     seen.setdefault(one, []).append(name)
             self._uses[word, function] = seen
         found = self._uses[word, function]

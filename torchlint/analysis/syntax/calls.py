@@ -83,7 +83,7 @@ def method(call: cst.CSTNode) -> str | None:
     return func.attr.value if func.__class__ is cst.Attribute else None
 
 
-def may_be(call: cst.Call, last: frozenset[str]) -> bool:
+def may_call(call: cst.Call, last: frozenset[str]) -> bool:
     """The function called may be one whose name ends so: it is named directly, or an attribute that is called so."""
     func = call.func
     return func.__class__ is not cst.Attribute or func.attr.value in last

@@ -167,7 +167,7 @@ class LazyPositions(Layout):
         fragment = self._fragment(node)
         return fragment.shifted(*fragment.positions.extent(fragment.exact(node)))
 
-    def is_bracketed(self, node: cst.CSTNode) -> bool:
+    def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Whether the expression is parenthesized."""
         fragment = self._fragment(node)
-        return fragment.positions.is_bracketed(fragment.exact(node))
+        return fragment.positions.is_parenthesized(fragment.exact(node))

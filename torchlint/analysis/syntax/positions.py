@@ -107,7 +107,7 @@ class Layout(ABC):
         """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
 
     @abstractmethod
-    def is_bracketed(self, node: cst.CSTNode) -> bool:
+    def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Parentheses stand around the expression."""
 
 
@@ -132,7 +132,7 @@ class Positions(Layout):
             end = self._offsets[self._closed[right[-1]]]
         return start, end
 
-    def is_bracketed(self, node: cst.CSTNode) -> bool:
+    def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Parentheses stand around the expression."""
         return bool(getattr(node, "lpar", ()))
 

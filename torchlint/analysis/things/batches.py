@@ -299,7 +299,7 @@ class Consumptions:
 
     def _into_file(self, call: cst.Call, arg: cst.Arg) -> None:
         """A loader is handed to a function or class of another file."""
-        name = self._module.foreign(call.func) or self._module.foreign_method(call)
+        name = self._module.project_symbol(call.func) or self._module.project_method(call)
         if name is None or arg.star or any(a.star for a in call.args):
             return
         place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from torchlint.analysis.scopes.flow import always_leaves
+from torchlint.analysis.scopes.flow import never_falls_through
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.knowledge import portability as known
 
@@ -95,7 +95,7 @@ class CudaChecks:
         if function is None:
             return False
         body = self._module.functions.body(function)
-        return not body.returns and not body.is_generator and always_leaves(function.body, self._module.qualified)
+        return not body.returns and not body.is_generator and never_falls_through(function.body, self._module.qualified)
 
     # -- functions -------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class CudaChecks:
         function = self._module.functions.callee(call)
         if function is not None:
             return self.of_function(function)
-        name = self._module.foreign(call.func)
+        name = self._module.project_symbol(call.func)
         return self._module.project.cuda_check(name) if name is not None else None
 
     def of_function(self, function: cst.FunctionDef) -> str | None:
@@ -124,7 +124,7 @@ class CudaChecks:
         body = self._module.functions.body(function)
         if body.is_generator or function.asynchronous is not None:
             return False
-        if not always_leaves(function.body, self._module.qualified):
+        if not never_falls_through(function.body, self._module.qualified):
             left = self._module.guards_after(function.body)
             if not self._proves(left) and not any(map(self._checks, function.body.body)):
                 return False

@@ -55,7 +55,7 @@ class CudaNeeds:
         return found
 
     def _call(self) -> str | None:
-        for call in self._module.iter_nodes(cst.Call, self._cuda_names | self._module.foreign_names):
+        for call in self._module.iter_nodes(cst.Call, self._cuda_names | self._module.project_symbol_names):
             reason = self._unguarded(call) or self._foreign_need(call)
             if reason is not None:
                 return reason
@@ -68,7 +68,7 @@ class CudaNeeds:
 
     def _foreign_need(self, call: cst.Call) -> str | None:
         """A function of another file that cannot run without CUDA is called without asking."""
-        name = self._module.foreign(call.func)
+        name = self._module.project_symbol(call.func)
         found = self._module.project.needs_cuda(name) if name is not None else None
         if found is None or self._guards.guarded(call):
             return None

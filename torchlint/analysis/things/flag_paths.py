@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import libcst as cst
 
-from torchlint.analysis.scopes.flow import Forward
+from torchlint.analysis.scopes.flow import ForwardAnalysis
 from torchlint.analysis.syntax.walk import children, wording
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Writers(Protocol):
     def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None: ...
 
 
-class FlagFlow(Forward[State]):
+class FlagFlow(ForwardAnalysis[State]):
     """Carries paths through one body, and through the functions it calls."""
 
     def __init__(

@@ -77,11 +77,11 @@ class Flags:
         names = self.module.aliases(_NAMES)
         named = self.module.iter_nodes(cst.Attribute, names)
         calls = self.module.iter_nodes(cst.Call, names)
-        foreign = self.module.iter_nodes(cst.Call, self.module.foreign_names)
+        project_calls = self.module.iter_nodes(cst.Call, self.module.project_symbol_names)
         return (
             any(self._is_flag(node) for node in named)
             or any(True for call in calls for _ in self.set_by_call(call))
-            or any(self._helper_of(call) is not None for call in foreign)
+            or any(self._helper_of(call) is not None for call in project_calls)
         )
 
     def _is_flag(self, node: cst.Attribute) -> bool:
@@ -89,13 +89,13 @@ class Flags:
 
     def _helper_of(self, call: cst.Call) -> tuple[str, FlagHelper] | None:
         """The file and the outcome of the function of another file that a call runs, if that leaves flags behind."""
-        name = self.module.foreign(call.func)
+        name = self.module.project_symbol(call.func)
         return self.module.project.flag_helper(name) if name is not None else None
 
     @cached_property
     def _flag_names(self) -> frozenset[str]:
         """One of these stands in every function that writes a flag, itself or by another function that does."""
-        names = self.module.aliases(_NAMES) | self.module.foreign_names
+        names = self.module.aliases(_NAMES) | self.module.project_symbol_names
         while not (found := self.module.aliases(frozenset(self._holding(names)))) <= names:
             names |= found
         return names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
-from torchlint.analysis.syntax.calls import keyword, may_be, method, positional, receiver
+from torchlint.analysis.syntax.calls import keyword, may_call, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.devices import device_of, is_device_of
 from torchlint.analysis.values.lattice import Device, Kind, Value
@@ -58,7 +58,7 @@ class Transfers:
         return trip if trip is not None and (target is None or self.to_accelerator(target)) else None
 
     def _trip(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
-        if may_be(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
+        if may_call(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
             read = self._host_read(call, carried)
             if read is not None:
                 return read
@@ -89,7 +89,7 @@ class Transfers:
         if name == "to" and self._module.qualified(call.func) is None:
             target = keyword(call, "device") or positional(call, 0)
             return (receiver(call), target) if target is not None else (None, None)
-        device = keyword(call, "device") if may_be(call, _LAST) else None
+        device = keyword(call, "device") if may_call(call, _LAST) else None
         if device is not None and self._module.qualified(call.func) in _CONSTRUCTORS:
             return positional(call, 0), device
         return None, None

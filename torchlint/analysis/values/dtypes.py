@@ -27,10 +27,10 @@ _UNSURE = Dtype()
 
 def dtype_of(values: Values, node: cst.CSTNode) -> str | None:
     """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``; None where it may be ``None``."""
-    return asked(values, node).name
+    return requested_dtype(values, node).name
 
 
-def asked(values: Values, node: cst.CSTNode | None) -> Dtype:
+def requested_dtype(values: Values, node: cst.CSTNode | None) -> Dtype:
     """The dtype that an expression stands for, through names and conditions.
 
     A default, or what the calls in sight pass, says nothing of what a parameter holds: other files may pass ``None``.

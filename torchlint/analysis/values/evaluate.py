@@ -17,7 +17,7 @@ from torchlint.analysis.values.device_evidence import LOSS, DeviceEvidence
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
-from torchlint.analysis.values.stores import Stores
+from torchlint.analysis.values.stores import AttributeStores
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Evaluator:
         self.classes = Classes(self)
         self.functions = Functions(self, self.classes)
         self.parameters = Parameters(self, self.functions, self.classes)
-        self.stores = Stores(self, self.parameters)
+        self.stores = AttributeStores(self, self.parameters)
 
     def close(self) -> None:
         """Forget everything, so that all of it is freed at once: the parts know one another."""
@@ -172,7 +172,7 @@ class Evaluator:
         qualified = self.code.qualified(node.func)
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
-            return found or self._foreign(node)
+            return found or self._project_call(node)
         if isinstance(node.func, cst.Name) and self.device_evidence.is_cuda_type(node.func):
             return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
         target = self.value(node.func)
@@ -186,9 +186,9 @@ class Evaluator:
             return arrays.method(self, base, node) or tensors.method(self, base, node) or UNKNOWN
         return tensors.applied(self, target, node) or UNKNOWN
 
-    def _foreign(self, node: cst.Call) -> Value:
+    def _project_call(self, node: cst.Call) -> Value:
         """A call of a function of another file: a device, or a tensor where its arguments are."""
-        name = self.code.foreign(node.func)
+        name = self.code.project_symbol(node.func)
         if name is not None and devices.is_device_name(name.rpartition(".")[2]):
             device = self.code.project.device(name)
             if device is not None:

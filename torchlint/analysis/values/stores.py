@@ -19,7 +19,7 @@ _DEPTH = 4
 _STATEMENTS = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 
 
-class Stores:
+class AttributeStores:
     """Knows the assignments to such attributes of one module."""
 
     def __init__(self, values: Values, parameters: Parameters) -> None:

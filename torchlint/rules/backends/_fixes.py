@@ -161,7 +161,7 @@ def _spelled(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
 
 def _assigned(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
     node = dead.node
-    if not isinstance(node, cst.Comparison) or module.positions.is_bracketed(node):
+    if not isinstance(node, cst.Comparison) or module.positions.is_parenthesized(node):
         raise Unfixable
     editor = module.shared(Editor)
     start, end = module.positions.outer(node.left)[1], module.positions.outer(node.comparisons[0].comparator)[0]

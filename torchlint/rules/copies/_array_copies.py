@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_be, method, positional
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_call, method, positional
 from torchlint.analysis.things.lifetime import Lifetimes
 from torchlint.analysis.things.moves import Move, Moves
 from torchlint.analysis.values.dtypes import dtype_of
@@ -50,7 +50,7 @@ class Copies:
 
     def of(self, call: cst.Call) -> ArrayCopy | None:
         """The needless copy that a call makes, if it is proved to be one."""
-        name = self._module.qualified(call.func) if may_be(call, _LAST) else None
+        name = self._module.qualified(call.func) if may_call(call, _LAST) else None
         if name == "torch.tensor":
             data, wanted = argument(call, "data", 0), keyword(call, "dtype")
             if any(keyword(call, word) is not None for word in ("device", "requires_grad", "pin_memory")):

@@ -68,7 +68,7 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
     caveats += [ON_META] if module.shared(Defaults).meta_set else []
     title = f"transfer it directly, with `{target.words}`"
-    taken_off = targets.take_off(copy.call, copy.move)
+    taken_off = targets.remove_move(copy.call, copy.move)
     name = module.qualified(copy.call.func)
     if name in LEGACY:
         if copy.move.links and target.dtype:
@@ -81,7 +81,7 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     dtype = target.dtype
     if cast is not None:
         dtype = module.shared(Speller).sibling(copy.call, f"torch.{CASTS[str(method(cast))]}").text
-        taken_off = (editor.take_off(cast), *taken_off)
+        taken_off = (editor.remove_call(cast), *taken_off)
     written = f"dtype={dtype}, " if dtype is not None else ""
     added = editor.add_argument(copy.call, f"{written}device={target.device}")
     caveat = "; ".join(caveats) or None

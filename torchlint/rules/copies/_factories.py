@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, literal, may_be, method, positional, receiver
+from torchlint.analysis.syntax.calls import keyword, literal, may_call, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.moves import Move, Moves
 from torchlint.analysis.values.lattice import Device, Kind
@@ -64,7 +64,7 @@ class Factories:
 
     def moved(self, call: cst.Call) -> MovedFactory | None:
         """What a call makes on the CPU that is then moved, if that is proved."""
-        if not may_be(call, known.LAST):
+        if not may_call(call, known.LAST):
             return None
         name = self._module.qualified(call.func)
         if name not in known.ALL or _is_opaque(call) or _is_placed(call):
@@ -112,7 +112,7 @@ class Factories:
 
     def regular(self, call: cst.Call) -> RegularData | None:
         """The regular content that a constructor converts, if a torch factory makes the same."""
-        if not may_be(call, known.LAST_CONSTRUCTORS):
+        if not may_call(call, known.LAST_CONSTRUCTORS):
             return None
         name = self._module.qualified(call.func)
         legacy = name in LEGACY or self._legacy_alias(call.func)

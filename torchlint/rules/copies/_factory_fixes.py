@@ -42,7 +42,7 @@ def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
         return None  # what runs in between would run on the device
     targets = module.shared(Targets)
     target = targets.of(found.move.call)
-    edits = [*_with_device(module, found, target), *targets.take_off(found.call, found.move)]
+    edits = [*_with_device(module, found, target), *targets.remove_move(found.call, found.move)]
     caveat = _caveat(module, found, targets)
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix(f"create the tensor with `{target.words}`", safety, tuple(edits), caveat)
@@ -59,7 +59,7 @@ def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> l
     if before is not None and dtype_of(module.evaluator, before) in (None, *COMPLEX):
         raise Unfixable  # torch warns of a conversion from complex numbers
     dtype = target.dtype or _dtype_of(module, found, casts[-1])
-    dropped = [editor.take_off(cast) for cast in casts]
+    dropped = [editor.remove_call(cast) for cast in casts]
     if before is None:
         return [*editor.add_argument(found.call, f"dtype={dtype}, device={target.device}"), *dropped]
     return [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.dominance import dominates, visible
+from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable
@@ -94,7 +94,7 @@ class CudaDevices:
 
     def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaUse] | None:
         """A variable that names CUDA itself, and will fall back as soon as that place is repaired."""
-        for name, bindings in visible(self._module, place, self._is_named):
+        for name, bindings in visible_names(self._module, place, self._is_named):
             use = self._named[bindings[0].value]  # type: ignore[index]
             if use.node is place:
                 continue

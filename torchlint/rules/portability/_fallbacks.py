@@ -141,7 +141,7 @@ class Fallbacks:
             skip = 1 if made is not None else 0
             param = self._module.functions.parameter_for(function, call, arg, skip=skip)
             return param is not None and self.of_target(param.name)
-        name = self._module.foreign(call.func)
+        name = self._module.project_symbol(call.func)
         if name is None or not _DEVICE_NAME.search(name.rpartition(".")[2]):
             return False
         # What a helper that nobody has seen does with the device is unknown.

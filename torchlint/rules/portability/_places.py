@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.dominance import dominates, visible
+from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
@@ -307,7 +307,7 @@ class Portability:
 
     def device_in_scope(self, node: cst.CSTNode) -> Binding | None:
         """The binding of a name that falls back to the CPU, and that the place could use instead."""
-        for _, bindings in visible(self._module, node, _is_device_name):
+        for _, bindings in visible_names(self._module, node, _is_device_name):
             if not self._falls_back(bindings):
                 continue
             for binding in bindings:

@@ -83,7 +83,7 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
     if len(trip.up.args) > 1 or len(trip.down.args) > 1 or is_opaque(trip.up):
         raise Unfixable
     editor = module.shared(Editor)
-    edits = (editor.take_off(trip.down), editor.take_off(trip.up))
+    edits = (editor.remove_call(trip.down), editor.remove_call(trip.up))
     return Fix("stay on the device, and remove both moves", Safety.UNSAFE, edits, _KERNELS)
 
 

@@ -216,11 +216,11 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> Node:
         value, where = self.of(node.value), node.slice
-        if where.__class__ is ast.Tuple and where.elts and not self._is_bracketed(where):
+        if where.__class__ is ast.Tuple and where.elts and not self._is_parenthesized(where):
             return _subscript(value, [_subscript_element(self._slice(part)) for part in where.elts])
         return _subscript(value, [_subscript_element(self._slice(where))])
 
-    def _is_bracketed(self, node: ast.Tuple) -> bool:
+    def _is_parenthesized(self, node: ast.Tuple) -> bool:
         """The tuple in a subscript has parentheses of its own."""
         text = self.source.segment(node)
         if not (text.startswith("(") and text.endswith(")")):

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.analysis.values.dtypes import asked
+from torchlint.analysis.values.dtypes import requested_dtype
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.edit.names import Speller
 from torchlint.knowledge.dtypes import COMPLEX, COUNTING, FLOATS
@@ -42,7 +42,7 @@ class Conversion:
         """For a constructor of torch, with what it was given as ``dtype=``."""
         if node is None or literal(node) is None:
             return self._inferred()
-        wanted = asked(self._module.evaluator, node)
+        wanted = requested_dtype(self._module.evaluator, node)
         text = self._module.shared(Editor).argument(node)
         if wanted.name is None:
             return self._unknown(text, sure=wanted.sure)

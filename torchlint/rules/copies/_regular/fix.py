@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, receiver
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.analysis.values.dtypes import asked
+from torchlint.analysis.values.dtypes import requested_dtype
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import Targets
@@ -70,7 +70,7 @@ class _Regular:
         return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
 
     def _content(self) -> Content:
-        asks = self._dtype is not None and asked(self._module.evaluator, self._dtype).sure
+        asks = self._dtype is not None and requested_dtype(self._module.evaluator, self._dtype).sure
         listed = ListContent(self._module, self._found, keeps=asks or self._constructor in LEGACY)
         if self._found.source.endswith("_"):
             return listed.filled()

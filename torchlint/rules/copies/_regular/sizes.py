@@ -47,7 +47,7 @@ class Sizes:
         if isinstance(node, (cst.Tuple, cst.List)):
             self._check([e.value for e in node.elements])
             self.dimensions = any(not isinstance(e, cst.StarredElement) for e in node.elements)
-            return text if self._editor.is_bracketed(node) or isinstance(node, cst.List) else f"({text})"
+            return text if self._editor.is_parenthesized(node) or isinstance(node, cst.List) else f"({text})"
         if is_shape(node):
             self.dimensions = False
             return text
