@@ -1,4 +1,4 @@
-"""What the code means: names, values, flow, guards and heat. The only door to LibCST."""
+"""Static analysis: syntax, scopes, values, heat, and the objects of training programs."""
 
 from __future__ import annotations
 

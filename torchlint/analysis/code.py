@@ -1,4 +1,4 @@
-"""Code: the text, the tree, the places and the names of one file. Nothing here infers what anything is."""
+"""Code: the text, syntax tree, positions and names of one file, without any value inference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CodeT = TypeVar("CodeT", bound="Code")
 
 
 class Code:
-    """A parsed file. Whatever is expensive is computed when it is first asked for."""
+    """A parsed file. Expensive properties are computed on first use."""
 
     def __init__(
         self,
@@ -69,12 +69,11 @@ class Code:
         lazy: bool = True,
         text_index: TextIndex | None = None,
     ) -> CodeT:
-        """Parse a text, of which something may be known already.
+        """Parse the text of a file.
 
-        Without ``layout`` the nodes hold no whitespace, commas and parentheses, and function bodies are made
-        when somebody looks; :class:`Unsupported` is raised, then or later, for what that way of parsing
-        cannot do. Unless the text may be ``lazy``, they are all made at once. Raises :class:`SyntaxProblem`
-        when the text is no valid Python, or nested deeper than the parser survives.
+        Without ``layout`` the nodes hold no whitespace, commas or parentheses, and function bodies are parsed lazily
+        unless ``lazy`` is false; :class:`Unsupported` is raised, now or later, for code that this parser cannot handle.
+        Raises :class:`SyntaxProblem` if the text is not valid Python, or is nested too deeply for the native parser.
         """
         if not layout:
             from torchlint.analysis.syntax.light.parse import parse
@@ -94,12 +93,12 @@ class Code:
         return module
 
     def close(self) -> None:
-        """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
+        """Drop all references, so that the memory is freed at once despite reference cycles."""
         self._index.close()
         self.__dict__.clear()
 
     def shared(self: CodeT, kind: Callable[[CodeT], SharedT]) -> SharedT:
-        """The one instance of an analysis of this file that several rules ask."""
+        """The one instance of an analysis class for this file, shared by all rules."""
         found = self._shared.get(kind)
         if found is None:
             found = self._shared[kind] = kind(self)
@@ -108,51 +107,53 @@ class Code:
     # -- the tree --------------------------------------------------------------------------------
 
     def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
-        """The nodes of exactly one class in source order.
+        """The nodes of exactly this class, in source order.
 
-        With groups of identifiers, functions and methods without an identifier of some group may be left out: ask so
-        for nodes that can only stand in functions with such identifiers.
+        With groups of identifiers, function bodies that lack an identifier of some group may be skipped. Pass groups
+        only for nodes that cannot occur in such functions.
         """
         return self._index.nodes_of(kind, *groups)
 
     def iter_nodes(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
-        """The same one by one, for questions that the first fitting node answers."""
+        """Like :meth:`nodes_of`, but lazily, for queries that stop at the first match."""
         return self._index.iter_nodes(kind, *groups)
 
     def nodes_outside_functions(self, kind: type[NodeT]) -> list[NodeT]:
-        """The nodes of exactly one class that stand in no function; some that stand in one may be among them."""
+        """The nodes of exactly this class outside functions; nodes of functions that are already parsed may be among
+        them.
+        """
         return self._index.nodes_of(kind, frozenset())
 
     def may_contain(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:
-        """The body of a function may have an identifier of each group."""
+        """Whether the body of a function may contain an identifier of every group."""
         lazy_body = self._index.lazy_body_of(function)
         return lazy_body is None or self._index.body_has(lazy_body, groups)
 
     @cached_property
     def project_symbol_names(self) -> frozenset[str]:
-        """One of these stands in every function that calls a function of another file of the project."""
+        """Identifiers of which at least one occurs in every function that calls a function of another project file."""
         return self.aliases({"import", *(binding.name for binding in self.project_imports())})
 
     @cached_property
     def project_result_names(self) -> frozenset[str]:
-        """The names of what calls of such functions outside functions give."""
+        """The names assigned at module level from calls of functions of other project files."""
         every = [binding for bindings in self.names.module.found.values() for binding in bindings]
         return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.project_symbol(b.value.func))
 
     def aliases(self, names: Identifiers) -> frozenset[str]:
-        """The names, and other names that the same things have in this file: by imports, assignments and bases."""
+        """The names and their aliases in this file, through imports, assignments and base classes."""
         return self.names.aliases(frozenset(names))
 
     def within(self, owner: cst.CSTNode, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
-        """The nodes of exactly one class in and below a node; functions may be left out as by :meth:`nodes_of`."""
+        """The nodes of exactly this class in and below a node; functions may be skipped as by :meth:`nodes_of`."""
         return self._index.within(owner, kind, *groups)
 
     def names_spelled(self, word: str, owner: cst.CSTNode | None = None) -> list[cst.Name]:
-        """The names spelling_key so, in all of the file or in and below a node, in source order."""
+        """The names with this spelling in and below a node, or in the whole file, in source order."""
         return list(self._index.with_key(cst.Name, spelling_key, word, owner))
 
     def attributes_named(self, name: str, owner: cst.CSTNode | None = None) -> list[cst.Attribute]:
-        """The attributes called so, in all of the file or in and below a node, in source order."""
+        """The attributes with this name in and below a node, or in the whole file, in source order."""
         return list(self._index.with_key(cst.Attribute, attribute_key, name, owner))
 
     def with_key(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode) -> Iterator[NodeT]:
@@ -160,18 +161,18 @@ class Code:
         return self._index.with_key(kind, keys, key, owner)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node around a node; None for the module."""
+        """The parent of a node; None for the module."""
         return self._index.parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The nodes around a node, from the inside out; of the branches before an ``elif`` only the first."""
+        """The ancestors of a node, innermost first; of an ``elif`` chain only the first ``if``."""
         current = self._index.enclosing(node)
         while current is not None:
             yield current
             current = self._index.enclosing(current)
 
     def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The innermost function around a node; its decorators and defaults belong outside."""
+        """The innermost function around a node; its decorators and defaults belong to the scope outside."""
         scope = self.names.scope_at(node)
         while scope.parent is not None:
             if isinstance(scope.node, cst.FunctionDef):
@@ -180,7 +181,7 @@ class Code:
         return None
 
     def class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
-        """The class whose body directly holds a method (or the innermost class around other nodes)."""
+        """The class that a method is defined in; for other nodes, the innermost enclosing class."""
         for around in self.ancestors(node):
             if isinstance(around, cst.ClassDef):
                 return around
@@ -189,29 +190,29 @@ class Code:
         return None
 
     def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The small statement or compound header in which a node stands."""
+        """The simple statement, or the compound statement whose header, contains a node."""
         return self._reaching.anchor(node) or node
 
     def order(self, node: cst.CSTNode) -> tuple[int, int]:
-        """The place of a node in the text, which only means something beside others."""
+        """A key that sorts nodes in source order."""
         return self._index.order(node)
 
     def comes_before(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """In the text, ``one`` begins before ``other``."""
+        """Whether ``one`` begins before ``other`` in the text."""
         return self._index.order(one) < self._index.order(other)
 
     # -- places ----------------------------------------------------------------------------------
 
     @cached_property
     def positions(self) -> Layout:
-        """Where every node stands."""
+        """The positions of all nodes."""
         if self._statement_lines is not None:
             return LazyPositions(self.text, self._index, self._statement_lines)
         with spelled_as_written(self._spellings):
             return Positions(self.tree)
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where a node stands."""
+        """The span of a node."""
         return self.positions.span(node)
 
     def line(self, node: cst.CSTNode) -> int:
@@ -223,10 +224,10 @@ class Code:
         return self.positions.text(node)
 
     def statement_lines(self, node: cst.CSTNode) -> tuple[int, int]:
-        """The first and last line of the statement around a node; of a compound statement only of the header."""
+        """The first and last line of the statement around a node; of a compound statement, those of its header."""
         first, last = self.positions.lines_of(self.statement_of(node))
         own = self.span(node)
-        # A decorator stands above the line on which its function begins.
+        # A decorator is above the line on which its function begins.
         return min(first, own.line), max(last, own.end_line)
 
     @cached_property
@@ -234,13 +235,13 @@ class Code:
         return self.text.splitlines()
 
     def comments(self, first: int, last: int) -> str:
-        """The comments on these lines and the block of comment lines right above them."""
+        """The comments on these lines, and the block of comment lines directly above them."""
         while first > 1 and self._lines[first - 2].lstrip().startswith("#"):
             first -= 1
         return "\n".join(line.partition("#")[2] for line in self._lines[first - 1 : last])
 
     def evidence(self, node: cst.CSTNode, text: str) -> Evidence:
-        """A fact and the place it stands at."""
+        """Evidence at the position of a node."""
         span = self.span(node)
         return Evidence(span.line, span.column, text)
 
@@ -248,7 +249,7 @@ class Code:
 
     @cached_property
     def names(self) -> Names:
-        """Scopes, bindings and imports."""
+        """The scopes, bindings and imports of the file."""
         return Names(self.tree, self._index)
 
     @cached_property
@@ -256,18 +257,18 @@ class Code:
         return ReachingDefinitions(self.names, self._index)
 
     def qualified(self, node: cst.CSTNode) -> str | None:
-        """The dotted library name a name or attribute stands for, None when it is not certain."""
+        """The dotted library name that a name or attribute refers to; None if it is not certain."""
         return self.names.qualified(node)
 
     def project_symbol(self, node: cst.CSTNode) -> str | None:
-        """The dotted name of something that another file of the project may define; None for libraries."""
+        """The dotted name of something that another project file may define; None for names of libraries."""
         name = self.names.qualified(node)
         if name is None or ("." not in name.lstrip(".") and not name.startswith(".")):
             return None
         return None if name.partition(".")[0] in LIBRARIES else name
 
     def project_method(self, call: cst.Call) -> str | None:
-        """The dotted name of a method called on an instance of a class that another file may define."""
+        """The dotted name of a method that is called on an instance of a class that another project file may define."""
         base = call.func.value if isinstance(call.func, cst.Attribute) else None
         bindings = self.definitions(base) if isinstance(base, cst.Name) else ()
         made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
@@ -275,20 +276,20 @@ class Code:
         return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
 
     def project_imports(self) -> list[Binding]:
-        """The imports of the module level that no library accounts for."""
+        """The module-level imports of names that no known library provides."""
         every = [b for bindings in self.names.module.bindings.values() for b in bindings if b.kind == "import"]
         return [b for b in every if b.qualified and b.qualified.partition(".")[0] not in LIBRARIES]
 
     def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
-        """The bindings a name may hold where it is read."""
+        """The definitions of a name that reach this use."""
         return self._reaching.definitions(name)
 
     def uses(self, binding: Binding) -> list[cst.Name]:
-        """The reads that may see a binding, in source order."""
+        """The uses that a binding reaches, in source order."""
         return self._reaching.uses(binding)
 
     def binding_of(self, target: cst.Name) -> Binding | None:
-        """The binding made at a target, parameter, ``def`` or ``class`` name."""
+        """The binding at an assignment target, parameter, ``def`` or ``class`` name."""
         scope = self.names.lookup_scope(target.value, self.names.scope_at(target))
         found = scope.bindings[target.value] if scope else []
         return next((b for b in found if b.node is target), None)
@@ -298,22 +299,22 @@ class Code:
         return Guards(self._index.parents, self.qualified)
 
     def guards(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
-        """The conditions under which a node runs, from the inside out."""
+        """The conditions that dominate a node, innermost first."""
         return self._guards.of(node, stop=stop)
 
     def any_guard(self, node: cst.CSTNode, accepts: Callable[[Guard], bool]) -> bool:
-        """A guard of a node is accepted."""
+        """Whether some guard of a node satisfies a predicate."""
         return self._guards.any(node, accepts)
 
     def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
-        """The conditions that hold at the end of a block, by what stands directly in it."""
+        """The conditions that hold at the end of a block, established by statements directly in it."""
         return self._guards.after(block)
 
     @cached_property
     def sets_default_device(self) -> bool:
-        """The file changes where factories put tensors."""
+        """Whether the file may change the default device of factory functions."""
         return "set_default_device" in self.text or "set_default_tensor_type" in self.text
 
     def never_runs(self, node: cst.CSTNode) -> bool:
-        """No way leads to a node: it stands after ``return``, under ``if False`` or ``if TYPE_CHECKING``."""
+        """Whether a node is unreachable: after ``return``, under ``if False`` or under ``if TYPE_CHECKING``."""
         return self._guards.contradict(node) or not self._reaching.is_reachable(node)

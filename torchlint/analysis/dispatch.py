@@ -1,4 +1,4 @@
-"""The nodes of a module that a visitor of a rule is called for."""
+"""Dispatch: the nodes for which a rule's visitor is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
-    """The nodes, in source order."""
+    """The nodes that match an event, in source order."""
     kind: type[cst.CSTNode] = getattr(cst, event.node)
     if kind is cst.Module:
         return [module.tree]

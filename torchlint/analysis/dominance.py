@@ -1,4 +1,4 @@
-"""Dominance: which names can be read at a place, and what has certainly run before it."""
+"""Dominance: which statements have run before a place, and which names are visible there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Wanted = Callable[[str, list[Binding]], bool]
 
 
 def visible_names(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
-    """The wanted ones of the names that can be read at a place, with all bindings in the scope that each belongs to."""
+    """The names visible at a place that satisfy ``wanted``, with all their bindings in the scope they belong to."""
     start = code.names.scope_at(place)
     scope: Scope | None = start
     while scope is not None:
@@ -30,7 +30,7 @@ def visible_names(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tu
 
 
 class _Sifted:
-    """The wanted names of each scope, looked for once: places ask as often as there are findings."""
+    """The wanted names of each scope, computed once per scope."""
 
     def __init__(self, _: Code) -> None:
         self._known: dict[tuple[Scope, Wanted], list[tuple[str, list[Binding]]]] = {}
@@ -42,7 +42,7 @@ class _Sifted:
 
 
 def dominates(code: Code, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
-    """A statement has certainly run when a place is reached: it stands before it, in a block around it."""
+    """Whether a statement always runs before a place: it comes earlier in the same or an enclosing block."""
     line = statement
     while not isinstance(line, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
         above = code.parent(line)
@@ -61,7 +61,7 @@ def _within(code: Code, place: cst.CSTNode, line: cst.CSTNode) -> bool:
 
 
 def exclusive(code: Code, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """The two never run in the same pass through the code: they stand in different branches."""
+    """Whether two nodes are in different branches, so that no pass through the code runs both."""
     below: dict[cst.CSTNode, cst.CSTNode] = {}
     child = one
     while (around := code.parent(child)) is not None:

@@ -1,4 +1,4 @@
-"""SourceModule: one parsed file and the questions a rule may ask of it."""
+"""SourceModule: one parsed file with inferred values and heat. Rules query it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["SourceModule", "SyntaxProblem", "Unsupported"]
 
 
 class SourceModule(Code):
-    """A parsed file and what it means: the one object that rules ask."""
+    """A parsed file, its values and its heat: the object that rules query."""
 
     @cached_property
     def evaluator(self) -> Evaluator:
@@ -31,33 +31,33 @@ class SourceModule(Code):
         return Evaluator(self)
 
     def close(self) -> None:
-        """Forget everything, so that all of it is freed at once: the parts of a module know one another."""
+        """Drop all references, so that the memory is freed at once despite reference cycles."""
         if "evaluator" in self.__dict__:
             self.evaluator.close()
         super().close()
 
     def value(self, node: cst.CSTNode | None) -> Value:
-        """What is proved about an expression."""
+        """The inferred value of an expression."""
         return self.evaluator.value(node)
 
     @property
     def classes(self) -> Classes:
-        """Classes of the file."""
+        """The classes defined in the file."""
         return self.evaluator.classes
 
     @property
     def functions(self) -> Functions:
-        """Functions of the file and their callers."""
+        """The functions defined in the file, and their callers."""
         return self.evaluator.functions
 
     @property
     def parameters(self) -> Parameters:
-        """What parameters can be."""
+        """The inferred values of parameters."""
         return self.evaluator.parameters
 
     @property
     def device_evidence(self) -> DeviceEvidence:
-        """Whether the file puts anything on an accelerator, and what."""
+        """Evidence that the file uses an accelerator, and what it moves there."""
         return self.evaluator.device_evidence
 
     @cached_property
@@ -69,15 +69,15 @@ class SourceModule(Code):
         return self.heat_analysis.of(node)
 
     def every_step(self, node: cst.CSTNode) -> bool:
-        """The node runs in every step of something that is not merely an evaluation."""
+        """Whether the node runs in every step of a loop or function that is not merely an evaluation."""
         return self.heat(node).rank >= Heat.STEP.rank and not self.heat_analysis.evaluates(
             self.heat_analysis.enclosing_step(node)
         )
 
     def in_test(self, node: cst.CSTNode) -> bool:
-        """The node belongs to a test."""
+        """Whether the node belongs to a test."""
         return self.shared(Testing).covers(node)
 
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-        """The two never run in the same pass through the code: they stand in different branches."""
+        """Whether two nodes are in different branches, so that no pass through the code runs both."""
         return exclusive(self, one, other)

@@ -1,4 +1,4 @@
-"""Facts: what one file offers to the others of a run, gathered from its analysis."""
+"""The facts about a file that other files of the run may use, collected from its analysis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
 def collect(module: SourceModule, known: FileFacts) -> FileFacts:
-    """The facts of a parsed file, added to those that its bytes have told already."""
+    """The facts about a parsed file, in addition to those its bytes show."""
     facts = known
     text = module.text
     if "cudnn" in text or "deterministic" in text:
@@ -94,7 +94,7 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
 
 
 def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
-    """Functions, methods, and constructors under the name of their class; with how many parameters are not passed."""
+    """Functions, methods, and constructors by class name, with the number of parameters that are passed implicitly."""
     for function in _offered(module):
         yield function.name.value, function, 0
     for statement in module.tree.body:
@@ -114,7 +114,7 @@ def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feed
 
 
 def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[ReturnedLoader]:
-    """Results of functions of other files that are used as loaders here."""
+    """Results of functions of other files that are used as loaders in this file."""
     for call in module.nodes_of(cst.Call, module.project_symbol_names):
         name = module.project_symbol(call.func)
         if name is None or not _seems_loader(module, call, name):
@@ -130,7 +130,7 @@ def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) ->
 
 
 def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
-    """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
+    """``data = load_data(..); TrainLoop(data=data)``, where both functions come from other files."""
     if not any(
         _makes_loader(module.project_symbol(call.func))
         for call in module.nodes_of(cst.Call, module.project_symbol_names)
@@ -157,7 +157,7 @@ def _makes_loader(name: str | None) -> bool:
 
 
 def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
-    """The function or what its result is kept in is called after loaders or data."""
+    """Whether the name of the function, or of the variable that holds its result, suggests loaders or data."""
     if _LOADER_NAME.search(name.rpartition(".")[2]):
         return True
     parent = module.parent(call)
@@ -168,7 +168,7 @@ def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
 
 
 def _last_name(node: cst.CSTNode) -> str:
-    """``loader`` of ``loader`` and of ``self.loader``; empty for anything else."""
+    """``loader`` for ``loader`` and ``self.loader``; empty for anything else."""
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
@@ -182,7 +182,7 @@ def _width(module: SourceModule, call: cst.Call) -> int:
 
 
 def _given(module: SourceModule) -> list[PassedLoader]:
-    """The loaders that are handed to functions of other files, and whether they pin."""
+    """The loaders that are passed to functions of other files, and whether they pin memory."""
     uploads = module.shared(Uploads)
     found: list[PassedLoader] = []
     for call in module.nodes_of(cst.Call, module.project_symbol_names):
@@ -204,7 +204,7 @@ def _given(module: SourceModule) -> list[PassedLoader]:
 
 
 def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
-    """What the file needs CUDA for, and which of its functions ask for it."""
+    """Add what the file needs CUDA for, and which of its functions check for it."""
     guards = CudaGuards(module)
     checking = _CHECK.search(module.text) is not None
     asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
@@ -229,7 +229,7 @@ def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
 
 
 def _is_own_move(function: cst.FunctionDef) -> bool:
-    """A method ``to`` that takes a device and nothing else."""
+    """Whether a function is a method ``to`` that takes a device and nothing else."""
     params = function.params
     named = function.name.value == "to" and len(params.params) == 2 and params.params[0].name.value == "self"
     starred = isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None

@@ -1,1 +1,1 @@
-"""Trees: LibCST nodes, how they are made, walked over, and where they stand."""
+"""Syntax trees: how LibCST nodes are created, traversed and positioned."""

@@ -1,4 +1,4 @@
-"""Binding the arguments of a call to the parameters of a known signature."""
+"""Arguments of calls, literals, and other small queries on expressions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LITERALS = frozenset({cst.Integer, cst.Float, cst.SimpleString, cst.Concatenate
 class Arguments:
     """The arguments of a call by parameter name.
 
-    ``opaque`` is true when a ``*args`` or ``**kwargs`` that could not be read may hold any of them.
+    ``opaque`` is true if a ``*args`` or ``**kwargs`` may pass any of them.
     """
 
     def __init__(self, given: dict[str, cst.BaseExpression], opaque: bool = False) -> None:
         self.given, self.opaque = given, opaque
 
     def get(self, name: str) -> cst.BaseExpression | None:
-        """The expression passed for a parameter, or None when it is not passed in sight."""
+        """The expression passed for a parameter; None if none is visible."""
         return self.given.get(name)
 
     def __contains__(self, name: str) -> bool:
@@ -28,7 +28,7 @@ class Arguments:
 
 
 def bind(call: cst.Call, parameters: Sequence[str]) -> Arguments:
-    """Bind by position and keyword. Starred arguments make the result opaque."""
+    """Bind arguments to parameters by position and keyword. Starred arguments make the result opaque."""
     given: dict[str, cst.BaseExpression] = {}
     opaque = False
     position = 0
@@ -45,7 +45,7 @@ def bind(call: cst.Call, parameters: Sequence[str]) -> Arguments:
 
 
 def keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """The value of a keyword argument written in the call."""
+    """The value of a keyword argument of the call."""
     for arg in call.args:
         if arg.keyword is not None and arg.keyword.value == name:
             return arg.value
@@ -53,7 +53,7 @@ def keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
 
 
 def positional(call: cst.Call, position: int) -> cst.BaseExpression | None:
-    """The positional argument at an index, if no starred argument comes before it."""
+    """The positional argument at an index, unless a starred argument comes before it."""
     seen = 0
     for arg in call.args:
         if arg.star == "*":
@@ -66,17 +66,17 @@ def positional(call: cst.Call, position: int) -> cst.BaseExpression | None:
 
 
 def argument(call: cst.Call, name: str, position: int) -> cst.BaseExpression | None:
-    """A parameter given by keyword or by position."""
+    """An argument passed by keyword or by position."""
     return keyword(call, name) or positional(call, position)
 
 
 def is_opaque(call: cst.Call) -> bool:
-    """The call passes ``*args`` or ``**kwargs``."""
+    """Whether the call passes ``*args`` or ``**kwargs``."""
     return any(arg.star for arg in call.args)
 
 
 def method(call: cst.CSTNode) -> str | None:
-    """The name of the method called, ``to`` for ``x.to(device)``."""
+    """The name of the called method: ``to`` for ``x.to(device)``."""
     if call.__class__ is not cst.Call:
         return None
     func = call.func
@@ -84,18 +84,18 @@ def method(call: cst.CSTNode) -> str | None:
 
 
 def may_call(call: cst.Call, last: frozenset[str]) -> bool:
-    """The function called may be one whose name ends so: it is named directly, or an attribute that is called so."""
+    """Whether the callee may be one of these functions: a plain name, or an attribute with one of these last names."""
     func = call.func
     return func.__class__ is not cst.Attribute or func.attr.value in last
 
 
 def receiver(call: cst.Call) -> cst.BaseExpression | None:
-    """What a method is called on."""
+    """The object on which a method is called."""
     return call.func.value if call.func.__class__ is cst.Attribute else None
 
 
 def literal(node: cst.CSTNode | None) -> object:
-    """The value of a literal ``True``, ``None``, number or plain string; ``...`` for anything else."""
+    """The value of a literal ``True``, ``None``, number or plain string; ``...`` for any other expression."""
     kind = node.__class__
     if kind is cst.Name:
         return _CONSTANTS.get(node.value, ...)  # type: ignore[union-attr]
@@ -103,7 +103,7 @@ def literal(node: cst.CSTNode | None) -> object:
         try:
             found = _evaluated(node)  # type: ignore[arg-type]
         except (SyntaxError, ValueError, AttributeError, cst.CSTLogicError):
-            # A malformed escape or thousands of digits, which only compiling would have found; a template string.
+            # A malformed escape, thousands of digits, or a template string: only compiling it would show what it is.
             return ...
         return found if isinstance(found, (str, int, float)) else ...
     if kind is cst.UnaryOperation and node.operator.__class__ is cst.Minus:  # type: ignore[union-attr]
@@ -113,7 +113,7 @@ def literal(node: cst.CSTNode | None) -> object:
 
 
 def _evaluated(node: cst.Integer | cst.Float | cst.SimpleString | cst.ConcatenatedString) -> object:
-    """What LibCST says, which compiles the text; most literals show their value."""
+    """The value that LibCST evaluates by compiling the text; most literals are simple enough without it."""
     text = getattr(node, "value", "\\")
     if text.isdecimal():
         return int(text)
@@ -122,7 +122,7 @@ def _evaluated(node: cst.Integer | cst.Float | cst.SimpleString | cst.Concatenat
 
 
 def chain(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The links of ``a.b().c``, innermost first, subscripts and awaits included."""
+    """The links of a chain such as ``a.b().c``, innermost first, including subscripts and awaits."""
     links = [node]
     while True:
         current = links[-1]

@@ -1,8 +1,8 @@
-"""Refuses code nested so deep that the parser would overflow the stack, and gives it room for what is let through.
+"""Limits on nesting: refuses code that would overflow the stack of the native parser.
 
-The native parser recurses, and a recursion too deep ends the process; long chains of operators also
-cost it quadratic time. CPython itself allows 200 open brackets and 100 levels of indentation, so the
-limits here refuse next to nothing that runs.
+The native parser is recursive, and a stack overflow ends the process; long operator chains also take quadratic time.
+CPython itself allows 200 open brackets and 100 levels of indentation, so these limits refuse almost no program that
+runs. Code within the limits is parsed in a thread with a larger stack if it needs one.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from torchlint.text.lines import STRINGS
 BRACKETS = 200
 CHAIN = 500
 BRANCHES = 2500  # CPython compiles hardly more
-_PLAIN_BRANCHES = 500  # for which every stack has room
+_PLAIN_BRANCHES = 500  # any stack is large enough for this many
 _STACK = 64 * 1024 * 1024
 T = TypeVar("T")
 
-# Whatever cannot nest is one token, so that the loop below sees few of them.
+# Whatever cannot nest is matched as one token, so that the loop below has few iterations.
 _TOKEN = (
     rf"(?s:(?P<skip>#[^\r\n]*|{STRINGS})|(?P<open>[\[({{])|(?P<close>[\])}}])|(?P<end>(?<!\\)(?<!\\\r)\n|[,;])"
     r"|(?P<link>[-+*/%@&|^<>=~.]|\b(?:not|lambda|if|await|and|or|in|is|elif)\b)|(?P<define>\bdef\b))"
@@ -29,14 +29,14 @@ _TOKEN = (
 
 
 class TooDeep(NamedTuple):
-    """Where the nesting became too deep, and what to do."""
+    """Where the nesting became too deep, and what to do about it."""
 
     line: int
     message: str
 
 
 def problem(text: str) -> TooDeep | None:
-    """The first place nested too deep, or None."""
+    """The first place that is nested too deeply, or None."""
     level = chain = elifs = 0
     for match in _token().finditer(text):
         kind = match.lastgroup
@@ -65,7 +65,7 @@ def _token() -> re.Pattern[str]:
 
 
 def with_room(text: str, parse: Callable[[], T]) -> T:
-    """What the native parser gives, on a larger stack where many branches nest: each takes more than a kilobyte."""
+    """Run the native parser, on a larger stack if many branches are nested: each level takes more than a kilobyte."""
     if text.count("elif") <= _PLAIN_BRANCHES:
         return parse()
     import threading

@@ -1,4 +1,4 @@
-"""What is wrong with a text that does not parse, in the words of Python itself."""
+"""Syntax errors, with CPython's messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SyntaxProblem(Exception):
 def syntax_problem(
     text: str, error: cst.ParserSyntaxError | cst.CSTValidationError | cst.CSTLogicError
 ) -> SyntaxProblem:
-    """The problem behind a failed parse: CPython's message where it fails too, else LibCST's."""
+    """The error behind a failed parse: CPython's message if it fails too, else LibCST's."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -27,7 +27,7 @@ def syntax_problem(
     except SyntaxError as plain:
         return SyntaxProblem(plain.msg, max(plain.lineno or 1, 1), max(plain.offset or 1, 1))
     except (ValueError, RecursionError, MemoryError):
-        pass  # CPython has nothing better to say
+        pass  # CPython accepts the text
     if not isinstance(error, cst.ParserSyntaxError):
         return SyntaxProblem(f"the parser refuses this code: {error}", 1, 1)
     message = " ".join(error.message.split())

@@ -1,6 +1,6 @@
-"""Identifiers as Python takes them: by their NFKC form, so that full-width letters name the same as plain ones.
+"""NFKC forms of identifiers. Python compares identifiers in this form, so full-width letters equal ASCII letters.
 
-CPython's parser gives that form by itself, LibCST's gives what is written.
+CPython's parser normalizes identifiers, LibCST's does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Spellings = list[tuple[cst.Name, str]]
 
 
 def normalised(tree: cst.CSTNode, text: str) -> Spellings:
-    """Give every name of the tree of a text its NFKC form; gives those that are written otherwise, and how."""
+    """Normalize every name in a tree; returns the names that were spelled differently, with their spellings."""
     if text.isascii() or is_normalized("NFKC", text):
         return []
     names = [node for node in descendants(tree) if isinstance(node, cst.Name)]
@@ -29,7 +29,7 @@ def normalised(tree: cst.CSTNode, text: str) -> Spellings:
 
 @contextmanager
 def spelled_as_written(spellings: Spellings) -> Iterator[None]:
-    """Have these names as they are written, for as long as the tree is written out."""
+    """Restore the original spellings while the tree is written out."""
     for node, written in spellings:
         _put(node, written)
     try:
@@ -40,4 +40,4 @@ def spelled_as_written(spellings: Spellings) -> Iterator[None]:
 
 
 def _put(node: cst.Name, value: str) -> None:
-    object.__setattr__(node, "value", value)  # nodes are frozen for others
+    object.__setattr__(node, "value", value)  # nodes are frozen dataclasses

@@ -143,7 +143,7 @@ class LazyPositions(Layout):
     def _alone(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Fragment | None:
         assert isinstance(statement, cst.FunctionDef)
         every = _ordered(statement.params)
-        if node not in every:  # one of a lambda in a decorator
+        if node not in every:  # a parameter of a lambda in a decorator
             return None
         number = every.index(node)
         first, *after = header.parameters[number : number + 2]

@@ -1,8 +1,9 @@
-"""Imports LibCST in half the time: constructors of its classes are written when somebody asks for them.
+"""Imports LibCST in half the time by generating the constructors of its node classes lazily.
 
-LibCST has some two hundred dataclasses. Python writes and compiles up to six methods for each of them while the class
-is made, which is more than half of ``import libcst``, and a run constructs a few dozen kinds of nodes. Here
-constructors come later, and the other methods are the same functions for all classes; what they do is what Python's do.
+LibCST has some two hundred dataclasses. For each of them Python generates and compiles up to six methods when the class
+is created, which is more than half of the time of ``import libcst``, but a run constructs only a few dozen kinds of
+nodes. Here constructors are generated on first use, and all classes share the other methods, which behave like those
+that Python generates.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ _dataclass = dataclasses.dataclass
 
 
 def load() -> None:
-    """Import LibCST, unless somebody has."""
+    """Import LibCST, unless it is already imported."""
     if "libcst" in sys.modules:
         return
     try:
         with _later():
             import libcst  # noqa: F401
-    except Exception:  # a LibCST that makes its classes in another way: it is imported as ever
+    except Exception:  # this version of LibCST creates its classes differently: import it normally
         for name in [name for name in sys.modules if name.partition(".")[0] == "libcst"]:
             del sys.modules[name]
 
 
 @contextmanager
 def _later() -> Iterator[None]:
-    """LibCST's classes that become dataclasses meanwhile get their constructors later."""
+    """While this context is active, dataclasses of LibCST get lazy constructors."""
 
     def decorator(kind: type[Any] | None = None, /, **options: Any) -> Any:
         if kind is None:
@@ -51,8 +52,8 @@ def _later() -> Iterator[None]:
 
 
 def _unfinished(kind: type[Any], *, frozen: bool) -> type[Any]:
-    """A dataclass whose constructor is written when somebody asks for it."""
-    kind.__doc__ = kind.__doc__ or kind.__name__  # or Python describes the constructor here
+    """A dataclass whose constructor is generated on first use."""
+    kind.__doc__ = kind.__doc__ or kind.__name__  # otherwise Python computes a signature for the docstring
     with _thawed(kind):
         _dataclass(init=False, repr=False, eq=False)(kind)
     _check(kind)
@@ -72,7 +73,7 @@ def _unfinished(kind: type[Any], *, frozen: bool) -> type[Any]:
 
 @contextmanager
 def _thawed(kind: type[Any]) -> Iterator[None]:
-    """The bases of a class are not frozen: Python lets no class that is not derive from one that is."""
+    """Mark the bases of a class as not frozen: a dataclass that is not frozen cannot derive from one that is."""
     every = [base.__dict__.get("__dataclass_params__") for base in kind.__mro__[1:]]
     frozen = [params for params in every if params is not None and params.frozen]
     for params in frozen:
@@ -85,7 +86,7 @@ def _thawed(kind: type[Any]) -> Iterator[None]:
 
 
 def _check(kind: type[Any]) -> None:
-    """Raise ``TypeError`` for what constructors here do not know."""
+    """Raise ``TypeError`` for features that the constructors generated here do not support."""
     optional = False
     for field in dataclasses.fields(kind):
         required = field.default is _MISSING and field.default_factory is _MISSING
@@ -98,13 +99,13 @@ def _check(kind: type[Any]) -> None:
 
 
 class _Constructor:
-    """Stands in for ``__init__`` until somebody asks for it, be it to construct an object or to look at it."""
+    """A descriptor in place of ``__init__`` that generates it on first access."""
 
     def __init__(self, kind: type[Any]) -> None:
         self._owner: Any = kind
 
     def __set_name__(self, owner: type[Any], name: str) -> None:
-        self._owner = owner  # slots are added to a class by making it again
+        self._owner = owner  # a class with slots is created a second time
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
         made = _constructor(self._owner)
@@ -114,7 +115,7 @@ class _Constructor:
 
 
 def _constructor(kind: type[Any]) -> Callable[..., None]:
-    """The constructor that a dataclass with these fields has."""
+    """The constructor of a dataclass with these fields."""
     names: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     annotations: dict[str, Any] = {}
     parameters = ["self"]

@@ -1,7 +1,7 @@
-"""Where nodes stand in the text.
+"""Positions of nodes in the text.
 
-LibCST keeps no positions; its own provider costs several times the parse. Here the tree is written
-out once, only in files with something to report, and only token counts are noted on the way.
+LibCST does not store positions, and its own metadata provider costs several times the parse. Here the tree is written
+out once, only in files with something to report, while token counts are recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torchlint.text.lines import Places
 
 
 class _Mark:
-    """Notes the token range of one node while it is written out."""
+    """Records the token range of one node while it is written out."""
 
     __slots__ = ("end_node", "node", "start", "start_node", "state")
 
@@ -49,7 +49,7 @@ class _Mark:
 
 
 class _Recorder(CodegenState):
-    """Collects the tokens of the module, and which of them belong to which node."""
+    """Collects the tokens of the module, and the token range of every node."""
 
     ranges: dict[cst.CSTNode, tuple[int, int]]
     opened: dict[cst.CSTNode, int]
@@ -70,18 +70,18 @@ class _Recorder(CodegenState):
 
 
 class Layout(ABC):
-    """Where nodes stand in one text: offsets of characters, and the spans and texts between them."""
+    """Positions of the nodes of one text: character offsets, spans and source text."""
 
     def __init__(self, whole: str) -> None:
         self.whole = whole
         self._places = Places(whole)
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Where the node starts and ends, without surrounding whitespace and parentheses."""
+        """The span of a node, without surrounding whitespace and parentheses."""
         return self.between(*self.extent(node))
 
     def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """The first and last line of a statement; of a compound one, from its keyword to the line before its body."""
+        """The first and last line of a statement; of a compound statement, those before its body."""
         span = self.span(statement)
         body = getattr(statement, "body", None)
         if not isinstance(body, cst.BaseSuite) or not body.body:
@@ -90,7 +90,7 @@ class Layout(ABC):
         return span.line, max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
 
     def between(self, start: int, end: int) -> Span:
-        """The span of a range of characters."""
+        """The span of a range of character offsets."""
         return self._places.span(start, end)
 
     def text(self, node: cst.CSTNode) -> str:
@@ -100,19 +100,19 @@ class Layout(ABC):
 
     @abstractmethod
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of an expression with the parentheses around it."""
+        """Character offsets of an expression including the parentheses around it."""
 
     @abstractmethod
     def extent(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
+        """Character offsets of a node; ``Arg`` and ``Index`` nodes, which have no position, span their children."""
 
     @abstractmethod
     def is_parenthesized(self, node: cst.CSTNode) -> bool:
-        """Parentheses stand around the expression."""
+        """Whether the expression is parenthesized."""
 
 
 class Positions(Layout):
-    """Spans of all nodes of one module."""
+    """The spans of all nodes of a tree that LibCST has parsed."""
 
     def __init__(self, tree: cst.Module) -> None:
         recorder = _Recorder(tree.default_indent, tree.default_newline)
@@ -123,7 +123,7 @@ class Positions(Layout):
         super().__init__("".join(recorder.tokens))
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of an expression with the parentheses around it."""
+        """Character offsets of an expression including the parentheses around it."""
         start, end = self.extent(node)
         left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
         if left:
@@ -133,11 +133,11 @@ class Positions(Layout):
         return start, end
 
     def is_parenthesized(self, node: cst.CSTNode) -> bool:
-        """Parentheses stand around the expression."""
+        """Whether the expression is parenthesized."""
         return bool(getattr(node, "lpar", ()))
 
     def extent(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets; a node without a place of its own (``Arg``, ``Index``) spans its children."""
+        """Character offsets of a node; ``Arg`` and ``Index`` nodes, which have no position, span their children."""
         found = self._ranges.get(node)
         if found is None:
             below = [self._ranges[child] for child in descendants(node) if child in self._ranges]

@@ -278,7 +278,7 @@ class NodeIndex:
     def place(self, node: cst.CSTNode) -> int:
         """The rank of a node outside functions in source order."""
         if not self._places:
-            # Parents are noted in the order of the text, and those outside functions first.
+            # Parents are inserted in source order, those outside functions first.
             self._places = {self._tree: -1, **dict(zip(self.parents, range(self._count), strict=False))}
         return self._places[node]
 

@@ -1,7 +1,7 @@
-"""Walks over the fields that carry meaning.
+"""Tree traversals over semantic fields.
 
-LibCST's own ``visit`` also walks whitespace, commas and parentheses and costs as much as the parse.
-These walks skip them, and look the fields up once per node class.
+LibCST's own ``visit`` also traverses whitespace, commas and parentheses, and costs as much as the parse. These
+traversals skip them, and look up the fields of each node class once.
 """
 
 from __future__ import annotations
@@ -55,16 +55,17 @@ _getters: dict[type[cst.CSTNode], Callable[[cst.CSTNode], Iterable[Any]]] = {}
 
 
 class _Plain(type(cst.CSTNode)):  # type: ignore[misc]
-    """The type of LibCST's classes without the detour that abstract classes make for ``isinstance``."""
+    """A metaclass for LibCST's classes whose ``isinstance`` checks bypass those of ``ABCMeta``."""
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
 
 def _make_plain(kind: type[cst.CSTNode]) -> None:
-    """Hashes and type tests that Python does by itself: nodes are keys of nearly every table here.
+    """Use C implementations of hashing and type checks for a node class: nodes are dictionary keys almost everywhere.
 
-    LibCST's own hash is the identity too, but a function in Python, and nothing is registered with its classes.
+    LibCST's own hash is the identity too, but implemented in Python, and its abstract classes have no registered
+    subclasses.
     """
     kind.__hash__ = object.__hash__  # type: ignore[method-assign]
     kind.__class__ = _Plain  # type: ignore[method-assign]
@@ -76,7 +77,7 @@ _make_plain(cst.CSTNode)  # type: ignore[type-abstract]
 
 
 def fields_of(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    """The names of the fields of a node class that may hold meaningful nodes."""
+    """The fields of a node class that may hold semantic child nodes."""
     return tuple(f.name for f in dataclasses.fields(kind) if _is_semantic(f.name))
 
 
@@ -93,7 +94,7 @@ def _getter(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], Iterable[Any]]:
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The meaningful child nodes, in field order."""
+    """The semantic child nodes, in field order."""
     kind = node.__class__
     found: list[cst.CSTNode] = []
     if kind in _LEAVES:
@@ -140,7 +141,7 @@ _FIELD = """
 
 @cache
 def _maker(count: int) -> Callable[..., _Collector]:
-    """Makes collectors for classes with so many fields; without a loop over fields they take half the time."""
+    """A factory of collectors for classes with this many fields; unrolling the loop over fields halves the time."""
     made: dict[str, Any] = {}
     getters = ", ".join(f"get{number}" for number in range(count))
     exec(_MADE.format(getters=getters, fields="".join(_FIELD.format(number=n) for n in range(count))), made)
@@ -149,10 +150,10 @@ def _maker(count: int) -> Callable[..., _Collector]:
 
 
 class _Collectors(dict[type[cst.CSTNode], _Collector]):
-    """For each class a function that collects a node and what is below it."""
+    """A function for each class that collects a node and everything below it."""
 
     def __missing__(self, kind: type[cst.CSTNode]) -> _Collector:
-        # What is no class of LibCST's own is made when somebody looks.
+        # Collectors for classes outside LibCST are created on first use.
         fields = fields_of(kind) if kind not in _LEAVES and kind.__module__.startswith("libcst.") else ()
         found = self[kind] = _maker(len(fields))(kind, self, _LEAVES, _is_node, *map(attrgetter, fields))
         return found
@@ -162,14 +163,14 @@ _collectors = _Collectors()
 
 
 def collect(root: cst.CSTNode, nodes: Nodes, parents: Parents) -> None:
-    """Add a node and everything below it, parents first, to the nodes by class, and note their parents."""
+    """Add a node and everything below it, parents first, to the index by class, and record their parents."""
     _collectors[root.__class__](root, nodes, parents)
 
 
 def test_of(*kinds: type) -> Callable[[object], bool]:
-    """A test whether something is of one of these classes.
+    """A fast ``isinstance`` check for these classes.
 
-    ``isinstance`` says the same, but goes through all the classes each time.
+    It caches the result for each class, while ``isinstance`` goes through all the classes every time.
     """
     known: dict[type, bool] = {}
 
@@ -185,12 +186,12 @@ def test_of(*kinds: type) -> Callable[[object], bool]:
 
 @cache
 def _is_node(kind: type) -> bool:
-    """Asked once a class."""
+    """Called once per class."""
     return issubclass(kind, cst.CSTNode)
 
 
 def wording(node: cst.CSTNode) -> str:
-    """A text that is the same for expressions that are written alike; of a name, the name."""
+    """A text that is equal for expressions with equal spelling."""
     if node.__class__ is cst.Attribute:
         return f"{wording(node.value)}.{wording(node.attr)}"
     if node.__class__ in _LEAVES:

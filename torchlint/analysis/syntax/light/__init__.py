@@ -1,6 +1,6 @@
-"""LibCST nodes made from :mod:`ast`, without layout, and of function bodies only when somebody looks.
+"""Light trees: LibCST nodes made from :mod:`ast`, without layout, and with function bodies parsed lazily.
 
-LibCST's parser spends nearly all of its time on whitespace, commas and parentheses, which no rule reads.
-CPython's own parser is some ten times faster. The nodes made here are of LibCST's classes and hold what
-carries meaning; fields of layout are not set.
+LibCST's parser spends nearly all of its time on whitespace, commas and parentheses, which no rule reads. CPython's
+parser is some ten times faster. The nodes made here are instances of LibCST's classes with their semantic fields;
+fields for layout are not set.
 """

@@ -1,4 +1,4 @@
-"""What LibCST's own parser makes of the lines of one statement."""
+"""Parses the lines of one statement with LibCST's own parser."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import libcst as cst
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.light.expressions import Unsupported
 
-_AROUND = "if 1:\n"  # makes a module of an indented statement
+_AROUND = "if 1:\n"  # makes an indented statement a valid module
 
 
 class Exact(NamedTuple):
-    """A module that holds one statement; its text begins ``shift`` characters before that of the statement."""
+    """A module with a single statement; its text begins ``shift`` characters before the statement."""
 
     tree: cst.Module
     statement: cst.CSTNode
@@ -30,6 +30,6 @@ def exact(lines: str) -> Exact:
     try:
         tree = depth.with_room(text, lambda: cst.parse_module(text))
         statement = tree.body[0].body.body[0] if around else tree.body[0]  # type: ignore[union-attr]
-    except Exception as error:  # LibCST's parser raises what it likes
+    except Exception as error:  # LibCST's parser raises many kinds of exceptions
         raise Unsupported(lines[:80]) from error
     return Exact(tree, statement, text, len(around))

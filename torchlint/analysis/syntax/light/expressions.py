@@ -1,4 +1,4 @@
-"""Expressions of :mod:`ast` as nodes of LibCST."""
+"""Converts expressions of :mod:`ast` to LibCST nodes."""
 
 from __future__ import annotations
 
@@ -98,21 +98,21 @@ _param_star = maker(cst.ParamStar)
 
 
 class Unsupported(Exception):
-    """Code that only LibCST's own parser reads the way LibCST does."""
+    """Code that must be parsed by LibCST's own parser."""
 
 
 class Expressions:
-    """Turns the expressions of one text into nodes."""
+    """Converts the expressions of one text to nodes."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
 
     def of(self, node: ast.expr) -> Node:
-        """The node of an expression."""
+        """The node for an expression."""
         return _FINDERS[node.__class__](self, node)
 
     def optional(self, node: ast.expr | None) -> Node:
-        """The node of an expression, or None."""
+        """The node for an expression, or None for None."""
         return _FINDERS[node.__class__](self, node) if node is not None else None
 
     # -- atoms -----------------------------------------------------------------------------------
@@ -145,10 +145,10 @@ class Expressions:
         return found if found is not None else self.parsed(text)
 
     def parsed(self, text: str) -> Node:
-        """What LibCST's parser makes of a string in several parts or with code in it."""
+        """Parse an f-string or a concatenated string with LibCST's parser."""
         try:
             found = cst.parse_expression(f"({text})")
-        except Exception as error:  # LibCST's parser raises what it likes
+        except Exception as error:  # LibCST's parser raises many kinds of exceptions
             raise Unsupported(text) from error
         normalised(found, text)
         return found
@@ -197,7 +197,7 @@ class Expressions:
         return _call(self.of(node.func), self.arguments(node.args, node.keywords))
 
     def arguments(self, args: list[ast.expr], keywords: list[ast.keyword]) -> list[Node]:
-        """Arguments in the order of the text."""
+        """The arguments in source order."""
         if not keywords:
             return [self._argument(arg) for arg in args]
         places: list[Any] = [*args, *keywords]
@@ -221,7 +221,7 @@ class Expressions:
         return _subscript(value, [_subscript_element(self._slice(where))])
 
     def _is_parenthesized(self, node: ast.Tuple) -> bool:
-        """The tuple in a subscript has parentheses of its own."""
+        """Whether the tuple in a subscript is parenthesized."""
         text = self.source.segment(node)
         if not (text.startswith("(") and text.endswith(")")):
             return False
@@ -318,11 +318,11 @@ class Expressions:
 
 
 class _NoText(Exception):
-    """The text of an expression is needed, whose place is not known."""
+    """The text of an expression is needed, but its position is not known."""
 
 
 class _Nowhere(Source):
-    """The source of expressions inside f-strings, which before Python 3.12 stand at wrong places."""
+    """The source of expressions inside f-strings, whose positions are wrong before Python 3.12."""
 
     def segment(self, node: ast.expr) -> str:  # noqa: ARG002 - no place can be trusted
         raise _NoText
@@ -332,7 +332,7 @@ _NOWHERE = _Nowhere("")
 
 
 def _inside(tree: ast.expr, text: str) -> Node:
-    """The node of an expression between the braces of an f-string."""
+    """The node for an expression in a replacement field of an f-string."""
     try:
         return Expressions(_NOWHERE).of(tree)
     except _NoText:

@@ -1,6 +1,6 @@
-"""Strings as nodes of LibCST: in one or several parts, and f-strings with nothing odd between braces.
+"""Converts strings to LibCST nodes: simple and concatenated ones, and f-strings with simple replacement fields.
 
-LibCST's parser takes longer over a single f-string than everything else here over a whole function.
+LibCST's parser takes longer for a single f-string than the code here takes for a whole function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LITERAL = re.compile(
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
 _WHOLE = re.compile(r"([fF])(\"\"\"|\'\'\'|\"|\')(.*)\2", re.DOTALL)
 _QUOTED = r"'[^'\\\n{}]*'|\"[^\"\\\n{}]*\""
-# What stands between expressions, and an expression with its conversion and its format.
+# The text between replacement fields, and a field with its conversion and format specification.
 _PART = re.compile(
     r"((?:[^{}\\]|\{\{|\}\}|\\[^N\r\n{}])+)"
     rf"|\{{((?:[^{{}}\[\]!:=#'\"\\]|{_QUOTED}|\[(?:[^{{}}\[\]!=#'\"\\]|{_QUOTED})*\])+)(?:!([rsa]))?(?::([^{{}}\\]*))?\}}"
@@ -38,10 +38,10 @@ Convert = Callable[[ast.expr, str], Node]
 
 
 def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node | None:
-    """The node of a string, given its text, the expressions in it, and what makes nodes of these.
+    """The node for a string, given its text, its expressions, and a function that converts these.
 
-    None for f-strings with anything odd: raw ones, braces in braces, comparisons, comments and backslashes between
-    braces, named characters. ``convert`` gets the text of an expression as well.
+    None for f-strings that LibCST must parse: raw ones, nested braces, and comparisons, comments, backslashes or named
+    characters in fields. ``convert`` also receives the text of an expression.
     """
     if _is_plain(text):
         return _simple(text)
@@ -64,7 +64,7 @@ def string_of(text: str, values: Iterator[ast.expr], convert: Convert) -> Node |
 
 
 def _is_plain(text: str) -> bool:
-    """One literal without a prefix, as nearly every string is: its quotes stand nowhere else in it."""
+    """Whether the text is a single literal without a prefix whose quotes do not occur inside it."""
     quote = text[0]
     if quote not in "\"'":
         return False
@@ -89,7 +89,7 @@ def _formatted(text: str, values: Iterator[ast.expr], convert: Convert) -> Node 
             continue
         value = next(values, None)
         if value is None or found[2].count("(") != found[2].count(")"):
-            return None  # the colon of a walrus or a lambda is no end
+            return None  # the colon of a walrus or a lambda does not end the expression
         spec = [_text(found[4])] if found[4] else [] if found[4] is not None else None
         parts.append(_expression(convert(value, found[2]), found[3], spec, None))
     return _string(whole[1] + whole[2], parts, whole[2])

@@ -1,4 +1,4 @@
-"""Makes LibCST nodes without running their constructors, which check layout that is not there."""
+"""Creates LibCST nodes without their constructors, which would validate layout that is not set."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _new = object.__new__
 
 
 def maker(kind: type[cst.CSTNode], *fields: str) -> Maker:
-    """A function that makes nodes of a class from the values of these fields, in this order."""
+    """A function that creates nodes of a class from the values of these fields, in this order."""
     setters = [getattr(kind, name).__set__ for name in fields]
     made: Maker = _MAKERS[len(fields)](kind, *setters)
     return made
 
 
 def operators(kinds: Mapping[type[ast.AST], type[cst.CSTNode]]) -> dict[type[ast.AST], Node]:
-    """For each operator one node, which holds nothing."""
+    """One shared node for each operator."""
     return {operator: maker(kind)() for operator, kind in kinds.items()}
 
 

@@ -1,4 +1,4 @@
-"""The light tree of a text: everything outside functions at once, each function when somebody looks."""
+"""The light tree of a text: code outside functions at once, function bodies lazily."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from torchlint.text.lines import line_starts
 
 
 def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[LazyBody], Lines]:
-    """The tree, its lazy bodies, and the lines of its statements; see :class:`Statements`.
+    """Parse a text; returns the tree, its lazy bodies and the lines of its statements (see :class:`Statements`).
 
-    With ``at_once`` every function body is parsed at once, and there are no lazy bodies.
-
-    Raises :class:`Unsupported` for whatever CPython's parser does not read: LibCST's own parser may, or can
-    say what is wrong.
+    With ``at_once`` every function body is parsed at once, and there are no lazy bodies. Raises :class:`Unsupported` if
+    CPython's parser refuses the text: LibCST's parser may accept it, or has a better error message.
     """
     try:
         return _parse(text, at_once=at_once)
@@ -48,7 +46,7 @@ def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[LazyBody], Lin
 
 
 def _start_line(statements: Sequence[ast.stmt]) -> int:
-    """The first line of a body that holds code; a docstring is none."""
+    """The first line of a body that contains code, after the docstring."""
     first = statements[0]
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(statements) > 1:
         return max(first_line(statements[1]), first.lineno)

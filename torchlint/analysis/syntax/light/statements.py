@@ -1,4 +1,4 @@
-"""Statements of :mod:`ast` as nodes of LibCST; bodies of functions wait until somebody looks."""
+"""Converts statements of :mod:`ast` to LibCST nodes; function bodies are converted lazily."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
 
-_LONG_HEADER = 4  # lines of a header more than which are parsed parameter by parameter
+_LONG_HEADER = 4  # the parameters of a header with more lines than this are parsed one by one
 
 
 class Header(NamedTuple):
-    """The lines of a compound statement before its body: the first, with decorators, that of its keyword, the last.
+    """The lines of a compound statement's header: its first line (with decorators), that of its keyword, and its last.
 
-    ``body`` is the line on which the body begins: comments before it, and decorators of it, belong to it.
-    ``parameters`` are the lines on which those of a function begin, where the header has many lines.
+    ``body`` is the line on which the body begins, including comments and decorators before its first statement.
+    ``parameters`` are the lines on which the parameters of a function begin, if the header has many lines.
     """
 
     first: int
@@ -82,10 +82,11 @@ class Header(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """On which lines statements stand.
+    """The lines of statements.
 
-    ``whole``: the first and last line of each statement of the module and of its class bodies, and of what stands on
-    lines of its own anywhere. ``headers``: those of statements with bodies on lines of their own, without ``elif``.
+    ``whole``: the first and last line of every statement of the module and of its class bodies, and of simple
+    statements on lines of their own. ``headers``: the headers of compound statements with an indented body, except
+    ``elif``.
     """
 
     whole: dict[cst.CSTNode, tuple[int, int]]
@@ -96,10 +97,10 @@ Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
 
 
 class Statements(Expressions):
-    """Turns the statements of one text into nodes.
+    """Converts the statements of one text to nodes.
 
-    ``defer`` makes the block of a function of the module level or of a method, given this object and its statements;
-    without it they are blocks like others.
+    ``defer`` creates the lazy block of a top-level function or method from this object and the statements of the body;
+    without it, function bodies are ordinary blocks.
     """
 
     def __init__(self, source: Source, defer: Deferred | None) -> None:
@@ -108,11 +109,11 @@ class Statements(Expressions):
         self.lines = Lines({}, {})
 
     def module(self, tree: ast.Module) -> cst.Module:
-        """The module."""
+        """The module node."""
         return cst.Module(self.body(tree.body, outermost=True), default_newline=self.source.newline)
 
     def body(self, statements: Sequence[ast.stmt], *, outermost: bool = False) -> list[Node]:
-        """The statements of a block; small ones that share a line come together."""
+        """The statements of a block; simple statements that share a line form one node."""
         found: list[Node] = []
         shared: list[Node] = []
         first = end = 0
@@ -156,7 +157,7 @@ class Statements(Expressions):
         return find(self, node) if find is not None else self._parsed(node)
 
     def _parsed(self, node: ast.stmt) -> Node:
-        """What LibCST's parser makes of the lines of a statement."""
+        """Parse the lines of a statement with LibCST's parser."""
         lines = self.source.lines[node.lineno - 1 : node.end_lineno]
         found = exact("\n".join((*lines, "")))
         normalised(found.statement, found.text)
@@ -302,7 +303,7 @@ def _parameter_lines(node: ast.arguments) -> tuple[int, ...]:
 
 
 def first_line(statement: ast.stmt) -> int:
-    """The line on which a statement begins, with its decorators."""
+    """The line on which a statement begins, including its decorators."""
     decorators = getattr(statement, "decorator_list", None)
     return min(statement.lineno, decorators[0].lineno) if decorators else statement.lineno
 
