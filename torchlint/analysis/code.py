@@ -119,9 +119,7 @@ class Code:
         return self._index.iter_nodes(kind, *groups)
 
     def nodes_outside_functions(self, kind: type[NodeT]) -> list[NodeT]:
-        """The nodes of exactly this class outside functions; nodes of functions that are already parsed may be among
-        them.
-        """
+        """The nodes of exactly this class outside functions, and some inside functions that have been parsed."""
         return self._index.nodes_of(kind, frozenset())
 
     def may_contain(self, function: cst.FunctionDef, *groups: Identifiers) -> bool:

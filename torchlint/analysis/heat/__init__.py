@@ -1,1 +1,1 @@
-"""How often code runs, and what for: once, every epoch, every step, or for every element of a step."""
+"""Heat: how often code runs (once, every epoch, every step, for every element of a step), and what a loop is for."""

@@ -1,4 +1,4 @@
-"""Heat: how often a line runs. Once, once an epoch, every step, or for every element of a step."""
+"""Heat: how often code runs. Once, once per epoch, in every step, or for every element of a step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DEPTH = 6
 
 
 class HeatAnalysis:
-    """Heat of the nodes of one module."""
+    """The heat of the nodes of one module."""
 
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
@@ -43,7 +43,7 @@ class HeatAnalysis:
         self._evaluating: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Heat:
-        """How often the node runs, from the loops around it, the function it is in, and who calls that."""
+        """How often the node runs, from the enclosing loops, the enclosing function and its callers."""
         loops, function = self.enclosing_loops(node)
         base = self.function_heat(function) if function is not None else Heat.ONCE
         heat = self._through(loops, base)
@@ -51,7 +51,7 @@ class HeatAnalysis:
         return Heat.EPOCH if cold else heat
 
     def enclosing_loops(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
-        """The loops that repeat and comprehensions around a node, innermost first, and its function."""
+        """The loops that repeat and the comprehensions around a node, innermost first, and its function."""
         loops: list[cst.CSTNode] = []
         below = node
         for current in self._code.ancestors(node):
@@ -66,7 +66,7 @@ class HeatAnalysis:
         return loops, None
 
     def is_throttled(self, node: cst.CSTNode, stop: cst.CSTNode | None = None) -> bool:
-        """Between ``stop`` and the node stands a guard that lets through only now and then, or a profiler."""
+        """Whether a guard between ``stop`` and the node rarely passes, or the node belongs to a profiler's context."""
         if any(self._throttling.is_throttling(guard) for guard in self._code.guards(node, stop=stop)):
             return True
         for current in self._code.ancestors(node):
@@ -93,7 +93,7 @@ class HeatAnalysis:
     # -- loops -----------------------------------------------------------------------------------
 
     def may_repeat(self, loop: cst.CSTNode) -> bool:
-        """A loop, or a comprehension, may run more than once: no ``break`` ends its first round."""
+        """Whether a loop or comprehension may run more than once: no ``break`` always ends its first iteration."""
         found = self._repeating.get(loop)
         if found is None:
             found = not isinstance(loop, LOOPS) or may_repeat(loop, self._code.qualified)
@@ -101,11 +101,11 @@ class HeatAnalysis:
         return found
 
     def may_run_again(self, loop: cst.CSTNode) -> bool:
-        """A loop repeats, or a loop around it does."""
+        """Whether a loop, or a loop around it, may repeat."""
         return self.may_repeat(loop) or bool(self.enclosing_loops(loop)[0])
 
     def loop_kind(self, loop: cst.CSTNode) -> str | None:
-        """``step`` for a loop whose body is one step, ``epoch`` for a loop around such loops, else None."""
+        """``step`` for a loop that makes one step per iteration, ``epoch`` for a loop around such loops, else None."""
         if not self._any_steps:
             return None
         return self._memo.get_or_compute(("loop", loop), lambda: self._classify(loop), None)
@@ -122,11 +122,11 @@ class HeatAnalysis:
 
     @cached_property
     def _any_steps(self) -> bool:
-        """Some code of the file may make a step, or go through batches."""
+        """Whether code in the file may make a step or iterate over batches."""
         return self._code.text_index.has(concepts.STEPS)
 
     def _content(self, body: cst.CSTNode) -> str | None:
-        """``epoch`` for code that holds a loop over steps, ``step`` for code that makes a step or fetches a batch."""
+        """``epoch`` for code that contains a loop over steps, ``step`` for code that makes a step or gets a batch."""
         if not self._any_steps:
             return None
         return self._memo.get_or_compute(("content", body), lambda: self._of_body(body), None)
@@ -149,7 +149,7 @@ class HeatAnalysis:
         return self._content(function.body) if function is not None else None
 
     def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The nodes of a body without those of functions and loops that repeat inside it; such a loop is yielded."""
+        """The nodes of a body, without nested functions, and without the bodies of loops that repeat."""
         stack = list(children(body))
         while stack:
             node = stack.pop()
@@ -177,13 +177,13 @@ class HeatAnalysis:
         return named or self._values.value(node.func.value).kind is Kind.OPTIMIZER
 
     def _fetches(self, call: cst.Call) -> bool:
-        """``next(iterator)`` of a loader."""
+        """``next(iterator)``, where the iterator is that of a loader."""
         if self._code.qualified(call.func) != "builtins.next" or not call.args:
             return False
         return self.iterates_batches(call.args[0].value)
 
     def iterates_batches(self, iterable: cst.CSTNode, depth: int = _DEPTH) -> bool:
-        """The expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip``, ``islice`` and variables."""
+        """Whether an expression iterates over a loader, through ``enumerate``, ``tqdm``, ``zip`` and variables."""
         if depth == 0 or not self._any_steps:
             return False
         if self._values.value(iterable).kind is Kind.LOADER:
@@ -231,19 +231,19 @@ class HeatAnalysis:
         return self._content(function.body) == "step"
 
     def is_step_function(self, function: cst.FunctionDef) -> bool:
-        """A function that makes one step and is named so: somebody out of sight calls it in a loop."""
+        """Whether a function makes one step and its name says so; it is assumed to be called in a loop elsewhere."""
         words = set(function.name.value.lower().strip("_").split("_"))
         return "test" not in words and not words.isdisjoint(known.STEP_WORDS) and self._steps(function)
 
     def enclosing_step(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The innermost loop around a node whose body is one step; else its function, or the node itself."""
+        """The innermost loop around a node that makes one step per iteration; else its function, or the node itself."""
         loops, function = self.enclosing_loops(node)
         return next((loop for loop in loops if self.loop_kind(loop) == "step"), function or node)
 
     # -- what a loop is for ----------------------------------------------------------------------
 
     def trains(self, place: cst.CSTNode) -> bool:
-        """A loop or function makes steps of an optimizer, itself or in the functions of the file that it calls."""
+        """Whether a loop or function makes optimizer steps, itself or through functions of the file that it calls."""
         body = getattr(place, "body", None)
         return body is not None and self._trains(body)
 
@@ -269,7 +269,7 @@ class HeatAnalysis:
         return self.gradients_disabled(place) or not words.isdisjoint(known.EVALUATION_WORDS)
 
     def gradients_disabled(self, place: cst.CSTNode) -> bool:
-        """Gradients are switched off around a loop, in all of it, or in all of its function."""
+        """Whether gradients are disabled around a loop, in its whole body, or in its whole function."""
         for around in (place, *self._code.ancestors(place)):
             if isinstance(around, cst.With):
                 if any(self._no_gradients(item.item) for item in around.items):
@@ -283,7 +283,7 @@ class HeatAnalysis:
         return self._code.qualified(function) in known.NO_GRADIENTS
 
     def _body_evaluates(self, loop: cst.CSTNode) -> bool:
-        """Everything the loop does stands under ``no_grad``."""
+        """Whether the body of a loop disables gradients and never calls ``backward``."""
         body = getattr(loop, "body", None)
         if not isinstance(body, cst.IndentedBlock):
             return False
@@ -295,6 +295,6 @@ class HeatAnalysis:
 
 
 def _counts_epochs(loop: cst.CSTNode) -> bool:
-    """``for epoch in range(n)`` around a step on all data at once: what it does is done once an epoch."""
+    """``for epoch in range(n)`` around a step on the full data set: its body runs once per epoch."""
     target = getattr(loop, "target", None)
     return isinstance(target, cst.Name) and "epoch" in target.value.lower()

@@ -1,4 +1,4 @@
-"""Test code: whose lines may be the subject of a test, not a means to an end."""
+"""Test code: a line in a test may be what the test is about, so fixes of it are not safe."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.t
 
 
 class Testing:
-    """Answers for one module what belongs to a test."""
+    """Decides which code of a module belongs to a test."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
 
     def covers(self, node: cst.CSTNode) -> bool:
-        """The node stands in a file of tests, or in a function that is called after a test and asserts something."""
+        """Whether the node is in a test file, or in a function that is named like a test and contains assertions."""
         if self._whole_file:
             return True
         around = (a for a in self._code.ancestors(node) if isinstance(a, cst.FunctionDef))

@@ -1,4 +1,4 @@
-"""Guards that cool: conditions under which code inside a hot loop runs only now and then."""
+"""Throttling guards: conditions under which code inside a hot loop runs only rarely."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _UNEQUAL = (cst.NotEqual, cst.IsNot)
 
 
 class ThrottlingGuards:
-    """Answers for one module whether a guard lets code through only now and then."""
+    """Decides whether a guard lets code run only rarely."""
 
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
 
     def is_throttling(self, guard: Guard) -> bool:
-        """Every so many steps, in an exception handler, for debugging, at one step only."""
+        """Whether a guard passes only every so many steps, at one step, when debugging, or after an exception."""
         if guard.kind == "handler":
             return True
         if guard.kind != "test" or guard.condition is None or isinstance(guard.node, (cst.While, cst.Assert)):
@@ -36,7 +36,7 @@ class ThrottlingGuards:
         return self._rarely(guard.condition, guard.holds, _DEPTH)
 
     def _rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
-        """The condition comes out as ``holds`` only now and then."""
+        """Whether the condition evaluates to ``holds`` only rarely."""
         if depth == 0:
             return False
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
@@ -76,7 +76,7 @@ class ThrottlingGuards:
         return isinstance(node, cst.Call) and self._code.qualified(node.func) in known.CLOCKS
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
-        """``i``, ``self.global_step``, ``(i + 1)``."""
+        """A loop counter: ``i``, ``self.global_step``, ``(i + 1)``."""
         if isinstance(node, cst.BinaryOperation):
             return self._is_counter(node.left)
         return (dotted(node) or "").rpartition(".")[2].lower() in known.COUNTERS
@@ -97,7 +97,7 @@ class ThrottlingGuards:
         return holds and (name in known.SELDOM_CALLS or _by_words(name))
 
     def _named(self, node: cst.BaseExpression, holds: bool, depth: int) -> bool:
-        """A name is as seldom true as what it was given, or says so itself."""
+        """A variable is rarely true if everything assigned to it is, or if its name says so."""
         if isinstance(node, cst.Name):
             values = [b.value for b in self._code.definitions(node) if b.value is not None and not b.path]
             if values and all(self._rarely(v, holds, depth - 1) for v in values):
@@ -106,7 +106,7 @@ class ThrottlingGuards:
 
 
 def _is_modulo(node: cst.CSTNode) -> bool:
-    """``step % n``, but not the formatting of a string."""
+    """``step % n``, but not string formatting."""
     return (
         isinstance(node, cst.BinaryOperation)
         and isinstance(node.operator, cst.Modulo)

@@ -1,1 +1,1 @@
-"""Names and order: what a name stands for, what runs before what, and under which conditions."""
+"""Scopes and control flow: bindings, name resolution, reaching definitions and guards."""

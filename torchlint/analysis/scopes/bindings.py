@@ -1,4 +1,4 @@
-"""Every binding of a module, found by node class in the index of the walk."""
+"""Bindings: every place in a module that binds a name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ Path = tuple["int | str", ...]
 
 
 class Binding:
-    """One place that gives a name a value.
+    """A place that binds a name.
 
-    ``kind`` is one of assign, augment, import, function, class, parameter, loop, with, except,
-    walrus, match, annotation, delete; several for one that stands for all of its name. ``value`` is
-    the expression bound, where there is one, and ``path`` the way into it when it is unpacked:
-    ``(1,)`` is its second element.
+    ``kind`` is assign, augment, import, function, class, parameter, loop, with, except, walrus, match, annotation or
+    delete; ``several`` for a binding that stands for all bindings of its name. ``value`` is the bound expression, if
+    there is one, and ``path`` is how it is unpacked: ``(1,)`` means its second element.
     """
 
     __slots__ = ("kind", "name", "node", "path", "qualified", "statement", "value")
@@ -37,7 +36,7 @@ class Binding:
 
 
 def collect(nodes: Nodes) -> list[Binding]:
-    """All bindings, by class of statement; the order within one class is source order."""
+    """All bindings, grouped by class of statement; within one class in source order."""
     found: list[Binding] = []
     for kind, finder in _FINDERS.items():
         for node in nodes.get(kind, ()):
@@ -46,7 +45,7 @@ def collect(nodes: Nodes) -> list[Binding]:
 
 
 def dotted(node: cst.CSTNode | None) -> str | None:
-    """``a.b.c`` for a chain of names, None for anything else."""
+    """``a.b.c`` for a chain of names; None for any other expression."""
     if isinstance(node, cst.Name):
         return node.value
     if isinstance(node, cst.Attribute):
@@ -56,7 +55,7 @@ def dotted(node: cst.CSTNode | None) -> str | None:
 
 
 def targets(target: cst.CSTNode, path: Path = ()) -> Iterator[tuple[cst.Name, Path]]:
-    """The names a target binds and their place in the unpacked value."""
+    """The names that a target binds, and their paths in the unpacked value."""
     if isinstance(target, cst.Name):
         yield target, path
     elif isinstance(target, (cst.Tuple, cst.List)):

@@ -1,8 +1,7 @@
-"""Order of execution: a forward analysis over structured statements, and who runs after whom.
+"""Control flow: forward data flow analysis over structured statements, and statements that end a path.
 
-:class:`ForwardAnalysis` walks the statements of one function (or of the module) the way they run: branches
-are joined, loops repeated until nothing changes, code after ``return`` or ``sys.exit()`` is not
-reached. What is carried along is up to the subclass.
+:class:`ForwardAnalysis` visits the statements of a function or module in execution order: it joins branches, iterates
+loops to a fixpoint, and does not enter code after ``return`` or ``sys.exit()``. Subclasses define the state.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ ANCHORS = (
     cst.Match,
 )
 _LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
-# What holds statements.
+# Nodes that contain statements.
 _HOLDING = (
     cst.BaseCompoundStatement,
     cst.BaseSuite,
@@ -47,7 +46,7 @@ _ROUNDS = 5
 NEVER_RETURN = frozenset(
     "sys.exit os._exit os.abort builtins.exit builtins.quit pytest.skip pytest.fail pytest.exit".split()
 )
-# Context managers that let every exception through.
+# Context managers that do not suppress exceptions.
 _TRANSPARENT = ("torch.", "builtins.open", "contextlib.nullcontext", "contextlib.closing")
 
 
@@ -58,11 +57,10 @@ class _Loop(Generic[StateT]):
 
 
 class ForwardAnalysis(Generic[StateT]):
-    """Derive, say how states join and what a statement does to them, then :meth:`run` a body.
+    """Base class of forward analyses: define ``join`` and ``transfer``, then :meth:`run` a body.
 
-    States are values: never change one in place. ``before`` holds, for every statement or compound
-    header that can be reached, the state in which it is entered; ``exits`` the states at ``return``
-    and at the end of the body.
+    States are immutable. ``before`` holds the state before every reachable statement or compound header; ``exits``
+    holds the states at every ``return`` and at the end of the body.
     """
 
     def __init__(self, qualified: Callable[[cst.CSTNode], str | None]) -> None:
@@ -75,24 +73,24 @@ class ForwardAnalysis(Generic[StateT]):
     # -- what a subclass says --------------------------------------------------------------------
 
     def join(self, one: StateT, other: StateT) -> StateT:
-        """The state that holds whichever of two ways was taken."""
+        """The state that holds on either of two paths."""
         raise NotImplementedError
 
     def transfer(self, statement: cst.CSTNode, state: StateT) -> StateT:
-        """The state after a small statement, or after the header of a compound one."""
+        """The state after a simple statement, or after the header of a compound statement."""
         raise NotImplementedError
 
     def assume(self, test: cst.BaseExpression, holds: bool, state: StateT) -> StateT | None:  # noqa: ARG002
-        """The state in a branch taken because ``test`` came out as ``holds``; None if it cannot be.
+        """The state in a branch where ``test`` evaluated to ``holds``; None if the branch is unreachable.
 
-        A constant is never asked about.
+        Not called for constants.
         """
         return state
 
     # -- the walk --------------------------------------------------------------------------------
 
     def run(self, body: cst.BaseSuite | cst.Module, state: StateT) -> None:
-        """Analyse the body of a module, class or function from an initial state."""
+        """Analyse the body of a module, class or function, starting from an initial state."""
         end = self._block(body.body, state)
         if end is not None:
             self.exits.append(end)
@@ -191,7 +189,7 @@ class ForwardAnalysis(Generic[StateT]):
         return self._suite(node.orelse.body, state) if node.orelse else state
 
     def _with(self, node: cst.With, state: StateT) -> StateT | None:
-        """After a body that always leaves, an exception may have been swallowed: ``with suppress(OSError): raise``."""
+        """Analyse ``with``: if the body always raises, a manager such as ``suppress(OSError)`` may continue there."""
         seen = [state]
         self._watchers.append(seen)
         end = self._suite(node.body, state)
@@ -221,7 +219,7 @@ class ForwardAnalysis(Generic[StateT]):
         return after
 
     def _returned_through(self, final: cst.Finally, before: int) -> None:
-        """A ``return`` inside the statement runs ``finally`` on its way out."""
+        """Run ``finally`` for every ``return`` inside the statement."""
         returned = self._merge(*self.exits[before:])
         if returned is not None:
             left = self._suite(final.body, returned)
@@ -241,7 +239,7 @@ def _catches_all(case: cst.MatchCase) -> bool:
 def constant(
     test: cst.BaseExpression, known: Callable[[cst.BaseExpression], bool | None] = lambda _: None
 ) -> bool | None:
-    """What a condition always comes out as, if that can be read off it; ``known`` adds what else is constant."""
+    """The value of a condition that is constant, else None; ``known`` recognizes further constants."""
     value = literal(test)
     if value is not ...:
         return bool(value)
@@ -256,7 +254,7 @@ def constant(
 
 
 def never_continues(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
-    """The statement never hands control to the one after it."""
+    """Whether control never continues to the next statement."""
     kind = node.__class__
     if kind in _LEAVING:
         return True
@@ -264,13 +262,13 @@ def never_continues(node: cst.CSTNode, qualified: Callable[[cst.CSTNode], str | 
         return False
     if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
         func = node.value.func
-        skips = isinstance(func, cst.Attribute) and func.attr.value == "skipTest"  # unittest raises there
+        skips = isinstance(func, cst.Attribute) and func.attr.value == "skipTest"  # unittest raises an exception there
         return skips or qualified(func) in NEVER_RETURN
     return isinstance(node, cst.Assert) and constant(node.test) is False
 
 
 def never_falls_through(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
-    """No way through the block reaches the statement after it."""
+    """Whether control never reaches the end of the block."""
     for statement in reversed(suite.body):
         if isinstance(statement, cst.SimpleStatementLine):
             if any(never_continues(small, qualified) for small in statement.body):
@@ -286,12 +284,12 @@ def never_falls_through(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode],
 
 
 def may_repeat(loop: cst.For | cst.While, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
-    """The body of a loop may run more than once: it does not end with ``break`` or ``return`` on every way."""
+    """Whether the body of a loop may run more than once: it does not always end with ``break`` or ``return``."""
     return not never_falls_through(loop.body, qualified) or any(map(_continues, loop.body.body))
 
 
 def _continues(statement: cst.CSTNode) -> bool:
-    """A ``continue`` for the loop around the statement stands in it."""
+    """Whether a statement contains a ``continue`` of the enclosing loop."""
     stack = [statement]
     while stack:
         node = stack.pop()

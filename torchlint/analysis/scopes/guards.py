@@ -1,4 +1,4 @@
-"""Guards: the conditions under which a node runs, found by climbing out of the code around it."""
+"""Guards: the conditions that dominate a node, collected from its ancestors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torchlint.analysis.scopes.flow import constant, never_falls_through
 
 
 class Guard:
-    """A condition that came out as ``holds`` wherever the guarded node runs.
+    """A condition that evaluated to ``holds`` whenever the guarded node runs.
 
-    ``kind`` is ``test`` for a condition, ``case`` for a match case (``condition`` is then its
-    subject, ``pattern`` the pattern), ``try`` for the body of a try statement, ``handler`` for an
-    exception handler and ``decorator`` for a decorator of an enclosing function or class.
+    ``kind`` is ``test`` for a condition, ``case`` for a match case (``condition`` is then its subject, ``pattern`` the
+    pattern), ``try`` for the body of a try statement, ``handler`` for an exception handler, and ``decorator`` for a
+    decorator of an enclosing function or class.
     """
 
     __slots__ = ("condition", "holds", "kind", "node", "pattern")
@@ -31,7 +31,7 @@ class Guard:
 
 
 class Guards:
-    """Answers which guards dominate a node of one module."""
+    """Finds the guards of the nodes of one module."""
 
     def __init__(self, parents: dict[cst.CSTNode, cst.CSTNode], qualified: Callable[[cst.CSTNode], str | None]) -> None:
         self._parents = parents
@@ -40,9 +40,9 @@ class Guards:
         self._left: dict[cst.CSTNode, tuple[dict[cst.CSTNode, int], list[tuple[int, Guard]]]] = {}
 
     def of(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> Iterator[Guard]:
-        """Guards from the inside out, through enclosing functions and classes up to ``stop``.
+        """The guards of a node, innermost first, through enclosing functions and classes up to ``stop``.
 
-        The guards around a ``def`` count for its body: the function exists only where they held.
+        The guards of a ``def`` statement count for its body: the function is defined only where they hold.
         """
         below, current = node, self._parents.get(node)
         while current is not None and below is not stop:
@@ -50,7 +50,7 @@ class Guards:
             below, current = current, self._parents.get(current)
 
     def any(self, node: cst.CSTNode, accepts: Callable[[Guard], bool]) -> bool:
-        """A guard of a node is accepted. What is around an ``if`` is gone through once, however many ask from there."""
+        """Whether some guard satisfies a predicate. Cached at every ``if``, so long ``elif`` chains stay linear."""
         passed: list[tuple[Callable[[Guard], bool], cst.CSTNode]] = []
         found = False
         below, current = node, self._parents.get(node)
@@ -66,11 +66,11 @@ class Guards:
         return found
 
     def after(self, block: cst.BaseSuite) -> Iterator[Guard]:
-        """Guards that hold where control reaches the end of a block: asserts, and ifs that left."""
+        """The guards that hold at the end of a block: asserts, and negated tests of ``if`` statements that exit."""
         yield from self._earlier(block, block)
 
     def contradict(self, node: cst.CSTNode) -> bool:
-        """A condition around the node never comes out as it would have to, whatever the program does."""
+        """Whether some guard of the node is a constant that never evaluates to the required value."""
         return self.any(node, self._is_contradiction)
 
     def _is_contradiction(self, guard: Guard) -> bool:
@@ -101,8 +101,8 @@ class Guards:
                 yield Guard("test", case, case.guard)
 
     def _earlier(self, block: cst.BaseSuite | cst.Module, below: cst.CSTNode) -> Iterator[Guard]:
-        """Asserts, and ifs that left, before the statement in the same block; nearest first."""
-        if block not in self._left:  # once a block: long ones are asked about as often as they have statements
+        """Asserts, and ``if`` statements that exit, before the statement in the same block; nearest first."""
+        if block not in self._left:  # cached per block: a long block is queried for each of its statements
             places = {statement: place for place, statement in enumerate(block.body)}
             left = [(place, guard) for statement, place in places.items() for guard in self._established_by(statement)]
             self._left[block] = places, left
@@ -152,7 +152,7 @@ def _surrounding(current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
 
 
 def different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Two children of a node never run in the same pass: they are branches of it."""
+    """Whether two children of a node are different branches of it, so that no pass through the code runs both."""
     if isinstance(around, (cst.If, cst.IfExp)):
         return one is not around.test and other is not around.test and one is not other
     if isinstance(around, cst.Match):

@@ -1,7 +1,7 @@
-"""Scopes, bindings and imports: what a name stands for.
+"""Name resolution: scopes, bindings, imports and qualified names.
 
-A name is resolved by the scoping rules of Python to its bindings; :func:`Names.qualified` follows
-imports and plain aliases to the dotted name a library knows the thing by.
+A name is resolved to its bindings by Python's scoping rules; :meth:`Names.qualified` follows imports and plain aliases
+to the dotted name that a library documents.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from torchlint.analysis.syntax.walk import Nodes, descendants
 
 FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
-_BLOCKS = frozenset({cst.IndentedBlock, LazyBlock, cst.If})  # whose scopes are remembered
-SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # exact classes
+_BLOCKS = frozenset({cst.IndentedBlock, LazyBlock, cst.If})  # nodes for which the enclosing scope is cached
+SCOPES = frozenset({*FUNCTIONS, *COMPREHENSIONS, cst.ClassDef, cst.Module})  # compared by exact class
 
 
 class Scope:
-    """A module, class, function, lambda or comprehension, and the names bound in it."""
+    """A module, class, function, lambda or comprehension, with the names bound in it."""
 
     __slots__ = ("declared", "found", "lazy_body", "node", "parent", "star_import")
 
@@ -34,26 +34,26 @@ class Scope:
 
     @property
     def bindings(self) -> dict[str, list[Binding]]:
-        """The bindings of each name, in the order of the text among those of one kind."""
+        """The bindings of each name; those of one kind in source order."""
         if self.lazy_body is not None:
             self.lazy_body.statements()
         return self.found
 
     @property
     def outer(self) -> dict[str, str]:
-        """The names declared ``global`` or ``nonlocal``, and which of the two."""
+        """The names declared ``global`` or ``nonlocal``, with the keyword."""
         if self.lazy_body is not None:
             self.lazy_body.statements()
         return self.declared
 
     @property
     def is_class(self) -> bool:
-        """Names of a class body are not seen from the functions inside it."""
+        """Whether this is a class body, whose names are not visible in nested functions."""
         return self.node.__class__ is cst.ClassDef
 
 
 class Names:
-    """Scopes of one module, built from the index of one walk."""
+    """The scopes and names of one module."""
 
     def __init__(self, tree: cst.Module, index: NodeIndex) -> None:
         self._index = index
@@ -80,7 +80,7 @@ class Names:
         self._add(lazy_body.nodes, self.scope_of(self._parents[lazy_body.block]) if plain else None)
 
     def _add(self, nodes: Nodes, only: Scope | None = None) -> None:
-        """Add bindings; ``only`` is the one scope there is for them."""
+        """Add bindings, to the scope ``only`` if it is given."""
         for kind, name in ((cst.Global, "global"), (cst.Nonlocal, "nonlocal")):
             for node in nodes.get(kind, ()):
                 for item in node.names:  # type: ignore[attr-defined]
@@ -89,7 +89,7 @@ class Names:
             self._bind(binding, only)
 
     def _is_inside(self, binding: Binding) -> tuple[int, int]:
-        """Sorts what functions bind by ``global`` behind the rest."""
+        """A sort key that puts bindings made by functions through ``global`` after the others."""
         return (-1, -1) if self.scope_at(binding.node) is self.module else self._index.order(binding.node)
 
     def _bind(self, binding: Binding, only: Scope | None) -> None:
@@ -112,7 +112,7 @@ class Names:
     # -- scopes ----------------------------------------------------------------------------------
 
     def scope_of(self, owner: cst.CSTNode) -> Scope:
-        """The scope that a module, class, function, lambda or comprehension opens."""
+        """The scope that a module, class, function, lambda or comprehension creates."""
         found = self._scopes.get(owner)
         if found is None:
             found = Scope(owner, self.scope_at(owner), self._index.lazy_body_of(owner))
@@ -122,7 +122,7 @@ class Names:
     def scope_at(self, node: cst.CSTNode) -> Scope:
         """The scope in which a node is evaluated.
 
-        Defaults, decorators, bases and the first iterable of a comprehension belong outside.
+        Defaults, decorators, base classes and the first iterable of a comprehension are evaluated in the scope outside.
         """
         below, current = node, self._parents.get(node)
         inner = True
@@ -146,13 +146,13 @@ class Names:
         return self._found(self.module, blocks)
 
     def _found(self, scope: Scope, blocks: list[cst.CSTNode]) -> Scope:
-        """Note the scope for these blocks, which hold most of what is asked for."""
+        """Cache the scope of these blocks."""
         for block in blocks:
             self._of_blocks[block] = scope
         return scope
 
     def lookup_scope(self, name: str, start: Scope) -> Scope | None:
-        """The scope whose binding a name refers to, or None for a builtin or unknown name."""
+        """The scope that binds a name as seen from ``start``; None for builtins and unknown names."""
         scope: Scope | None = start
         if start.outer.get(name) == "global":
             return self.module if name in self.module.bindings else None
@@ -164,7 +164,7 @@ class Names:
         return None
 
     def bindings(self, name: cst.Name) -> list[Binding]:
-        """Every binding the name may refer to, in source order, wherever it stands in its scope."""
+        """Every binding that the name may refer to, in source order, regardless of control flow."""
         return self._seen_from(self.scope_at(name), name.value)
 
     def _seen_from(self, scope: Scope, name: str) -> list[Binding]:
@@ -172,17 +172,17 @@ class Names:
         return found.bindings[name] if found else []
 
     def star_imports(self) -> set[str]:
-        """The modules of which everything is imported."""
-        nodes = self._index.nodes_of(cst.ImportFrom, frozenset())  # Python allows them in no function
+        """The modules that are imported with ``from module import *``."""
+        nodes = self._index.nodes_of(cst.ImportFrom, frozenset())  # Python does not allow them in functions
         stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
         return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
 
     # -- other names -----------------------------------------------------------------------------
 
     def aliases(self, names: Identifiers) -> frozenset[str]:
-        """The names, and all names by which the same things may be known inside functions.
+        """The names, and all aliases by which code inside functions may refer to the same things.
 
-        Imports, plain assignments and base classes outside of functions give them; names of names as well.
+        Aliases come from imports, plain assignments and base classes outside functions, and from aliases of aliases.
         """
         known = set(names)
         while added := {name for name, parts in self._renamed if not parts.isdisjoint(known)} - known:
@@ -191,7 +191,7 @@ class Names:
 
     @cached_property
     def _renamed(self) -> list[tuple[str, frozenset[str]]]:
-        """Names bound outside of functions, or in them as globals, with the identifiers of what they stand for."""
+        """Names bound at module level or as globals, with the identifiers that they are an alias for."""
         globals_ = [binding for bindings in self.module.found.values() for binding in bindings]
         found = {(b.name, _stands_for(b)) for b in (*globals_, *collect(self._index.outside))}
         return [(name, parts) for name, parts in found if parts - {name}]
@@ -199,9 +199,9 @@ class Names:
     # -- qualified names -------------------------------------------------------------------------
 
     def qualified(self, node: cst.CSTNode) -> str | None:
-        """The dotted library name of a name or attribute: ``torch.utils.data.DataLoader``.
+        """The dotted library name of a name or attribute, such as ``torch.utils.data.DataLoader``.
 
-        Builtins come as ``builtins.len``. None when the root is not an import, or bindings disagree.
+        Builtins are ``builtins.len`` and so on. None if the root is not imported, or if its bindings disagree.
         """
         if node in self._qualified:
             return self._qualified[node]
@@ -220,7 +220,7 @@ class Names:
         return self._from(self.scope_at(node), node.value)
 
     def _from(self, scope: Scope, name: str) -> str | None:
-        """What a name stands for wherever it is read in a scope: in a function that does not bind it, as outside."""
+        """What a name refers to in a scope; functions that do not bind it share the result of the scope that does."""
         key = scope, name
         if key not in self._meant:
             self._meant[key] = None
@@ -247,7 +247,7 @@ class Names:
 
 
 def _stands_for(binding: Binding) -> frozenset[str]:
-    """The identifiers of what a name stands for, if it is but another name for something."""
+    """The identifiers in what a binding is an alias for; empty if it is none."""
     if binding.kind == "import":
         return frozenset((binding.qualified or "").split("."))
     if binding.kind == "class" and isinstance(binding.statement, cst.ClassDef):
@@ -277,7 +277,7 @@ def _evaluated_outside(owner: cst.CSTNode, below: cst.CSTNode) -> bool:
 
 
 def _is_fallback(binding: Binding) -> bool:
-    """``except ImportError: name = None`` leaves the imported meaning the only useful one."""
+    """``except ImportError: name = None``: only the imported meaning is useful."""
     return (
         binding.kind == "assign"
         and not binding.path
@@ -287,18 +287,18 @@ def _is_fallback(binding: Binding) -> bool:
 
 
 def _submodule_root(bindings: list[Binding], name: str) -> str | None:
-    """``import torch`` beside ``import torch.nn`` both bind ``torch``; other disagreements are unknown."""
+    """``import torch`` and ``import torch.nn`` both bind ``torch``; any other disagreement is unknown."""
     agreed = all(b.kind == "import" and b.qualified == name for b in bindings)
     return name if agreed else None
 
 
-# Builtins that no star import of an array library replaces (NumPy and torch do export their own `sum` or `range`).
+# Builtins that no star import of an array library replaces (NumPy and torch do export their own `sum` and `range`).
 _NEVER_SHADOWED = frozenset(
     "enumerate zip len print iter next map isinstance property staticmethod classmethod super getattr dict list tuple "
     "exec".split()
 )
 
-# Public names for things that libraries also export elsewhere.
+# Public names of things that libraries also export elsewhere.
 _ALIASES = {
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.utils.data.dataset.Dataset": "torch.utils.data.Dataset",
@@ -311,7 +311,7 @@ _ALIASES = {
 
 
 def canonical(name: str) -> str:
-    """The public spelling of a qualified name."""
+    """The public form of a qualified name."""
     for alias, public in _ALIASES.items():
         if name == alias or name.startswith(alias + "."):
             return public + name[len(alias) :]

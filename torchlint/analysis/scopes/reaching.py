@@ -1,4 +1,4 @@
-"""Reaching definitions: which bindings a name may hold at the place where it is read."""
+"""Reaching definitions: the bindings that may reach each use of a name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from torchlint.analysis.syntax.walk import test_of
 
 _is_anchor, _is_small = test_of(*ANCHORS), test_of(cst.BaseSmallStatement)
 State = Mapping[str, frozenset[Binding]]
-# A read that more bindings than this may reach is taken to see one binding that stands for all, of unknown value:
-# what is asked of every binding of every read would take quadratic time otherwise.
+# If more bindings than this reach a use, one binding of unknown value stands for all of them. Queries over every
+# binding of every use would take quadratic time otherwise.
 _MOST = 100
 
 
 class _Definitions(ForwardAnalysis[State]):
-    """Carries the bindings that every name of a scope may hold; ``every`` gives what stands for all of a name."""
+    """Tracks the bindings of each name in a scope; ``every`` returns the one that stands for all of a name."""
 
     def __init__(
         self, names: Names, by_anchor: Mapping[cst.CSTNode, list[Binding]], every: Callable[[str], frozenset[Binding]]
@@ -33,7 +33,7 @@ class _Definitions(ForwardAnalysis[State]):
         if one is other:
             return one
         merged = dict(one)
-        for name, bindings in other.items() - one.items():  # few, and found without a loop in Python
+        for name, bindings in other.items() - one.items():  # few, and found without a Python loop
             known = merged.get(name)
             merged[name] = bindings if known is None else self._either(name, known, bindings)
         return merged
@@ -61,22 +61,21 @@ class _Definitions(ForwardAnalysis[State]):
 
 
 class ReachingDefinitions:
-    """Reaching definitions of every function of a module, each computed when first asked."""
+    """The reaching definitions of every function of a module, computed on first use."""
 
     def __init__(self, names: Names, index: NodeIndex) -> None:
         self._names = names
         self._index = index
         self._before: dict[Scope, dict[cst.CSTNode, State]] = {}
         self._uses: dict[tuple[str, cst.CSTNode | None], dict[Binding, list[cst.Name]]] = {}
-        self._walruses: dict[cst.CSTNode, list[Binding]] = {}  # by where they stand; their own statement reads them
+        self._walruses: dict[cst.CSTNode, list[Binding]] = {}  # by statement, whose own uses they reach
         self._ranks: dict[tuple[Scope, str], dict[Binding, int]] = {}
         self._stand_ins: dict[tuple[Scope, str], Binding] = {}
 
     def definitions(self, name: cst.Name) -> tuple[Binding, ...]:
-        """The bindings that may be read here, in source order; of very many, one of kind ``several`` instead.
+        """The bindings that reach a use, in source order; if there are too many, one of kind ``several``.
 
-        A name of an outer function or of the module may hold any of its bindings when the code
-        that reads it runs; so may a name whose statement is never reached.
+        A use in a nested function may see any binding of the outer name, and so may a use in unreachable code.
         """
         around = self._names.scope_at(name)
         scope = self._names.lookup_scope(name.value, around)
@@ -100,7 +99,7 @@ class ReachingDefinitions:
         return tuple(found) if len(found) <= _MOST else (self._stand_in(scope, word),)
 
     def _stand_in(self, scope: Scope, word: str) -> Binding:
-        """What stands for all bindings of a name."""
+        """The binding that stands for all bindings of a name."""
         if (scope, word) not in self._stand_ins:
             first = scope.bindings[word][0]
             self._stand_ins[scope, word] = Binding(word, "several", first.node, first.statement)
@@ -113,16 +112,16 @@ class ReachingDefinitions:
         return tuple(sorted(reached, key=lambda binding: ranks.get(binding, -1)))
 
     def is_reachable(self, node: cst.CSTNode) -> bool:
-        """Control can come to a node: in its function, and to the definitions of all functions around it."""
+        """Whether control can reach a node: within its function, and the definitions of all enclosing functions."""
         anchor, scope = self.anchor(node), _body_around(self._names.scope_at(node))
         while anchor is not None and scope.parent is not None:
-            if anchor is not scope.node and anchor not in self._states(scope):  # parameters belong to the statement
+            if anchor is not scope.node and anchor not in self._states(scope):  # a parameter
                 return False
             anchor, scope = scope.node, _body_around(self._names.scope_at(scope.node))
         return anchor is None or anchor in self._states(scope)
 
     def anchor(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The small statement or compound header in which a node is evaluated."""
+        """The simple statement or compound header in which a node is evaluated."""
         current: cst.CSTNode | None = node
         while current is not None:
             if _is_anchor(current) and (current is not node or _is_small(node)):
@@ -155,7 +154,7 @@ class ReachingDefinitions:
         return flow.before
 
     def uses(self, binding: Binding) -> list[cst.Name]:
-        """The reads of a name that this binding may reach, in source order."""
+        """The uses of a name that this binding may reach, in source order."""
         scope = self._names.lookup_scope(binding.name, self._names.scope_at(binding.node))
         word, function = binding.name, _function(scope)
         if (word, function) not in self._uses:
@@ -186,7 +185,7 @@ class ReachingDefinitions:
         return not self._is_target(name)
 
     def _is_target(self, name: cst.Name) -> bool:
-        """The name is spelling_key, not read: an assignment or loop target, also inside a tuple."""
+        """Whether the name is assigned, not read: an assignment or loop target, or part of a tuple of targets."""
         below: cst.CSTNode = name
         current = self._index.parents.get(name)
         while isinstance(current, (cst.Tuple, cst.List, cst.Element, cst.StarredElement)):
@@ -199,14 +198,14 @@ class ReachingDefinitions:
 
 
 def _body_around(scope: Scope) -> Scope:
-    """The function, class or module in whose statements a scope stands."""
+    """The function, class or module whose statements contain a scope."""
     while isinstance(scope.node, (*COMPREHENSIONS, cst.Lambda)) and scope.parent:
         scope = scope.parent
     return scope
 
 
 def _flow_owner(scope: Scope) -> Scope:
-    """The function, class or module whose statements evaluate what stands in a scope."""
+    """The function, class or module whose statements evaluate the nodes of a scope."""
     while isinstance(scope.node, COMPREHENSIONS) and scope.parent:
         scope = scope.parent
     return scope

@@ -1,1 +1,1 @@
-"""What expressions are: abstract values of one file, inferred when somebody asks."""
+"""Value inference: abstract values of the expressions of one file, computed on demand."""

@@ -1,4 +1,4 @@
-"""Annotations: the values that they promise."""
+"""Abstract values from type annotations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def annotated(code: Code, annotation: cst.Annotation | None) -> Value:
-    """What an annotation promises."""
+    """The value that an annotation declares."""
     return annotation_value(code, annotation.annotation) if annotation is not None else UNKNOWN
 
 
 def annotation_value(code: Code, annotation: cst.BaseExpression) -> Value:
-    """The value an annotation promises: ndarrays, tensors, numbers, devices, and ``Optional`` of them."""
+    """The value that an annotation declares: arrays, tensors, numbers, devices, and ``Optional`` of them."""
     if isinstance(annotation, cst.SimpleString):
         return _quoted(code, str(literal(annotation)), annotation)
     if isinstance(annotation, cst.Subscript):
@@ -34,7 +34,7 @@ def annotation_value(code: Code, annotation: cst.BaseExpression) -> Value:
 
 
 def _quoted(code: Code, text: str, annotation: cst.BaseExpression) -> Value:
-    """An annotation in quotes: the names in it are those of the module."""
+    """An annotation in quotes, resolved with the names of the module."""
     parts = [part.strip() for part in text.split("|") if part.strip() != "None"]
     if len(parts) != 1 or not parts[0].replace(".", "").isidentifier():
         return UNKNOWN
@@ -68,7 +68,7 @@ def _subscripted(code: Code, annotation: cst.Subscript) -> Value:
 
 
 def _scalar_type(code: Code, inner: cst.BaseSlice) -> str | None:
-    """``NDArray[np.float32]`` promises a dtype."""
+    """The dtype of ``NDArray[np.float32]``."""
     name = code.qualified(inner.value) if isinstance(inner, cst.Index) else None
     return DTYPE_NAMES.get(name) if name else None
 

@@ -1,4 +1,4 @@
-"""What NumPy and its kin do to values: calls, methods, attributes, indexing and operators."""
+"""Abstract semantics of NumPy and similar libraries: calls, methods, attributes, indexing and operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchlint.knowledge import arrays as known
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
-# Functions whose result has the dtype and rank of the array they are given.
+# Functions whose result has the dtype and rank of their argument.
 _NUMPY_COPIES = frozenset(
     f"numpy.{name}"
     for name in "array asarray ascontiguousarray asfortranarray asanyarray transpose flip fliplr flipud rot90 moveaxis "
@@ -25,12 +25,12 @@ _NUMPY_COPIES = frozenset(
 
 
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
-    """The value of a call of a function known by its qualified name, if it is one of these libraries'."""
+    """The result of a call of a NumPy-like function, given its qualified name; None for other functions."""
     return _into(_called(values, node, name), node)
 
 
 def _into(made: Value | None, node: cst.Call) -> Value | None:
-    """With ``out=`` or ``dst=`` the array that was given is filled and returned."""
+    """With ``out=`` or ``dst=``, the result is the array passed there."""
     given = made is not None and (keyword(node, "out") is not None or keyword(node, "dst") is not None)
     return made._replace(fresh=False) if made is not None and given else made
 
@@ -99,19 +99,19 @@ def _made(values: Values, node: cst.Call, name: str, fact: known.ArrayFact) -> V
 
 
 def root_of(name: str) -> str:
-    """The package of a qualified name."""
+    """The root package of a qualified name."""
     return name.partition(".")[0]
 
 
 def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
-    """``np.array(..)`` of a display: its rank, and whether torch could hold such elements."""
+    """``np.array(..)`` of a list display: its rank, and whether torch supports such elements."""
     odd = any(e.kind in (Kind.STRING, Kind.NONE) for e in first.elements or ())
     fresh = _copies(node)
     return value._replace(rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
 
 
 def _typed(values: Values, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
-    """The dtype asked for; one that torch has no name for cannot be shared."""
+    """Apply the ``dtype`` argument; an array of a dtype that torch lacks cannot share memory with a tensor."""
     dtype = keyword(node, "dtype")
     if dtype is None and fact.position is not None:
         dtype = positional(node, fact.position)
@@ -127,7 +127,7 @@ def _is_object(values: Values, node: cst.CSTNode) -> bool:
 
 
 def _viewed(value: Value, first: Value) -> Value:
-    """``np.asarray`` of a list is new, of an image read-only, of an array the array itself."""
+    """``np.asarray``: new memory for a list, read-only for an image, the same array for an array."""
     if first.kind in (Kind.LIST, Kind.TUPLE):
         return value._replace(fresh=True, rank=_nesting(first))
     if first.kind is Kind.IMAGE:
@@ -136,7 +136,7 @@ def _viewed(value: Value, first: Value) -> Value:
 
 
 def _shape_rank(values: Values, shape: cst.BaseExpression | None) -> int | None:
-    """The number of dimensions a literal shape asks for."""
+    """The number of dimensions of a literal shape."""
     if isinstance(shape, (cst.Tuple, cst.List)):
         starred = any(isinstance(e, cst.StarredElement) for e in shape.elements)
         return None if starred else len(shape.elements)
@@ -144,7 +144,7 @@ def _shape_rank(values: Values, shape: cst.BaseExpression | None) -> int | None:
 
 
 def _nesting(value: Value) -> int | None:
-    """The rank of an array made of a display of numbers."""
+    """The rank of the array for a nested list of numbers."""
     if value.kind not in (Kind.LIST, Kind.TUPLE) or not value.elements:
         return None
     if all(e.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for e in value.elements):
@@ -161,7 +161,7 @@ def _random(values: Values, node: cst.Call, name: str, last: str) -> Value | Non
 
 
 def _drawn(values: Values, node: cst.Call, name: str, last: str) -> Value | None:
-    """Random draws are arrays only when a size is asked for."""
+    """Random functions return arrays only if a size is passed."""
     position = known.RANDOM_SIZE.get(last)
     if position is None:
         return None
@@ -195,14 +195,14 @@ def _numpy(values: Values, node: cst.Call, name: str, last: str) -> Value | None
 
 
 def _copies(node: cst.Call) -> bool:
-    """``copy`` is not given, or is True: NumPy then makes new memory in any case."""
+    """Whether the call always allocates new memory: ``copy`` is not passed, or is True."""
     place = known.COPY_POSITIONS.get(method_of(node) or "")
     asked = keyword(node, "copy") or (positional(node, place) if place is not None else None)
     return asked is None or literal(asked) is True
 
 
 def _computes(node: cst.Call, last: str, operands: list[Value]) -> bool:
-    """An elementwise function fills new memory: nothing is given to be filled, and something is done at all."""
+    """Whether an elementwise function allocates its result: no ``out`` argument, and something is computed."""
     if last in known.ELEMENTWISE_SHARED or not _copies(node) or (last == "diff" and len(node.args) > 1):
         return False
     return all(o.kind is not Kind.NDARRAY for o in operands[known.OPERANDS.get(last, 1) :])
@@ -214,7 +214,7 @@ def _common_rank(operands: list[Value]) -> int | None:
 
 
 def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name: str) -> Value:
-    """Without an axis a reduction gives a scalar; with one an array, if a dimension is left."""
+    """A reduction returns a scalar without an axis; with one, an array if dimensions remain."""
     if axis is None or literal(axis) is None:
         return Value(Kind.NUMPY_SCALAR, dtype=array.dtype)
     if literal(keyword(node, "keepdims")) is True:
@@ -226,7 +226,7 @@ def _reduced(array: Value, node: cst.Call, axis: cst.BaseExpression | None, name
 
 
 def attribute(base: Value, node: cst.Attribute) -> Value | None:
-    """``a.T``, ``df.values``, ``df["x"].str``."""
+    """The value of an attribute: ``a.T``, ``df.values``, ``df["x"].str``."""
     name = node.attr.value
     if base.kind is Kind.NDARRAY:
         if name in known.ATTRIBUTES_VIEW:
@@ -244,7 +244,7 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
 
 
 def method(values: Values, base: Value, node: cst.Call) -> Value | None:
-    """The value of a method call on an ndarray, frame, image or generator; None for other receivers."""
+    """The result of a method call on an ndarray, frame, image or generator; None for other receivers."""
     assert isinstance(node.func, cst.Attribute)
     return _into(_method(values, base, node, node.func.attr.value), node)
 
@@ -306,7 +306,7 @@ def _reshaped(node: cst.Call, name: str) -> int | None:
 
 
 def subscript(values: Values, base: Value, node: cst.Subscript) -> Value | None:
-    """Indexing of arrays and frames; None for other bases."""
+    """The result of indexing an array or frame; None for other bases."""
     if base.kind is Kind.NDARRAY:
         return _indexed(values, base, node)
     if base.kind in (Kind.FRAME, Kind.SERIES):
@@ -320,7 +320,7 @@ def subscript(values: Values, base: Value, node: cst.Subscript) -> Value | None:
 
 
 def _indexed(values: Values, base: Value, node: cst.Subscript) -> Value:
-    """Slices are views; integers take a dimension off; a string opens an ``.npz`` archive."""
+    """Indexing an array: slices are views, integers remove a dimension; a string selects from an ``.npz`` archive."""
     removed = 0
     parts = [element.slice for element in node.slice]
     if any(isinstance(p, cst.Slice) and _goes_back(p) for p in parts):
@@ -350,7 +350,7 @@ def _goes_back(part: cst.Slice) -> bool:
 
 
 def _row_at_best(base: Value, node: cst.Subscript) -> Value:
-    """An index of unknown kind takes off one dimension at most; a slice beside it leaves an array."""
+    """An index of unknown kind removes at most one dimension; with a slice, the result is an array."""
     sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
     if sliced or (base.rank is not None and base.rank > len(node.slice)):
         return base._replace(rank=None, fresh=False)
@@ -372,7 +372,7 @@ def _dropped(base: Value, node: cst.Subscript, removed: int) -> Value:
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    """An operator with an ndarray on one side and an array or number on the other."""
+    """The result of an operator with an ndarray on one side and an array or number on the other."""
     kinds = {left.kind, right.kind}
     if Kind.NDARRAY not in kinds or not kinds <= _OPERANDS:
         return None

@@ -1,4 +1,4 @@
-"""Classes of the file: bases, attributes and what their instances are."""
+"""Classes defined in the file: bases, attributes and instances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Classes:
-    """Answers questions about the classes defined in one module."""
+    """Queries on the classes defined in one module."""
 
     def __init__(self, values: Values) -> None:
         self._values, self._code = values, values.code
@@ -25,7 +25,7 @@ class Classes:
         self._methods: dict[cst.ClassDef, dict[str, cst.FunctionDef]] = {}
 
     def bases(self, owner: cst.ClassDef) -> Iterator[str]:
-        """The qualified names of all bases, through classes of the file."""
+        """The qualified names of all bases, including those of base classes in the file."""
         seen: set[cst.CSTNode] = set()
         stack = [owner]
         while stack:
@@ -42,26 +42,26 @@ class Classes:
                     stack.append(value.node)
 
     def derives(self, owner: cst.ClassDef, names: Iterable[str]) -> bool:
-        """The class derives, directly or through classes of the file, from one of these."""
+        """Whether the class derives from one of these, directly or through classes of the file."""
         wanted = set(names)
         return any(base in wanted for base in self.bases(owner))
 
     def inherits(self, owner: cst.ClassDef, base: cst.ClassDef) -> bool:
-        """One class of the file derives from another, or the other way round."""
+        """Whether one of two classes of the file derives from the other."""
         return base in self._lineage(owner) or owner in self._lineage(base)
 
     def is_module(self, owner: cst.ClassDef) -> bool:
-        """A subclass of ``nn.Module`` or of one of torch's own modules."""
+        """Whether the class derives from ``nn.Module`` or from one of torch's own modules."""
         return any(b in MODULE_BASES or b.startswith("torch.nn.") for b in self.bases(owner))
 
     def itself(self, owner: cst.ClassDef) -> Value:
-        """What ``self`` is in a method."""
+        """The value of ``self`` in a method."""
         if self.is_module(owner):
             return Value(Kind.MODULE, Device.UNKNOWN, node=owner, source=owner.name.value)
         return Value(Kind.INSTANCE, node=owner, source=owner.name.value)
 
     def instance(self, owner: cst.ClassDef, call: cst.Call) -> Value:
-        """What calling the class gives."""
+        """The value of a call of the class."""
         if self.is_module(owner):
             return Value(Kind.MODULE, Device.CPU, node=owner, origin=call, source=owner.name.value)
         if self.derives(owner, DATASET_BASES):
@@ -69,7 +69,7 @@ class Classes:
         return Value(Kind.INSTANCE, node=owner, origin=call, source=owner.name.value)
 
     def method(self, owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:
-        """The method of that name in the class body, or in a base class of the file."""
+        """The method with this name in the class, or in a base class in the file."""
         for current in self._lineage(owner):
             if current not in self._methods:
                 functions = [s for s in reversed(current.body.body) if isinstance(s, cst.FunctionDef)]
@@ -89,12 +89,12 @@ class Classes:
                 stack += [self._values.value(base.value).node for base in current.bases]
 
     def reads(self, owner: cst.ClassDef, name: str) -> list[cst.Attribute]:
-        """``self.<name>`` in the methods of the class."""
+        """The reads of ``self.<name>`` in the methods of the class."""
         named = self._code.attributes_named(name, owner)
         return [n for n in named if isinstance(n.value, cst.Name) and n.value.value == "self"]
 
     def attribute(self, owner: cst.ClassDef, name: str) -> Value:
-        """The join of everything the class assigns to the attribute; a method by that name first."""
+        """The join of everything assigned to the attribute in the class; a method with this name comes first."""
         found = self.method(owner, name)
         if found is not None:
             if any(self._code.qualified(d.decorator) == "builtins.property" for d in found.decorators):
@@ -109,10 +109,10 @@ class Classes:
         return value
 
     def assignments(self, owner: cst.ClassDef, name: str) -> list[tuple[cst.CSTNode, Path]]:
-        """What is assigned to ``self.<name>`` or to the class variable, in the class and its bases.
+        """Everything assigned to ``self.<name>`` or to the class variable, in the class and its bases.
 
-        Each is an expression and the way into it when it is unpacked; an augmented assignment
-        comes as the statement itself, of which nothing is known.
+        Each item is an expression and its unpacking path; an augmented assignment is represented by the statement
+        itself, whose value is unknown.
         """
         found: list[tuple[cst.CSTNode, Path]] = []
         for current in self._lineage(owner):
@@ -132,7 +132,7 @@ class Classes:
         yield from self._variables_of(owner).get(name, ())
 
     def _variables_of(self, owner: cst.ClassDef) -> dict[str, list[tuple[cst.CSTNode, Path]]]:
-        """What the body of a class itself assigns to names."""
+        """The class variables: assignments to names in the class body."""
         if owner not in self._variables:
             found: dict[str, list[tuple[cst.CSTNode, Path]]] = {}
             for statement in owner.body.body:
@@ -150,7 +150,7 @@ def _stores(node: cst.CSTNode) -> dict[str, None]:
 
 
 def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-    """The targets of an assignment with what they are given."""
+    """The targets of an assignment with their values."""
     if isinstance(node, cst.Assign):
         for target in node.targets:
             yield target.target, node.value
@@ -161,7 +161,7 @@ def _assigned(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
 
 
 def _attributes(target: cst.CSTNode, path: Path = ()) -> Iterator[tuple[str, Path]]:
-    """The attributes of ``self`` that a target sets, also inside a tuple."""
+    """The attributes of ``self`` in an assignment target, including tuple targets."""
     if target.__class__ is cst.Attribute:
         assert isinstance(target, cst.Attribute)
         if isinstance(target.value, cst.Name) and target.value.value == "self":

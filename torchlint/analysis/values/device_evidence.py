@@ -1,7 +1,7 @@
-"""Signs of an accelerator, told from names; only where something is moved to is evaluated.
+"""Evidence that a file uses an accelerator. It relies on names; only the targets of moves are evaluated.
 
-What ``backward`` is called on is a tensor, and lies where the model and its batches are; what is moved is there
-afterwards; a tensor type of CUDA makes tensors there.
+A value with ``.backward()`` is a tensor on the device of the model and its batches; a moved object is on the target
+device; CUDA tensor types create tensors on a CUDA device.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _MOVES = frozenset(("to", "cuda"))
 
 
 class DeviceEvidence:
-    """Knows these signs of one module."""
+    """Collects this evidence for one module."""
 
     def __init__(self, values: Values) -> None:
         self._values, self._code = values, values.code
 
     @property
     def on_accelerator(self) -> bool:
-        """Something in the file is put on an accelerator, by a fixed or a variable device."""
+        """Whether something in the file is moved to an accelerator, be the device fixed or variable."""
         return self._values.memo.get_or_compute("on accelerator", self._uses_accelerator, False)
 
     def _uses_accelerator(self) -> bool:
@@ -45,7 +45,7 @@ class DeviceEvidence:
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
 
     def _target(self, call: cst.Call) -> Device:
-        """Where a call moves what it is called on; UNKNOWN for what is no move in sight."""
+        """The device to which a call moves its receiver; UNKNOWN if the call does not move it."""
         if not self._may_move(call):
             return Device.UNKNOWN
         target = argument(call, "device", 0)
@@ -60,7 +60,7 @@ class DeviceEvidence:
         return Device.VARIABLE if named and self._values.value(target).literal is None else device
 
     def _may_move(self, call: cst.Call) -> bool:
-        """``x.cuda()``, or ``x.to`` with what may be a device: told from names, without evaluating anything."""
+        """``x.cuda()``, or ``x.to`` with an argument that may be a device. Decided from names, without evaluation."""
         name = method(call)
         if name == "cuda":
             return self._code.qualified(call.func) is None
@@ -68,7 +68,7 @@ class DeviceEvidence:
         return target is not None and (isinstance(literal(target), str) or self._may_be_device(target))
 
     def _may_be_device(self, target: cst.BaseExpression) -> bool:
-        """It is called a device, or is a variable that is given one in sight."""
+        """Whether an expression is named like a device, or is a variable to which a device is assigned."""
         called = target.func if isinstance(target, cst.Call) else target
         last = called.attr.value if isinstance(called, cst.Attribute) else (dotted(called) or "")
         if is_device_name(last) or not isinstance(target, cst.Name):
@@ -77,9 +77,9 @@ class DeviceEvidence:
         return any(value is not None and _makes_device(value) for value in given)
 
     def moved_to(self, node: cst.CSTNode) -> Device:
-        """Where the file moves what is called so, by ``model.to(device)`` as a statement or assigned.
+        """The device to which the file moves the object with this name, in a statement or an assignment.
 
-        Moves of the same function count before others. UNKNOWN where nothing moves it.
+        Moves in the same function take precedence. UNKNOWN if nothing moves it.
         """
         name = dotted(node)
         calls = self._moved.get(name, ()) if name is not None else ()
@@ -89,9 +89,9 @@ class DeviceEvidence:
         return self._agreed(here or calls)
 
     def _has_moved(self, call: cst.Call, node: cst.CSTNode) -> bool:
-        """A move to the CPU counts for what comes after it: it may be made to save a model that was elsewhere before.
+        """Whether a move to the CPU counts at a node: it must come before it, since it may be made to save a model.
 
-        In other functions it counts where it stands in the same class, and outside of functions.
+        A move in another function counts if it is in the same class; a move at module level always counts.
         """
         function = self._code.function_of(call)
         if function is self._code.function_of(node):
@@ -107,7 +107,7 @@ class DeviceEvidence:
 
     @cached_property
     def _moved(self) -> dict[str, list[cst.Call]]:
-        """The moves by the dotted names of what is moved in place, or assigned something that is moved."""
+        """The moves by dotted name of the object moved in place, or of the variable that the result is assigned to."""
         found: dict[str, list[cst.Call]] = {}
         for call in self._code.nodes_of(cst.Call, _MOVES):
             if not self._may_move(call):
@@ -122,7 +122,7 @@ class DeviceEvidence:
         return found
 
     def is_cuda_type(self, node: cst.CSTNode | None, depth: int = 8) -> bool:
-        """A tensor type of CUDA, also one chosen: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
+        """Whether this may be a CUDA tensor type: ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
         if isinstance(node, cst.IfExp):
             return any(self.is_cuda_type(side, depth) for side in (node.body, node.orelse))
         if isinstance(node, cst.Attribute):
@@ -133,7 +133,7 @@ class DeviceEvidence:
         return False
 
     def is_loss(self, binding: Binding) -> bool:
-        """A variable that gradients start from, in a file that uses an accelerator."""
+        """Whether ``backward`` is called on a variable, in a file that uses an accelerator."""
         if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
             return False
         return self.on_accelerator and any(
@@ -141,14 +141,14 @@ class DeviceEvidence:
         )
 
     def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
-        """``self.loss_G.backward()`` in a class of such a file."""
+        """Like :meth:`is_loss`, for ``self.loss_G.backward()``."""
         return self.on_accelerator and any(
             self._code.class_of(read) is owner for read in self._attributes.get(name, ())
         )
 
     @cached_property
     def _starts(self) -> list[cst.BaseExpression]:
-        """The expressions that ``backward`` is called on, or that are handed to something that calls it."""
+        """The expressions on which ``backward`` is called, or that are passed to a function that calls it."""
         found: list[cst.BaseExpression] = []
         for call in self._code.nodes_of(cst.Call, _STARTERS):
             if method(call) not in _STARTERS:
@@ -178,7 +178,7 @@ class DeviceEvidence:
 
 
 def _makes_device(node: cst.BaseExpression) -> bool:
-    """``x.device``, ``torch.device(..)``, ``"cuda"``, or a choice that may be one of these."""
+    """``x.device``, ``torch.device(..)``, ``"cuda"``, or a conditional expression that may evaluate to one of these."""
     if isinstance(node, cst.IfExp):
         return _makes_device(node.body) or _makes_device(node.orelse)
     called = node.func if isinstance(node, cst.Call) else node

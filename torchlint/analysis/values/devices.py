@@ -1,4 +1,4 @@
-"""Devices: what an argument names, where operands lie, where a method moves its tensor."""
+"""Devices: of arguments, of operands, and of the results of moves."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def made(values: Values, node: cst.Call, name: str) -> Value:
-    """The device that a call of ``torch.device``, or of what finds an accelerator, gives."""
+    """The result of ``torch.device(..)``, or of a call that returns the current accelerator."""
     if name != "torch.device":
         return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
     named = values.value(argument(node, "type", 0) or keyword(node, "device"))
     device = device_named(named)
     if device is Device.UNKNOWN and named.literal is None:
-        device = Device.VARIABLE  # whatever the program is told
+        device = Device.VARIABLE  # decided at run time
     return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source=name)
 
 
@@ -34,25 +34,25 @@ def device_of(values: Values, node: cst.CSTNode | None) -> Device:
     if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
         return device_named(value)
     if isinstance(node, cst.Integer) or value.kind is Kind.SCALAR:
-        return Device.CUDA  # a number is the index of one
+        return Device.CUDA  # the index of a CUDA device
     return Device.VARIABLE if value.literal is None and _is_some_device(node, value) else Device.UNKNOWN
 
 
 def _is_some_device(node: cst.CSTNode | None, value: Value) -> bool:
-    """A device that is not known, or a variable of unknown value that is called one: users put accelerators there."""
+    """An unknown device, or an unknown variable that is named like one: users mostly put accelerators there."""
     called = node.func if isinstance(node, cst.Call) else node
     last = called.attr.value.lower() if isinstance(called, cst.Attribute) else (dotted(called) or "").lower()
     return value.kind is Kind.DEVICE or (value.kind is Kind.UNKNOWN and is_device_name(last))
 
 
 def is_device_name(name: str) -> bool:
-    """``device``, ``get_device``, ``gpu_id``; ``gpu_dtype`` is none."""
+    """Whether a name suggests a device: ``device``, ``get_device``, ``gpu_id``, but not ``gpu_dtype``."""
     words = name.lower().split("_")
     return not DEVICE_WORDS.isdisjoint(words) and not words[-1].endswith("dtype")
 
 
 def of_operands(values: Values, node: cst.Call) -> Device:
-    """The device of the first tensor operand; of a list of tensors, that of its members."""
+    """The device of the first tensor operand, or of the elements of a list of tensors."""
     where = keyword(node, "device")
     if where is not None:
         return device_of(values, where)
@@ -60,7 +60,7 @@ def of_operands(values: Values, node: cst.Call) -> Device:
 
 
 def first_operand(values: Values, node: cst.Call) -> Value:
-    """The first operand that is a tensor, or lies where something is known to lie."""
+    """The first operand that is a tensor, or whose device is known."""
     for arg in node.args[:2]:
         value = values.value(arg.value)
         if value.kind in (Kind.LIST, Kind.TUPLE):
@@ -71,7 +71,7 @@ def first_operand(values: Values, node: cst.Call) -> Value:
 
 
 def is_device_of(values: Values, target: cst.BaseExpression) -> bool:
-    """``x.to(y.device)``, also through a variable, brings things together; it is not how one asks for the CPU."""
+    """Whether a target is ``y.device``, possibly through a variable: such a move puts tensors together."""
     made = values.value(target).origin if isinstance(target, cst.Name) else target
     return (
         isinstance(made, cst.Attribute)
@@ -81,7 +81,7 @@ def is_device_of(values: Values, target: cst.BaseExpression) -> bool:
 
 
 def moved_to(values: Values, node: cst.Call) -> Device | None:
-    """Where ``x.to(..)``, ``x.cuda()``, ``x.cpu()`` put things; None if the call moves nothing."""
+    """The target of ``x.to(..)``, ``x.cuda()`` or ``x.cpu()``; None if the call does not move ``x``."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
     if name in ("cuda", "cpu"):

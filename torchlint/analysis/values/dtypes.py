@@ -1,4 +1,4 @@
-"""Dtypes: which one an expression stands for, whenever it is evaluated."""
+"""Dtypes of expressions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Dtype(NamedTuple):
-    """What is proved of an argument for a dtype: ``sure`` says that it is one, and never ``None``."""
+    """The dtype of an argument; ``sure`` means that it is a dtype and never ``None``."""
 
     sure: bool = False
     name: str | None = None
@@ -26,14 +26,14 @@ _UNSURE = Dtype()
 
 
 def dtype_of(values: Values, node: cst.CSTNode) -> str | None:
-    """The dtype an expression names: ``np.float32``, ``torch.float``, ``"float32"``; None where it may be ``None``."""
+    """The dtype that an expression names: ``np.float32``, ``torch.float``, ``"float32"``; None if it is not certain."""
     return requested_dtype(values, node).name
 
 
 def requested_dtype(values: Values, node: cst.CSTNode | None) -> Dtype:
-    """The dtype that an expression stands for, through names and conditions.
+    """The dtype that an expression evaluates to, through names and conditional expressions.
 
-    A default, or what the calls in sight pass, says nothing of what a parameter holds: other files may pass ``None``.
+    A default or the visible calls do not determine a parameter, since other files may pass ``None``.
     """
     todo, seen, found = [node], set[cst.CSTNode | None](), list[Dtype]()
     while todo:
@@ -51,7 +51,7 @@ def requested_dtype(values: Values, node: cst.CSTNode | None) -> Dtype:
 
 
 def _given(binding: Binding) -> cst.CSTNode | None:
-    """What a binding gives its name: an expression, or what is passed for a parameter."""
+    """The expression that a binding assigns; for a parameter, the parameter itself."""
     if binding.kind == "parameter":
         return binding.statement
     return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
@@ -73,7 +73,7 @@ def _named(values: Values, node: cst.CSTNode | None) -> Dtype:
 
 
 def _is_annotated(values: Values, param: cst.Param) -> bool:
-    """``dtype: torch.dtype``, without ``None`` as its default."""
+    """Whether a parameter is annotated as ``torch.dtype`` and does not default to ``None``."""
     if param.annotation is None or param.star:
         return False
     annotation = param.annotation.annotation

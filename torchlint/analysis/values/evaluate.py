@@ -1,4 +1,4 @@
-"""Value inference: the abstract value of an expression, computed when asked and remembered."""
+"""Value inference: evaluates expressions to abstract values, on demand and memoized."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from torchlint.analysis.code import Code
 
 
-_FEW = 8  # bindings of a name whose values are joined anew for each read
+_FEW = 8  # with more bindings than this, the join of their values is memoized
 
 
 class Evaluator:
-    """Infers values for one module. What is being computed counts as unknown in itself."""
+    """Infers the values of one module. A value that is being computed counts as unknown in itself."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -40,11 +40,11 @@ class Evaluator:
         self.stores = AttributeStores(self, self.parameters)
 
     def close(self) -> None:
-        """Forget everything, so that all of it is freed at once: the parts know one another."""
+        """Drop all references, so that the memory is freed at once despite reference cycles."""
         self.__dict__.clear()
 
     def value(self, node: cst.CSTNode | None) -> Value:
-        """What is proved about an expression; :data:`UNKNOWN` when nothing is."""
+        """The inferred value of an expression; :data:`UNKNOWN` if nothing is proved."""
         known: Value | None = self.memo.known.get(node)
         if known is not None:
             return known
@@ -84,7 +84,7 @@ class Evaluator:
         return lists.grown(self, (use for binding in bindings for use in self.code.uses(binding)))
 
     def bound(self, binding: Binding) -> Value:
-        """What a binding gives its name."""
+        """The value that a binding assigns."""
         return self.memo.get_or_compute(binding, lambda: self._bound(binding), UNKNOWN)
 
     def _bound(self, binding: Binding) -> Value:
@@ -119,7 +119,7 @@ class Evaluator:
         return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
 
     def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
-        """What a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
+        """The value that a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
         if isinstance(iterable, cst.Call):
             yielded = tensors.iterated(self, iterable)
             if yielded is not None:
@@ -148,7 +148,7 @@ class Evaluator:
         return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
-        """The value an attribute of an instance may have, from every assignment in the class."""
+        """The value of an instance attribute, joined over all assignments in the class."""
         return self.memo.get_or_compute((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
 
     def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
@@ -187,7 +187,7 @@ class Evaluator:
         return tensors.applied(self, target, node) or UNKNOWN
 
     def _project_call(self, node: cst.Call) -> Value:
-        """A call of a function of another file: a device, or a tensor where its arguments are."""
+        """A call of a function of another project file: a device, or a tensor on the device of its arguments."""
         name = self.code.project_symbol(node.func)
         if name is not None and devices.is_device_name(name.rpartition(".")[2]):
             device = self.code.project.device(name)
@@ -196,7 +196,7 @@ class Evaluator:
         return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
 
     def return_value(self, function: cst.FunctionDef) -> Value:
-        """What a function of the file returns, whatever it is given."""
+        """The return value of a function of the file, joined over all callers."""
         return self.memo.get_or_compute(function, lambda: self._returned(function), UNKNOWN)
 
     def _returned(self, function: cst.FunctionDef) -> Value:
@@ -259,7 +259,7 @@ class Evaluator:
 
 
 def _undecided(value: Value) -> bool:
-    """Nothing is known, or of a tensor not where it lies."""
+    """Whether nothing is known of a value, or it is a tensor of unknown device."""
     return value.device is Device.UNKNOWN and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
 
@@ -274,7 +274,7 @@ def _number(value: Value) -> Value:
     return value._replace(literal=None) if value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) else UNKNOWN
 
 
-# What is computed of which expressions.
+# The evaluation method for each class of expression.
 VALUED: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Name: Evaluator.name,
     cst.Attribute: Evaluator.attribute,

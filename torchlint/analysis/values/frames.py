@@ -1,4 +1,4 @@
-"""What pandas, scikit-learn, SciPy's files and HDF5 do to values: where their ndarrays come from."""
+"""Abstract semantics of pandas, scikit-learn, SciPy files and HDF5, as sources of ndarrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def opened(node: cst.Call, name: str) -> Value | None:
-    """Archives, sample datasets, and objects whose methods give arrays."""
+    """Archives, sample data sets, and objects whose methods return arrays."""
     array = Value(Kind.NDARRAY, fresh=True, origin=node, source=name)
     if name == "scipy.io.loadmat":
         return Value(Kind.DICT, element=array, origin=node, source=name)
@@ -30,7 +30,7 @@ def opened(node: cst.Call, name: str) -> Value | None:
 
 
 def split(values: Values, node: cst.Call, name: str) -> Value:
-    """``train_test_split`` gives two of whatever kind each array has."""
+    """``train_test_split`` returns two parts for each array."""
     members: list[Value] = []
     for arg in node.args:
         if arg.star:
@@ -44,13 +44,13 @@ def split(values: Values, node: cst.Call, name: str) -> Value:
 
 
 def from_pandas(base: Value, node: cst.CSTNode) -> Value:
-    """The ndarray behind a frame or series; pandas 3 hands it out read-only."""
+    """The ndarray of a frame or series; pandas 3 returns it read-only."""
     rank = 1 if base.kind is Kind.SERIES else None
     return Value(Kind.NDARRAY, rank=rank, readonly=True, origin=node, source="pandas .values")
 
 
 def part(base: Value, node: cst.Subscript) -> Value:
-    """A part of a frame is a frame or a series, which count alike, unless it may be one element."""
+    """Indexing a frame or series: a frame or series, or unknown if it may be a single element."""
     sliced = any(isinstance(e.slice, cst.Slice) for e in node.slice)
     index = node.slice[0].slice
     listed = isinstance(index, cst.Index) and isinstance(index.value, (cst.List, cst.Comparison))
@@ -64,12 +64,12 @@ def part(base: Value, node: cst.Subscript) -> Value:
 
 
 def method(base: Value, node: cst.Call, name: str) -> Value:
-    """What a method of a frame or series gives."""
+    """The result of a method of a frame or series."""
     if name == "to_numpy":
         return from_pandas(base, node)
     return base if name in known.FRAME_METHODS else UNKNOWN
 
 
 def produces(source: str, name: str) -> bool:
-    """The object made under this name has a method of this name that returns an ndarray."""
+    """Whether an object from this source has a method with this name that returns an ndarray."""
     return any(source.startswith(prefix) and name in methods for prefix, methods in known.PRODUCERS.items())

@@ -1,4 +1,4 @@
-"""Functions of the file: what they return, who calls them, and what their parameters can be."""
+"""Functions defined in the file: return statements, callers and parameters."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
 class Body(NamedTuple):
-    """The returns of a function, and whether it is a generator."""
+    """The return statements of a function, and whether it is a generator."""
 
     returns: tuple[cst.Return, ...]
     is_generator: bool
 
 
 class CallSite(NamedTuple):
-    """One call of a function of the file. ``bound`` is true when ``self`` is passed implicitly."""
+    """A call of a function of the file. ``bound`` means that ``self`` is passed implicitly."""
 
     call: cst.Call
     bound: bool
 
 
 class Callers(NamedTuple):
-    """How a function of the file is reached in the file.
+    """The uses of a function in the file.
 
-    ``escapes`` are the places where it is passed around instead of called (``Thread(target=f)``).
+    ``escapes`` are the uses that are not calls, such as ``Thread(target=f)``: unknown code may call the function.
     """
 
     sites: tuple[CallSite, ...]
@@ -45,7 +45,7 @@ class Callers(NamedTuple):
 
 
 class Functions:
-    """Bodies and call sites of the functions of one module."""
+    """Bodies, call sites and callees of the functions of one module."""
 
     def __init__(self, values: Values, classes: Classes) -> None:
         self._values, self._classes = values, classes
@@ -54,7 +54,7 @@ class Functions:
         self._method_reads: dict[str, list[cst.Attribute]] = {}
 
     def body(self, function: cst.FunctionDef) -> Body:
-        """The function's own returns, not those of functions inside it."""
+        """The return statements of the function itself, without nested functions."""
         if function not in self._bodies:
             returns: list[cst.Return] = []
             generator = False
@@ -72,7 +72,7 @@ class Functions:
         return self._bodies[function]
 
     def callers(self, function: cst.FunctionDef) -> Callers:
-        """Every place in the file that calls or passes on the function."""
+        """Every use of the function in the file."""
         unknown = Callers((), (function,))
         return self._values.memo.get_or_compute(("callers", function), lambda: self._found(function), unknown)
 
@@ -95,7 +95,7 @@ class Functions:
         return list(self._code.uses(binding)) if binding else []
 
     def _attribute_reads(self, function: cst.FunctionDef) -> list[cst.CSTNode]:
-        """``self.method`` anywhere in the file, and ``x.method`` where ``x`` is an instance of the class."""
+        """The uses of a method: ``self.method``, and ``x.method`` if ``x`` may be an instance of the class."""
         name = function.name.value
         if name not in self._method_reads:
             self._method_reads[name] = self._code.attributes_named(name)
@@ -113,9 +113,9 @@ class Functions:
     def parameter_for(
         self, function: cst.FunctionDef, call: cst.Call, arg: cst.Arg, *, skip: int = 0
     ) -> cst.Param | None:
-        """The parameter that an argument of a call becomes; None for starred arguments.
+        """The parameter that receives an argument of a call; None if it is not certain.
 
-        ``skip`` is 1 for the ``__init__`` that the call of a class runs.
+        ``skip`` is 1 for an ``__init__`` that is called through its class.
         """
         params = function.params
         ordered = (*params.posonly_params, *params.params)
@@ -132,7 +132,7 @@ class Functions:
         return ordered[position] if position < len(ordered) else None
 
     def callee(self, call: cst.Call) -> cst.FunctionDef | None:
-        """The function of the file that a call runs, when there is just one it can be."""
+        """The function of the file that a call runs, if there is only one candidate."""
         target = self._values.value(call.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return target.node
@@ -140,19 +140,19 @@ class Functions:
 
 
 def _is_implicit(name: str) -> bool:
-    """A method by that name is called without being named: by Python, or when a module is called."""
+    """Whether a method with this name is called implicitly, by Python or by ``nn.Module.__call__``."""
     return name == "forward" or (name.startswith("__") and name.endswith("__"))
 
 
 class Parameters:
-    """What is known of parameters: annotations, ``self``, and the arguments of every call in sight."""
+    """Values of parameters: from annotations, from ``self``, and from the arguments of all visible calls."""
 
     def __init__(self, values: Values, functions: Functions, classes: Classes) -> None:
         self._values, self._functions, self._classes = values, functions, classes
         self._code = values.code
 
     def value(self, binding: Binding) -> Value:
-        """The value of a parameter of a function or lambda of the file."""
+        """The value of a parameter of a function or lambda in the file."""
         param = binding.statement
         assert isinstance(param, cst.Param)
         function = self._function(param)
@@ -174,7 +174,7 @@ class Parameters:
         return given
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
-        """Lightning and the Trainer of transformers hand their methods batches that lie on the device."""
+        """Whether Lightning or the Trainer of transformers passes a batch that is already on the device."""
         names = param.name.value.lower().split("_")
         numbered = not {"idx", "index", "id", "i", "nb", "return", "num"}.isdisjoint(names)
         if function.name.value not in DEVICE_BATCH_METHODS or numbered:
@@ -191,18 +191,18 @@ class Parameters:
         return first == (param,) and not names & {"builtins.staticmethod", "builtins.classmethod"}
 
     def all_arguments(self, binding: Binding) -> list[cst.BaseExpression]:
-        """What every call of the file passes for a parameter; empty when one is out of sight."""
+        """The arguments that all calls pass for a parameter; empty if some calls are not visible."""
         passed, escapes = self._passed(binding)
         known = [expression for expression in passed if expression is not None]
         return known if len(known) == len(passed) and not escapes else []
 
     def known_arguments(self, binding: Binding) -> list[cst.BaseExpression]:
-        """What calls of the file pass for a parameter, and its default; other calls may be out of sight."""
+        """The arguments that visible calls pass for a parameter, and its default; there may be other calls."""
         default = binding.statement.default if isinstance(binding.statement, cst.Param) else None
         return [expression for expression in (*self._passed(binding)[0], default) if expression is not None]
 
     def _passed(self, binding: Binding) -> tuple[list[cst.BaseExpression | None], bool]:
-        """What each call of the file passes, None where that is unclear; and whether the function is handed on."""
+        """The argument of each visible call, None where it is unclear; and whether the function escapes."""
         param = binding.statement
         function = self._function(param) if isinstance(param, cst.Param) else None
         if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
@@ -232,7 +232,7 @@ class Parameters:
 def argument_for(
     function: cst.FunctionDef, param: cst.Param, call: cst.Call, *, skip: int
 ) -> cst.BaseExpression | None:
-    """The expression a call passes for a parameter, its default when it passes none, None if unclear."""
+    """The argument that a call passes for a parameter, or the default; None if it is unclear."""
     if any(arg.star for arg in call.args):
         return None
     for arg in call.args:

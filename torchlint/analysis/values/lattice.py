@@ -1,7 +1,6 @@
-"""Abstract values: what is proved about an expression.
+"""The lattice of abstract values: what is proved about an expression.
 
-A value says only what holds on every path. :data:`UNKNOWN` is the value of which nothing is known,
-and no rule fires on it.
+A value holds on every path. :data:`UNKNOWN` means that nothing is proved, and no rule fires on it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _MEMBERS = 1000
 
 
 class Kind(enum.Enum):
-    """What sort of object an expression is."""
+    """The kind of object that an expression evaluates to."""
 
     UNKNOWN = "unknown"
     TENSOR = "tensor"
@@ -47,10 +46,10 @@ class Kind(enum.Enum):
 
 
 class Device(enum.Enum):
-    """Where a tensor lies.
+    """The device of a tensor.
 
-    ``VARIABLE`` is an accelerator where there is one, else the CPU; ``OTHER`` the same, where that accelerator is
-    certainly no CUDA device: MPS, XPU.
+    ``VARIABLE`` is an accelerator if there is one, else the CPU; ``OTHER`` is the same for accelerators that are not
+    CUDA devices, such as MPS and XPU.
     """
 
     UNKNOWN = "unknown"
@@ -61,24 +60,24 @@ class Device(enum.Enum):
 
     @property
     def accelerated(self) -> bool:
-        """The tensor is on an accelerator wherever the program has one."""
+        """Whether the tensor is on an accelerator, at least on machines that have one."""
         return self in (Device.CUDA, Device.VARIABLE, Device.OTHER)
 
     @property
     def may_be_cuda(self) -> bool:
-        """It is on an accelerator, of which nothing says that it is no CUDA device."""
+        """Whether the tensor is on an accelerator that may be a CUDA device."""
         return self in (Device.CUDA, Device.VARIABLE)
 
 
 class Value(NamedTuple):
-    """What is proved about one expression.
+    """The abstract value of an expression.
 
-    ``elements`` are the members of a tuple or list display, ``element`` is what every member is;
-    ``origin`` is the expression that made the object and ``source`` its name in words; ``literal`` the text
-    of a string or dtype; ``node`` the definition of a function or class, or the display of a dict.
-    ``readonly`` says that writing to an array may fail, ``unshareable`` that a tensor cannot or must not
-    share its memory (a memory map, negative strides, strings). ``batch`` marks what a data loader yielded
-    and nobody has moved.
+    ``elements`` are the members of a tuple or list display, ``element`` is a value for all members; ``origin`` is the
+    expression that created the object and ``source`` describes it in a message; ``literal`` is the text of a string or
+    dtype; ``node`` is the definition of a function or class, or a dict display. ``fresh`` means that nothing else
+    refers to the memory. ``readonly`` means that writing to an array may fail, ``unshareable`` that a tensor cannot or
+    must not share its memory (a memory map, negative strides, strings). ``batch`` marks a batch from a data loader that
+    has not been moved.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -98,7 +97,7 @@ class Value(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Something is proved."""
+        """Whether anything is proved."""
         return self.kind is not Kind.UNKNOWN
 
     @property
@@ -108,11 +107,11 @@ class Value(NamedTuple):
 
     @property
     def located(self) -> bool:
-        """A tensor, or something of the same origin, of which the device is known, be it the CPU."""
+        """Whether this is a tensor, or came from one, whose device is known; it may be the CPU."""
         return self.device is not Device.UNKNOWN and self.kind in (Kind.TENSOR, Kind.UNKNOWN)
 
     def at(self, step: int | str) -> Value:
-        """The member reached by one step of an unpacking path."""
+        """The member at one step of an unpacking path."""
         if step == "each":
             return self.iterated_value()
         if isinstance(step, int) and self.elements is not None:
@@ -122,7 +121,7 @@ class Value(NamedTuple):
         return self if self.located and self.kind is Kind.UNKNOWN else UNKNOWN
 
     def iterated_value(self) -> Value:
-        """What iterating over the object yields."""
+        """The value that iterating over the object yields."""
         if self.element is not None:
             return self.element
         if self.elements:
@@ -141,7 +140,7 @@ SCALAR = Value(Kind.SCALAR)
 
 
 def row(array: Value) -> Value:
-    """An ndarray indexed by one integer: a view of one dimension less, or a NumPy scalar."""
+    """An ndarray indexed by one integer: a view with one dimension less, or a NumPy scalar."""
     if array.rank is None:
         return UNKNOWN
     if array.rank <= 1:
@@ -150,7 +149,7 @@ def row(array: Value) -> Value:
 
 
 def bounded(value: Value) -> Value:
-    """The value, without its members where they hold so many others that comparing it would take long."""
+    """The value, without its members if there are so many that comparing it would take long."""
     count, stack = 0, [value]
     while stack:
         one = stack.pop()
@@ -165,7 +164,7 @@ def bounded(value: Value) -> Value:
 
 
 def join(values: Iterable[Value]) -> Value:
-    """What holds of all of several values. ``None`` beside an object is taken for the object."""
+    """The join of several values. ``None`` is ignored if there are other values."""
     merged: Value = NOTHING
     for value in values:
         merged = _join(merged, value)
@@ -195,7 +194,7 @@ def _join_same(one: Value, other: Value) -> Value:
 
     device = join_devices(device_named(one), device_named(other))
     if one.kind is Kind.UNKNOWN and Device.CPU in (one.device, other.device) and device is not Device.CPU:
-        return UNKNOWN  # nothing but its place was known, and that differs
+        return UNKNOWN  # only the device was known, and it differs
     elements = None
     if one.elements is not None and other.elements is not None and len(one.elements) == len(other.elements):
         elements = tuple(join(pair) for pair in zip(one.elements, other.elements, strict=True))
@@ -218,7 +217,7 @@ def _join_same(one: Value, other: Value) -> Value:
 
 
 def join_devices(one: Device, other: Device) -> Device:
-    """CUDA on one path and the CPU on the other is a device chosen by a variable."""
+    """The join of two devices: CUDA on one path and the CPU on the other is ``VARIABLE``."""
     if one is other:
         return one
     if Device.UNKNOWN in (one, other):

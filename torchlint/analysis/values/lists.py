@@ -1,4 +1,4 @@
-"""Lists that begin empty and are filled by ``append``: what their members are."""
+"""Lists that are created empty and filled by ``append``: the values of their members."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _REPLACERS = frozenset({"clear", "copy", "sort", "reverse", "pop", "popleft", "r
 
 
 def is_empty(value: Value) -> bool:
-    """A list that is empty where it is made."""
+    """Whether this is an empty list display."""
     return value.kind is Kind.LIST and value.elements == ()
 
 
 def grown(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
-    """The list that appears through these reads of it; unknown where anything else may be put in."""
+    """The list after all calls of ``append`` and the like on these uses; unknown if other code may add members."""
     members: list[Value] = []
     for read in reads:
         parent = values.code.parent(read)

@@ -1,4 +1,4 @@
-"""What may stand behind ``**kwargs``: dictionaries that are written out in sight."""
+"""Entries of dictionaries that are passed as ``**kwargs``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _DEPTH = 8
 
 
 class Mappings:
-    """Reads dictionaries of one module: for every key, all the values it may have."""
+    """Evaluates dictionaries of one module: all values that each key may have."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
 
     def entries(self, node: cst.BaseExpression, depth: int = _DEPTH) -> Entries | None:
-        """The keys that may be in a mapping, with the values they may have; None when not all are in sight."""
+        """The keys that a mapping may contain, with their possible values; None if some are not visible."""
         if depth == 0:
             return None
         if isinstance(node, cst.Dict):
@@ -59,7 +59,7 @@ class Mappings:
         return _merged([{}, *parts])
 
     def _bound(self, binding: Binding, depth: int) -> Entries | None:
-        """A variable: what it was given, and what was put into it anywhere."""
+        """A variable: the dictionary assigned to it, and everything stored in it."""
         if binding.kind not in ("assign", "walrus") or binding.path or binding.value is None:
             return None
         parts = [self.entries(binding.value, depth)]
@@ -69,7 +69,7 @@ class Mappings:
     def _put_in(self, use: cst.Name, depth: int) -> Entries | None:
         parent = self._code.parent(use)
         if isinstance(parent, cst.Arg):
-            return {} if parent.star else None  # an unknown function may put anything in
+            return {} if parent.star else None  # an unknown function may add entries
         if isinstance(parent, cst.Subscript):
             return self._stored(parent)
         if isinstance(parent, cst.Attribute):
@@ -79,7 +79,7 @@ class Mappings:
         return {}
 
     def _by_method(self, call: cst.Call, depth: int) -> Entries | None:
-        """What ``update`` and ``setdefault`` put in."""
+        """The entries that ``update`` and ``setdefault`` add."""
         if method(call) == "update":
             return _merged([{}, *(self._argument(arg, depth) for arg in call.args)])
         if method(call) == "setdefault" and len(call.args) == 2:

@@ -1,4 +1,4 @@
-"""What the parts of value inference ask of one another."""
+"""Protocols for the parts of value inference, which query one another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DeviceEvidenceProtocol(Protocol):
-    """Where the file puts what: see :mod:`torchlint.analysis.values.device_evidence`."""
+    """Evidence on devices; implemented by :mod:`torchlint.analysis.values.device_evidence`."""
 
     @property
     def on_accelerator(self) -> bool: ...
@@ -24,7 +24,7 @@ class DeviceEvidenceProtocol(Protocol):
 
 
 class Values(Protocol):
-    """Values of one file. What is being computed counts as unknown in itself."""
+    """The values of one file; implemented by :class:`~torchlint.analysis.values.evaluate.Evaluator`."""
 
     code: Code
     memo: FixpointMemo

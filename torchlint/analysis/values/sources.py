@@ -1,4 +1,4 @@
-"""Where values come from: every expression that a name may have got its value from."""
+"""Sources of values: the expressions from which a variable may get its value."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def sources(values: Evaluator, node: cst.BaseExpression, depth: int = 8) -> list[cst.BaseExpression]:
-    """Every expression that a name, or a choice of two, may have got its value from; empty when one is out of sight.
+    """The expressions that an expression may get its value from, through variables and conditional expressions.
 
-    The callers of a function are in sight in a program, a file with a main guard: other files hardly call it.
+    Empty if a source is not visible. In a file with a main guard all callers of a function are taken to be visible,
+    since other files rarely import it.
     """
     if depth == 0:
         return []

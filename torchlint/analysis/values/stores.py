@@ -1,4 +1,4 @@
-"""Attributes of objects that other code makes: what the file itself has stored in ``args.device``."""
+"""Attributes of objects from elsewhere that the file itself assigns, such as ``args.device``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATEMENTS = (cst.Assign, cst.AnnAssign, cst.AugAssign)
 
 
 class AttributeStores:
-    """Knows the assignments to such attributes of one module."""
+    """Finds the assignments to such attributes in one module."""
 
     def __init__(self, values: Values, parameters: Parameters) -> None:
         self._values, self._code, self._parameters = values, values.code, parameters
@@ -28,9 +28,9 @@ class AttributeStores:
         self._targets: dict[tuple[str, str, cst.CSTNode | None], list[cst.Attribute]] = {}
 
     def value(self, read: cst.Attribute) -> Value:
-        """What an attribute of a variable holds, if the file has certainly assigned it before.
+        """The value of an attribute that the file has certainly assigned before this read.
 
-        Whatever the file assigns to attributes of that name counts, since the object may have other names.
+        Joins all assignments to attributes with this name, since the object may have several names.
         """
         name = read.attr.value
         stores = self._of(name)
@@ -42,7 +42,7 @@ class AttributeStores:
         )
 
     def _of(self, name: str) -> list[tuple[cst.Attribute, cst.CSTNode]]:
-        """The targets of assignments, with what each is given; what is unpacked or added up is unknown."""
+        """The assignment targets with their values; unpacked and augmented values are unknown."""
         if name not in self._found:
             names = frozenset((name,))
             statements = [node for kind in _STATEMENTS for node in self._code.nodes_of(kind, names)]
@@ -55,7 +55,7 @@ class AttributeStores:
         return self._found[name]
 
     def _is_certain(self, owner: cst.Name, name: str, depth: int) -> bool:
-        """An assignment to this attribute of what a variable holds has run when the variable is read."""
+        """Whether the attribute of a variable has certainly been assigned when the variable is read."""
         bindings = self._code.definitions(owner)
         function = self._code.function_of(owner)
         beside = self._targets.get((name, owner.value, function), [])
@@ -70,7 +70,7 @@ class AttributeStores:
         )
 
     def _is_given(self, parameter: Binding, name: str, depth: int) -> bool:
-        """Every call of the function is given an object of which that holds."""
+        """Whether this holds for the argument in every call of the function."""
         given = self._parameters.all_arguments(parameter)
         return bool(given) and all(isinstance(g, cst.Name) and self._is_certain(g, name, depth) for g in given)
 
@@ -84,7 +84,7 @@ class AttributeStores:
         if self._code.function_of(owner) is None:
             return False
         block = next((a for a in self._code.ancestors(statement) if not isinstance(a, cst.SimpleStatementLine)), None)
-        return block is self._code.tree  # functions are mostly called when the module has run
+        return block is self._code.tree  # functions are mostly called after the module has run
 
 
 def _assigned(node: cst.CSTNode) -> list[tuple[cst.Attribute, cst.CSTNode]]:

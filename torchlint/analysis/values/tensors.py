@@ -1,4 +1,4 @@
-"""What torch does to values: factories, methods, modules, loaders and devices."""
+"""Abstract semantics of torch: factories, methods, modules, loaders and devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
-    """The value of a call of something known by its qualified name."""
+    """The result of a call, given the qualified name of the function; None if it is unknown."""
     if name in known.LEGACY:
         return _legacy(node, name)
     if name in ("torch.device", "torch.accelerator.current_accelerator"):
@@ -65,7 +65,7 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
 
 
 def _container(values: Values, node: cst.Call, name: str) -> Value | None:
-    """Calls of Python that put values together or take them apart."""
+    """Python functions that build containers or take them apart."""
     if name == "builtins.map" and len(node.args) == 2 and isinstance(node.args[0].value, cst.Lambda):
         mapped = values.value(node.args[0].value.body)
         return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.located else None
@@ -115,7 +115,7 @@ def _factory(values: Values, node: cst.Call, name: str) -> Value:
 
 
 def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
-    """The number of dimensions, where the arguments show it."""
+    """The number of dimensions, if the arguments show it."""
     if last in known.VECTORS:
         return 1
     sizes = [arg.value for arg in node.args if arg.keyword is None]
@@ -139,7 +139,7 @@ def _has_dimension(node: cst.Call) -> bool:
 
 
 def method(values: Values, base: Value, node: cst.Call) -> Value | None:
-    """The value of a method call on a tensor, module or loader, or on something that must be a tensor."""
+    """The result of a method call on a tensor, module or loader; None for other receivers."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
     if name in PARAMETER_METHODS and base.kind in (Kind.UNKNOWN, Kind.MODULE, Kind.INSTANCE):
@@ -152,7 +152,7 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
         return base.element
     if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN:
         if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
-            return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # it is used as a tensor
+            return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
         if name in ("values", "items"):
             element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
             return Value(Kind.LIST, element=element, origin=node)
@@ -170,7 +170,7 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
 
 
 def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value:
-    """``model.parameters()``: tensors where the model is, or where the file puts its models."""
+    """``model.parameters()``: tensors on the device of the model, or on the device to which the file moves models."""
     assert isinstance(node.func, cst.Attribute)
     device = base.device
     if not device.accelerated:
@@ -185,7 +185,7 @@ def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value
 
 
 def surely_tensor(node: cst.CSTNode) -> bool:
-    """``x.detach().cpu()`` is a tensor whatever ``x`` is called: only tensors have both methods."""
+    """``x.detach().cpu()`` is certainly a tensor: only tensors have both methods."""
     names = set()
     while isinstance(node, (cst.Attribute, cst.Call)):
         if isinstance(node, cst.Attribute):
@@ -228,7 +228,7 @@ def _flattens(node: cst.Call, name: str) -> bool:
 
 
 def _converted(values: Values, base: Value, node: cst.Call, name: str) -> str | None:
-    """The dtype after ``.to(..)``: as asked for by keyword or position, or that of another tensor."""
+    """The dtype after ``.to(..)``: that of the arguments, or of another tensor."""
     if name != "to":
         return base.dtype
     asked = keyword(node, "dtype") or positional(node, 1)
@@ -261,23 +261,23 @@ def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
 
 
 def applied(values: Values, target: Value, node: cst.Call) -> Value | None:
-    """``model(x)``: a tensor where the model and the batch are, when the model is one module of torch."""
+    """The result of ``model(x)``; a tensor if the model is a single torch module."""
     given = of_operands(values, node)
     if target.kind is not Kind.MODULE:
         if target.accelerated:
-            return Value(Kind.UNKNOWN, target.device, origin=node)  # something moved there is called
+            return Value(Kind.UNKNOWN, target.device, origin=node)  # the callee has been moved to an accelerator
         device = _of_model(values, target, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
         return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
     device = given
     if given is Device.UNKNOWN:
-        placed = values.device_evidence.moved_to(node.func)  # made on the CPU, and perhaps moved in place since
+        placed = values.device_evidence.moved_to(node.func)  # it may have been moved in place
         device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
 
 
 def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> Device:
-    """Where the result lies of calling something that may be a model, told from moves, names and operands."""
+    """The device of the result of calling something that may be a model, from moves, names and operands."""
     named = _is_model_name(node.func)
     placed = values.device_evidence.moved_to(node.func) if named else Device.UNKNOWN
     if placed.accelerated:
@@ -286,19 +286,19 @@ def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> D
         return given
     if Device.CPU in (target.device, placed):
         return Device.CPU
-    # A model may move its operands itself; a batch of a loader may have been moved out of sight.
+    # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
     compared = given is Device.CPU and _is_loss_name(node.func) and not first_operand(values, node).batch
     return Device.CPU if compared else Device.UNKNOWN
 
 
 def _is_loss_name(node: cst.BaseExpression) -> bool:
-    """What is called ``criterion`` or ``self.mse`` works where its operands lie, and moves none of them."""
+    """Whether a callee is named like a loss, such as ``criterion``: it computes on the device of its operands."""
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
     return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))
 
 
 def _is_model_name(node: cst.BaseExpression) -> bool:
-    """What is called ``model``, ``self.netG``, ``criterion`` or ``accuracy`` gives tensors for tensors."""
+    """Whether a callee is named like a model or metric, such as ``model``, ``self.netG`` or ``accuracy``."""
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
     words = name.split("_")
     return (
@@ -312,7 +312,7 @@ def _is_model_name(node: cst.BaseExpression) -> bool:
 
 
 def attribute(base: Value, node: cst.Attribute) -> Value | None:
-    """``x.T``, ``x.data``, ``x.shape``, ``x.device``."""
+    """The value of an attribute of a tensor: ``x.T``, ``x.data``, ``x.shape``, ``x.device``."""
     name = node.attr.value
     if base.kind is Kind.TENSOR:
         if name in known.TENSOR_ATTRIBUTES:
@@ -339,7 +339,7 @@ def subscript(base: Value) -> Value | None:
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    """An operator with a tensor on one side gives a tensor; a Python number joins the other's device."""
+    """An operator with a tensor operand gives a tensor; a Python number takes the device of the other operand."""
     tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.located]
     if not tensors:
         return None
@@ -357,7 +357,7 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
 
 
 def iterated(values: Values, node: cst.Call) -> Value | None:
-    """What a loop over ``enumerate(..)``, ``zip(..)``, ``tqdm(..)`` or ``next(it)`` yields, if it is one of them."""
+    """The value that a loop over ``enumerate``, ``zip``, ``tqdm`` or ``next(it)`` yields; None for other calls."""
     name = values.code.qualified(node.func)
     if not node.args or node.args[0].star:
         return None
@@ -376,6 +376,6 @@ def iterated(values: Values, node: cst.Call) -> Value | None:
 
 
 def batch(loader: cst.CSTNode | None) -> Value:
-    """What a DataLoader yields: tensors on the CPU, or containers of them."""
+    """A batch of a DataLoader: tensors on the CPU, or containers of them."""
     tensor = Value(Kind.TENSOR, Device.CPU, batch=True, origin=loader, source="DataLoader")
     return tensor._replace(element=tensor)
