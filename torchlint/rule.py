@@ -194,16 +194,17 @@ def _heading_problems(rule: type[Rule]) -> list[str]:
 
 
 def _visitor_problems(rule: type[Rule]) -> list[str]:
-    import libcst as cst
-
     visitors = rule.visitors()
     if not visitors:
         return ["has no visitor"]
-    return [
-        f"{name} names no LibCST node"
-        for name, event in visitors.items()
-        if not (isinstance(node := getattr(cst, event.node, None), type) and issubclass(node, cst.CSTNode))
-    ]
+    return [f"{name} names no LibCST node" for name, event in visitors.items() if not _is_node(event)]
+
+
+def _is_node(event: on.Event) -> bool:
+    import libcst as cst
+
+    node = getattr(cst, event.node, None) if event.node else cst.CSTNode
+    return isinstance(node, type) and issubclass(node, cst.CSTNode)
 
 
 _visitors: dict[type[Rule], dict[str, on.Event]] = {}

@@ -1,8 +1,8 @@
-"""Dispatch: the nodes for which a rule's visitor is called."""
+"""The nodes and things of a module that a visitor of a rule is called for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from torchlint.on import Event
 
 
-def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
-    """The nodes that match an event, in source order."""
+def found_for(module: SourceModule, event: Event) -> Sequence[object]:
+    """What a visitor is called for, in source order."""
+    return _FINDERS[event.thing](module, event)
+
+
+def _nodes(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
     kind: type[cst.CSTNode] = getattr(cst, event.node)
     if kind is cst.Module:
         return [module.tree]
@@ -29,3 +33,55 @@ def nodes_for(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
 
 def _calls(module: SourceModule, call: cst.Call, event: Event) -> bool:
     return may_call(call, event.groups[0]) and module.qualified(call.func) in event.functions
+
+
+# -- things: each kind has a module of its own, imported only where a file may have some -------------------------------
+
+
+def _loaders(module: SourceModule, _: Event) -> Sequence[object]:
+    from torchlint.analysis.things.loader import Loaders
+
+    return module.shared(Loaders).all()
+
+
+def _moves(module: SourceModule, _: Event) -> Sequence[object]:
+    from torchlint.analysis.things.move import Moves
+
+    return module.shared(Moves).all()
+
+
+def _steps(module: SourceModule, _: Event) -> Sequence[object]:
+    from torchlint.analysis.things.step import Steps
+
+    return module.shared(Steps).all()
+
+
+def _cuda_requests(module: SourceModule, _: Event) -> Sequence[object]:
+    from torchlint.analysis.things.cuda_request import CudaRequests
+
+    return module.shared(CudaRequests).all()
+
+
+def _flags(module: SourceModule, event: Event) -> Sequence[object]:
+    from torchlint.analysis.things.backend_flag import BackendFlags
+
+    flags = module.shared(BackendFlags)
+    return [write for name in event.flags for write in flags.left(name, event.value)]
+
+
+def _conflicts(module: SourceModule, event: Event) -> Sequence[object]:
+    from torchlint.analysis.things.backend_flag import BackendFlags
+
+    one, other = event.flags
+    return module.shared(BackendFlags).conflicts(one, other)
+
+
+_FINDERS: dict[str, Callable[[SourceModule, Event], Sequence[object]]] = {
+    "": _nodes,
+    "loader": _loaders,
+    "move": _moves,
+    "step": _steps,
+    "cuda_request": _cuda_requests,
+    "flag": _flags,
+    "flags_together": _conflicts,
+}

@@ -1,4 +1,4 @@
-"""The facts about a file that other files of the run may use, collected from its analysis."""
+"""Facts: what one file offers to the others of a run, gathered from its analysis."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batches import Consumed, Consumptions
+from torchlint.analysis.things.batch_flow import BatchFlow, Destinations
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.cuda_needs import CudaNeeds
-from torchlint.analysis.things.flags import Flags
-from torchlint.analysis.things.loaders import Loaders
+from torchlint.analysis.things.flag_writes import FlagWrites
+from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
-from torchlint.analysis.things.uploads import Uploads
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_CHECK, DEVICE_NAME
@@ -32,11 +31,11 @@ _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
 def collect(module: SourceModule, known: FileFacts) -> FileFacts:
-    """The facts about a parsed file, in addition to those its bytes show."""
+    """The facts of a parsed file, added to those that its bytes have told already."""
     facts = known
     text = module.text
     if "cudnn" in text or "deterministic" in text:
-        flags = Flags(module)
+        flags = FlagWrites(module)
         offered = _offered(module) if flags.any_writes else ()
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
         if helpers:
@@ -73,7 +72,7 @@ def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
 
 
 def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
-    consumptions, loaders = Consumptions(module), module.shared(Loaders)
+    flow = BatchFlow(module)
     feeds: dict[str, dict[str, Feeding]] = {}
     parameters: dict[str, list[str]] = {}
     for name, function, skipped in _callables(module):
@@ -81,20 +80,20 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
         for param in (*ordered, *function.params.kwonly_params):
             if not _LOADER_NAME.search(param.name.value):
                 continue
-            feeding = _feeding(module, loaders, consumptions.of_parameter(param))
+            feeding = _feeding(module, flow.of_parameter(param))
             if feeding is not None:
                 feeds.setdefault(name, {})[param.name.value] = feeding
                 parameters[name] = [p.name.value for p in ordered]
     if feeds:
         facts["fed_parameters"] = feeds
         facts["parameters"] = parameters
-    made = list(_made(module, consumptions, loaders))
+    made = list(_made(module, flow))
     if made:
         facts["returned_loaders"] = made
 
 
 def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
-    """Functions, methods, and constructors by class name, with the number of parameters that are passed implicitly."""
+    """Functions, methods, and constructors under the name of their class; with how many parameters are not passed."""
     for function in _offered(module):
         yield function.name.value, function, 0
     for statement in module.tree.body:
@@ -105,36 +104,33 @@ def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int
                     yield owner if name == "__init__" else f"{owner}.{name}", method, 1
 
 
-def _feeding(module: SourceModule, loaders: Loaders, consumed: Consumed) -> Feeding | None:
+def _feeding(module: SourceModule, consumed: Destinations) -> Feeding | None:
     if not consumed.moves or consumed.pinned:
         return None
     first = min(consumed.moves, key=lambda move: module.order(move.move))
-    evaluation = all(loaders.evaluates(move.loop) for move in consumed.moves)
+    evaluation = all(module.heat_analysis.gradients_disabled(move.loop) for move in consumed.moves)
     return {"line": module.line(first.move), "evaluation": evaluation}
 
 
-def _made(module: SourceModule, consumptions: Consumptions, loaders: Loaders) -> Iterator[ReturnedLoader]:
-    """Results of functions of other files that are used as loaders in this file."""
+def _made(module: SourceModule, flow: BatchFlow) -> Iterator[ReturnedLoader]:
+    """Results of functions of other files that are used as loaders here."""
     for call in module.nodes_of(cst.Call, module.project_symbol_names):
         name = module.project_symbol(call.func)
         if name is None or not _seems_loader(module, call, name):
             continue
         width = _width(module, call)
-        feeding = _feeding(module, loaders, consumptions.of(call)) if width == 0 else None
+        feeding = _feeding(module, flow.of(call)) if width == 0 else None
         if feeding is not None:
             yield {"function": name, "place": None, "feeding": feeding}
         for place in range(width):
-            feeding = _feeding(module, loaders, consumptions.of_member(call, place))
+            feeding = _feeding(module, flow.of_member(call, place))
             if feeding is not None:
                 yield {"function": name, "place": place, "feeding": feeding}
 
 
 def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
-    """``data = load_data(..); TrainLoop(data=data)``, where both functions come from other files."""
-    if not any(
-        _makes_loader(module.project_symbol(call.func))
-        for call in module.nodes_of(cst.Call, module.project_symbol_names)
-    ):
+    """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
+    if not any(_makes_loader(module.project_symbol(call.func)) for call in module.nodes_of(cst.Call, module.project_symbol_names)):
         return
     for call in module.nodes_of(cst.Call, module.project_symbol_names | module.project_result_names):
         to = module.project_symbol(call.func) or module.project_method(call)
@@ -157,7 +153,7 @@ def _makes_loader(name: str | None) -> bool:
 
 
 def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
-    """Whether the name of the function, or of the variable that holds its result, suggests loaders or data."""
+    """The function or what its result is kept in is called after loaders or data."""
     if _LOADER_NAME.search(name.rpartition(".")[2]):
         return True
     parent = module.parent(call)
@@ -168,7 +164,7 @@ def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
 
 
 def _last_name(node: cst.CSTNode) -> str:
-    """``loader`` for ``loader`` and ``self.loader``; empty for anything else."""
+    """``loader`` of ``loader`` and of ``self.loader``; empty for anything else."""
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
@@ -182,8 +178,8 @@ def _width(module: SourceModule, call: cst.Call) -> int:
 
 
 def _given(module: SourceModule) -> list[PassedLoader]:
-    """The loaders that are passed to functions of other files, and whether they pin memory."""
-    uploads = module.shared(Uploads)
+    """The loaders that are handed to functions of other files, and whether they pin."""
+    loaders = module.shared(Loaders)
     found: list[PassedLoader] = []
     for call in module.nodes_of(cst.Call, module.project_symbol_names):
         name = module.project_symbol(call.func)
@@ -193,10 +189,11 @@ def _given(module: SourceModule) -> list[PassedLoader]:
             if not _last_name(arg.value).lower().endswith(LOADER_WORDS):
                 continue
             made = module.value(arg.value)
-            if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call):
+            loader = loaders.at(made.origin) if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call) else None
+            if loader is not None:
                 key: int | str = arg.keyword.value if arg.keyword is not None else place
-                pins = uploads.pins(made.origin)
-                found.append({"function": name, "argument": key, "pins": pins, "line": module.line(made.origin)})
+                pins, line = loader.pins is True, module.line(loader.call)
+                found.append({"function": name, "argument": key, "pins": pins, "line": line})
     return found
 
 
@@ -204,14 +201,14 @@ def _given(module: SourceModule) -> list[PassedLoader]:
 
 
 def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
-    """Add what the file needs CUDA for, and which of its functions check for it."""
-    guards = CudaGuards(module)
+    """What the file needs CUDA for, and which of its functions ask for it."""
+    guards = module.shared(CudaGuards)
     checking = _CHECK.search(module.text) is not None
     asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
     checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
     if checks:
         facts["cuda_checks"] = checks
-    cuda = CudaNeeds(module, guards)
+    cuda = module.shared(CudaNeeds)
     packages = cuda.packages()
     if packages:
         facts["cuda_packages"] = packages
@@ -229,7 +226,7 @@ def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
 
 
 def _is_own_move(function: cst.FunctionDef) -> bool:
-    """Whether a function is a method ``to`` that takes a device and nothing else."""
+    """A method ``to`` that takes a device and nothing else."""
     params = function.params
     named = function.name.value == "to" and len(params.params) == 2 and params.params[0].name.value == "self"
     starred = isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None

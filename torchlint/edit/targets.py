@@ -11,7 +11,7 @@ from torchlint.analysis.dominance import dominates
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.moves import WRAPPERS, Move
+from torchlint.analysis.things.move import WRAPPERS, FirstMove, Moves
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.edit.editor import Editor, Unfixable
@@ -121,7 +121,7 @@ class Targets:
 
     # -- taking a move off -----------------------------------------------------------------------
 
-    def remove_move(self, made: cst.CSTNode, move: Move) -> tuple[Edit, ...]:
+    def remove_move(self, made: cst.CSTNode, move: FirstMove) -> tuple[Edit, ...]:
         """Drop the move of what ``made`` makes; through a variable only where that changes nothing between."""
         self._check_wrappers(made)
         if move.named:
@@ -130,11 +130,11 @@ class Targets:
             return (self._editor.delete(self._module.statement_of(move.call)),)
         return (self._editor.remove_call(move.call),)
 
-    def expands(self, move: Move) -> bool:
+    def expands(self, move: FirstMove) -> bool:
         """The tensor is expanded on its way to the move, which then copies the elements apart."""
         return not {"expand", "expand_as"}.isdisjoint(move.links)
 
-    def casts(self, made: cst.Call, move: Move) -> list[cst.Call]:
+    def casts(self, made: cst.Call, move: FirstMove) -> list[cst.Call]:
         """The casts that a new tensor is put through before it is moved, where all of it is one chain."""
         found: list[cst.Call] = []
         node: cst.CSTNode = made
@@ -150,10 +150,8 @@ class Targets:
 
     def to_cuda(self, call: cst.Call) -> bool:
         """The move certainly goes to CUDA."""
-        where = argument(call, "device", 0)
-        if method(call) == "cuda":
-            return True
-        return where is not None and device_of(self._module.evaluator, where) is Device.CUDA
+        move = self._module.shared(Moves).at(call)
+        return move is not None and move.to_cuda
 
     def _check_wrappers(self, made: cst.CSTNode) -> None:
         """``Variable(t, requires_grad=True)`` is more than a wrapper."""
@@ -173,7 +171,7 @@ class Targets:
         name = dotted(call.func.value)
         return isinstance(call.func.value, cst.Name) and dotted(statement.targets[0].target) == name
 
-    def _check_way(self, made: cst.CSTNode, move: Move) -> None:
+    def _check_way(self, made: cst.CSTNode, move: FirstMove) -> None:
         """The device is the same where the tensor is made, and nobody can see the tensor in between."""
         first, second = self._module.statement_of(made), self._module.statement_of(move.call)
         lines = self._module.parent(first), self._module.parent(second)

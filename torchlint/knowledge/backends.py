@@ -22,6 +22,14 @@ ENABLED = f"{CUDNN}.enabled"
 # Two switches that are calls; they are followed as if they were flags.
 ALGORITHMS = "torch.use_deterministic_algorithms"
 AUTOTUNE = "torch.compile.max-autotune"
+# A part of each name that stands in every file that writes the flag, also through other functions that set it.
+SPELLED = {
+    BENCHMARK: "benchmark",
+    DETERMINISTIC: "deterministic",
+    ENABLED: "enabled",
+    ALGORITHMS: "deterministic",
+    AUTOTUNE: "autotune",
+}
 ATTRIBUTES = frozenset({BENCHMARK, DETERMINISTIC, ENABLED})
 FLAG_WORDS = frozenset(
     "benchmark deterministic enabled use_deterministic_algorithms set_deterministic set_deterministic_debug_mode "

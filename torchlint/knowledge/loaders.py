@@ -1,8 +1,11 @@
-"""The signature of torch's DataLoader, and what its pinning cannot handle. Source: torch.utils.data, 2.4 to 2.15."""
+"""Data loaders: the signature of torch's own, and what pinning cannot handle. Source: torch.utils.data 2.4 to 2.15."""
 
 from __future__ import annotations
 
 LOADER = "torch.utils.data.DataLoader"
+LOADERS = frozenset({LOADER, "torchdata.stateful_dataloader.StatefulDataLoader"})
+# How their names end.
+LAST = frozenset(name.rpartition(".")[2] for name in LOADERS)
 PARAMETERS = (
     "dataset",
     "batch_size",

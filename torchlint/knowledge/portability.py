@@ -47,7 +47,6 @@ TAKES_DEVICE = frozenset(
 NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
 AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
 DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
-DEVICE_WORDS = frozenset({"device", "dev", "gpu", "cuda"})
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
 # A name of these words alone, or an option of these, chooses the device of the whole program.
 PLAIN_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())

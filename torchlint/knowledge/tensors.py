@@ -113,7 +113,6 @@ DATASET_BASES = frozenset(
 )
 # What gives parts of the dataset that is its first argument.
 DATASET_PARTS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
-LOADERS = frozenset({"torch.utils.data.DataLoader", "torchdata.stateful_dataloader.StatefulDataLoader"})
 # Wrappers of iterables that hand on what the first argument yields.
 TRANSPARENT_ITERATORS = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.trange tqdm.std.tqdm builtins.iter builtins.reversed "

@@ -76,6 +76,8 @@ STEPS = any_of(
 )
 # The file defines a function that frameworks call in every step.
 HOT_DEFINITION = text_pattern(rf"\bdef[\s\\]+(?:{'|'.join(sorted(HOT_NAMES))})\b", identifiers(*HOT_NAMES))
+# Something may run in every step.
+HOT = any_of(STEPS, HOT_DEFINITION)
 
 # -- facts that need no parsing ------------------------------------------------------------------
 

@@ -306,14 +306,14 @@ def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
     """What one rule finds, with the first and last line of the statement around each finding."""
-    from torchlint.analysis.dispatch import nodes_for
+    from torchlint.analysis.dispatch import found_for
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
     for name, event in rule.visitors().items():
         visit = getattr(instance, name)
-        for node in nodes_for(module, event):
-            visit(node)
+        for thing in found_for(module, event):
+            visit(thing)
     return list(zip(found, instance.statements, strict=True))
 
 

@@ -9,19 +9,19 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, literal
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.knowledge import portability as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.cuda_guards import CudaGuards
 
 
 class CudaNeeds:
     """Finds what one module needs CUDA for."""
 
-    def __init__(self, module: SourceModule, guards: CudaGuards) -> None:
+    def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._guards = guards
+        self._guards = module.shared(CudaGuards)
 
     def of_file(self) -> str | None:
         """What makes the file CUDA-only by nature, in words; None when nothing does."""

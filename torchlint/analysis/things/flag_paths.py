@@ -23,14 +23,14 @@ _CALLS = 5
 _DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
-class Write(NamedTuple):
-    """A flag and the value it got: True, False, or None when it is not known.
+class BackendFlag(NamedTuple):
+    """One write of a backend flag, and the value it gave: True, False, or None when it is not known.
 
     ``soft`` marks determinism that only warns, ``elsewhere`` the file and line of a write in another file, of
     which ``node`` is the call that leads there.
     """
 
-    flag: str
+    name: str
     value: bool | None
     node: cst.CSTNode
     soft: bool = False
@@ -49,18 +49,18 @@ class Setting(NamedTuple):
 class Path(NamedTuple):
     """One way through the code. ``completed`` is the write after which all watched flags were True."""
 
-    writes: frozenset[Write] = frozenset()
+    writes: frozenset[BackendFlag] = frozenset()
     conditions: frozenset[tuple[str, bool]] = frozenset()
-    completed: Write | None = None
+    completed: BackendFlag | None = None
 
-    def of(self, flag: str) -> Write | None:
+    def of(self, flag: str) -> BackendFlag | None:
         """The last write of a flag."""
-        return next((w for w in self.writes if w.flag == flag), None)
+        return next((w for w in self.writes if w.name == flag), None)
 
-    def wrote(self, write: Write, watched: frozenset[str]) -> Path:
+    def wrote(self, write: BackendFlag, watched: frozenset[str]) -> Path:
         """The path after one more write."""
-        writes = frozenset(w for w in self.writes if w.flag != write.flag) | {write}
-        on = {w.flag for w in writes if w.value is True}
+        writes = frozenset(w for w in self.writes if w.name != write.name) | {write}
+        on = {w.name for w in writes if w.value is True}
         if not watched or not watched <= on:
             return Path(writes, self.conditions, None)
         return Path(writes, self.conditions, self.completed or write)
@@ -80,7 +80,7 @@ class Writers(Protocol):
 
     def set_by_call(self, call: cst.Call) -> Iterator[Setting]: ...
 
-    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]: ...
+    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]: ...
 
     def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None: ...
 
@@ -118,7 +118,7 @@ class FlagFlow(ForwardAnalysis[State]):
             state = self._bounded(frozenset(self._through(path, writes) for path in state for writes in exits))
         return state
 
-    def _through(self, path: Path, writes: tuple[Write, ...]) -> Path:
+    def _through(self, path: Path, writes: tuple[BackendFlag, ...]) -> Path:
         for write in writes:
             path = path.wrote(write, self._watched)
         return path
@@ -126,7 +126,7 @@ class FlagFlow(ForwardAnalysis[State]):
     def _written(self, state: State, setting: Setting) -> State:
         truth = self._flags.truth
         return frozenset(
-            path.wrote(Write(setting.flag, truth(setting.value, path), setting.node, setting.soft), self._watched)
+            path.wrote(BackendFlag(setting.flag, truth(setting.value, path), setting.node, setting.soft), self._watched)
             for path in state
         )
 
@@ -142,7 +142,7 @@ class FlagFlow(ForwardAnalysis[State]):
             return state
         order = self._flags.module.order
         merged = frozenset(path._replace(conditions=frozenset()) for path in state)
-        first = sorted(merged, key=lambda p: sorted((w.flag, str(w.value), order(w.node)) for w in p.writes))
+        first = sorted(merged, key=lambda p: sorted((w.name, str(w.value), order(w.node)) for w in p.writes))
         return frozenset(first[:_PATHS])
 
     def assume(self, test: cst.BaseExpression, holds: bool, state: State) -> State | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
-from torchlint.analysis.syntax.calls import literal, method
+from torchlint.analysis.syntax.calls import bind, literal, method
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -22,6 +22,17 @@ class Mappings:
 
     def __init__(self, code: Code) -> None:
         self._code = code
+
+    def arguments(self, call: cst.Call, parameters: Sequence[str]) -> tuple[Entries, bool]:
+        """All values that each parameter of a call may get, and whether some arguments are out of sight."""
+        found = {name: [value] for name, value in bind(call, parameters).given.items()}
+        opaque = False
+        for arg in call.args:
+            entries = self.entries(arg.value) if arg.star == "**" else None
+            opaque |= bool(arg.star) and entries is None
+            for name, values in (entries or {}).items():
+                found.setdefault(name, []).extend(values)
+        return found, opaque
 
     def entries(self, node: cst.BaseExpression, depth: int = _DEPTH) -> Entries | None:
         """The keys that a mapping may contain, with their possible values; None if some are not visible."""

@@ -13,6 +13,7 @@ from torchlint.analysis.values.devices import device_of, first_operand, moved_to
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
+from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS, PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 
@@ -31,7 +32,7 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
     if name in known.FACTORIES:
         return _factory(values, node, name)
-    if name in known.LOADERS:
+    if name in LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
     if name in ("torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"):
         return values.value(positional(node, 0))._replace(fresh=False, origin=node)

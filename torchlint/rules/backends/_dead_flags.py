@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
+from torchlint.analysis.syntax.calls import keyword, literal, receiver
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.move import Moves
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import backends as known
@@ -179,8 +180,8 @@ class DeadFlags:
             return name in known.STARTS_CUDA or on_cuda
         if self._module.value(receiver(call)).kind not in (Kind.TENSOR, Kind.MODULE):
             return False
-        to_cuda = method(call) == "to" and device_of(self._module.evaluator, call.args[0].value if call.args else None)
-        return method(call) == "cuda" or to_cuda is Device.CUDA
+        move = self._module.shared(Moves).at(call)
+        return move is not None and move.to_cuda
 
 
 _SPECIAL = {name.rpartition(".")[2] for name in (*known.CALLED, *known.ELSEWHERE)}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal
-from torchlint.analysis.things.backends import Conflict
-from torchlint.analysis.things.flag_paths import Write
+from torchlint.analysis.things.backend_flag import Conflict
+from torchlint.analysis.things.flag_paths import BackendFlag
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.knowledge import backends as known
@@ -35,14 +35,14 @@ _BARE = frozenset("eval zero_grad step backward empty_cache synchronize".split()
 @or_none
 def chosen(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
     """Resolve a conflict of determinism and benchmark as the configuration prefers."""
-    writes = {write.flag: write for write in (conflict.later, conflict.earlier)}
-    benchmark = writes.pop(known.BENCHMARK, None)
+    flags = {flag.name: flag for flag in (conflict.later, conflict.earlier)}
+    benchmark = flags.pop(known.BENCHMARK, None)
     if prefer is None or benchmark is None:
         raise Unfixable
     if prefer == "reproducible":
         edit = _switched_off(module, benchmark, "benchmark")
         return Fix("disable `benchmark`, for reproducible runs", Safety.UNSAFE, (edit,), _ALGORITHMS)
-    (determinism,) = writes.values()
+    (determinism,) = flags.values()
     edit = _deleted(module, determinism, "deterministic")
     return Fix("remove the deterministic setting, for speed", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
@@ -59,16 +59,16 @@ def chosen_of_call(module: SourceModule, call: cst.Call, prefer: str | None) -> 
 
 
 @or_none
-def without_benchmark(module: SourceModule, write: Write) -> Fix:
+def without_benchmark(module: SourceModule, flag: BackendFlag) -> Fix:
     """``benchmark = False``."""
-    edit = _switched_off(module, write, "benchmark")
+    edit = _switched_off(module, flag, "benchmark")
     return Fix("disable `benchmark`", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
-def with_cudnn(module: SourceModule, write: Write) -> Fix:
+def with_cudnn(module: SourceModule, flag: BackendFlag) -> Fix:
     """Delete ``torch.backends.cudnn.enabled = False``."""
-    return Fix("delete the line", Safety.UNSAFE, (_deleted(module, write, "enabled"),), _FAULT)
+    return Fix("delete the line", Safety.UNSAFE, (_deleted(module, flag, "enabled"),), _FAULT)
 
 
 @or_none
@@ -78,13 +78,13 @@ def enabled(module: SourceModule, call: cst.Call) -> Fix:
     return Fix("add `enabled=True`", Safety.UNSAFE, edits, "cuDNN runs inside the block, and results round differently")
 
 
-def _switched_off(module: SourceModule, write: Write, name: str) -> Edit:
+def _switched_off(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
     """The value of a write becomes False."""
-    if write.elsewhere is not None:
+    if flag.elsewhere is not None:
         raise Unfixable
-    if isinstance(write.node, cst.Call):
-        return _argument_off(module, write.node, name)
-    statement = _assignment(module, write.node)
+    if isinstance(flag.node, cst.Call):
+        return _argument_off(module, flag.node, name)
+    statement = _assignment(module, flag.node)
     if literal(statement.value) is not True:
         raise Unfixable
     return module.shared(Editor).replace(statement.value, "False")
@@ -99,18 +99,18 @@ def _argument_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
     return module.shared(Editor).replace(value, "False")
 
 
-def _deleted(module: SourceModule, write: Write, name: str) -> Edit:
+def _deleted(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
     """The statement of a write goes; of a call with other arguments, only this one is switched off."""
-    if write.elsewhere is not None:
+    if flag.elsewhere is not None:
         raise Unfixable
-    if isinstance(write.node, cst.Call):
-        if module.qualified(write.node.func) in known.SETTERS | known.TRAINERS:
-            return _argument_off(module, write.node, name)
-        statement: cst.CSTNode | None = module.parent(write.node)
+    if isinstance(flag.node, cst.Call):
+        if module.qualified(flag.node.func) in known.SETTERS | known.TRAINERS:
+            return _argument_off(module, flag.node, name)
+        statement: cst.CSTNode | None = module.parent(flag.node)
         if not isinstance(statement, cst.Expr):
             raise Unfixable
         return module.shared(Editor).delete(statement)
-    return module.shared(Editor).delete(_assignment(module, write.node))
+    return module.shared(Editor).delete(_assignment(module, flag.node))
 
 
 def _assignment(module: SourceModule, target: cst.CSTNode) -> cst.Assign:

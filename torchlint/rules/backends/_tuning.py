@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.things.backends import Backends
-from torchlint.analysis.things.flag_paths import Write
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.knowledge import backends as known
 from torchlint.knowledge.libraries import LIBRARIES
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class VaryingShapes(NamedTuple):
-    """A benchmark switched on, and what makes shapes vary: places here, and ``(path, line, words)`` elsewhere."""
+    """What makes the shapes of inputs vary: places here, and ``(path, line, words)`` elsewhere."""
 
-    write: Write
     here: tuple[tuple[cst.CSTNode, str], ...]
     elsewhere: tuple[tuple[str, int, str], ...]
 
@@ -40,22 +38,21 @@ class Tuning:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._backends = module.shared(Backends)
         self._shapes = Shapes(module)
 
     # -- shapes ----------------------------------------------------------------------------------
 
-    def varying_shapes(self) -> list[VaryingShapes]:
-        """The benchmarks that are switched on although input shapes keep changing."""
-        writes = [w for w in self._backends.left(known.BENCHMARK, value=True) if not self._backends.is_test(w.node)]
-        if not writes or self._switched_off():
-            return []
+    @cached_property
+    def varying_shapes(self) -> VaryingShapes | None:
+        """Why the inputs of convolutions have many shapes; None where they may all have the same."""
+        if self._switched_off():
+            return None
         here = tuple(self._shapes.varying())
         imports = self.project_imports()
         elsewhere = tuple(self._module.project.varying_shapes(imports))
         if not (here or elsewhere) or not (self._shapes.convolves() or self._module.project.convolves(imports)):
-            return []
-        return [VaryingShapes(write, here, elsewhere) for write in writes]
+            return None
+        return VaryingShapes(here, elsewhere)
 
     def _switched_off(self) -> bool:
         """Some phase of the program switches the benchmark off."""
@@ -67,23 +64,12 @@ class Tuning:
 
     # -- seeds -----------------------------------------------------------------------------------
 
-    def unseeded(self) -> list[Write]:
-        """The switches for determinism in a program that trains, and in which nothing is seeded."""
-        if not self._is_program():
-            return []
-        writes = self._backends.writes_any((known.DETERMINISTIC, known.ALGORITHMS))
-        writes = [w for w in writes if not self._backends.is_test(w.node) and not self._seeds_by_name(w.node)]
-        if not writes or not self._trains():
-            return []
-        imports = self.project_imports()
-        if self._module.project.seeds() or not self._module.project.contains_all(imports):
-            return []
-        return writes
-
-    def _seeds_by_name(self, node: cst.CSTNode) -> bool:
-        function = self._module.function_of(node)
-        words = function.name.value.lower().split("_") if function is not None else []
-        return not known.SEED_WORDS.isdisjoint(words)
+    @cached_property
+    def unseeded(self) -> bool:
+        """The file is a program that trains, and in which nothing is seeded."""
+        if not self._is_program() or not self._trains():
+            return False
+        return not self._module.project.seeds() and self._module.project.contains_all(self.project_imports())
 
     def _is_program(self) -> bool:
         return self.main() is not None or any(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
+from torchlint.knowledge.backends import BENCHMARK
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.things.flag_paths import BackendFlag
 
 
 class BenchmarkVariableShapes(Rule):
@@ -78,7 +80,7 @@ class BenchmarkVariableShapes(Rule):
     summary = "cuDNN benchmarks although input shapes vary"
     severity = Severity.INFO
     fix = "sometimes"
-    needs = (identifier_parts("cudnn", "trainer"), identifier_parts("benchmark"))
+    needs = (identifier_parts("cudnn", "trainer"),)
     layout = False
     recipe = Recipe(
         "convolution-shapes",
@@ -88,20 +90,23 @@ class BenchmarkVariableShapes(Rule):
         flags=(("benchmark", True),),
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+    @on.flag(BENCHMARK, value=True)
+    def benchmarks(self, flag: BackendFlag) -> None:
+        """A write that leaves ``cudnn.benchmark`` True."""
+        from torchlint.rules.backends._fixes import without_benchmark
         from torchlint.rules.backends._tuning import Tuning
 
-        for found in self.module.shared(Tuning).varying_shapes():
-            from torchlint.rules.backends._fixes import without_benchmark
-
-            reasons = "; ".join(found.kinds)
-            outside = [f"{path}, line {line}" for path, line, _ in found.elsewhere[:2]]
-            place = f" ({'; '.join(outside)})" if outside else ""
-            self.report(
-                found.write.node,
-                f"cuDNN benchmarks again for every new input shape, and input shapes vary here: {reasons}{place}; "
-                "leave `benchmark` off, or pad inputs to a few fixed sizes",
-                evidence=[self.module.evidence(where, text) for where, text in found.here[:5]],
-                severity=Severity.WARNING if len(found.kinds) > 1 else Severity.INFO,
-                fix=without_benchmark(self.module, found.write),
-            )
+        shapes = None if self.module.in_test(flag.node) else self.module.shared(Tuning).varying_shapes
+        if shapes is None:
+            return
+        reasons = "; ".join(shapes.kinds)
+        outside = [f"{path}, line {line}" for path, line, _ in shapes.elsewhere[:2]]
+        place = f" ({'; '.join(outside)})" if outside else ""
+        self.report(
+            flag.node,
+            f"cuDNN benchmarks again for every new input shape, and input shapes vary here: {reasons}{place}; "
+            "leave `benchmark` off, or pad inputs to a few fixed sizes",
+            evidence=[self.module.evidence(where, text) for where, text in shapes.here[:5]],
+            severity=Severity.WARNING if len(shapes.kinds) > 1 else Severity.INFO,
+            fix=without_benchmark(self.module, flag),
+        )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.backends import Preference
+from torchlint import on
+from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC, SETTERS, Preference
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
+
+    from torchlint.analysis.things.backend_flag import Conflict
 
 _CHOOSE = (
     "cuDNN then benchmarks only its deterministic algorithms, which is slower than without `deterministic` and "
@@ -96,30 +99,32 @@ class BenchmarkWithDeterministic(Rule):
         flags=(("benchmark", True), ("deterministic", True)),
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.things.backends import Backends
-        from torchlint.knowledge.backends import BENCHMARK, DETERMINISTIC
+    @on.flags_together(BENCHMARK, DETERMINISTIC)
+    def together(self, conflict: Conflict) -> None:
+        """Two writes that leave both flags on."""
+        from torchlint.rules.backends._fixes import chosen
+        from torchlint.rules.backends._intent import is_meant
+        from torchlint.rules.backends._places import place, through
 
-        backends = self.module.shared(Backends)
-        for conflict in backends.conflicts(BENCHMARK, DETERMINISTIC):
-            from torchlint.rules.backends._fixes import chosen
+        if is_meant(self.module, conflict):
+            return
+        here = conflict.later.name.rpartition(".")[2]
+        other = "benchmark" if here == "deterministic" else "deterministic"
+        self.report(
+            conflict.later.node,
+            f"`{here}` is enabled here{through(self.module, conflict.later)}, and `{other}` has been enabled "
+            f"since {place(self.module, conflict.earlier)}: {_CHOOSE}",
+            evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is enabled here")],
+            fix=chosen(self.module, conflict, self.options.prefer),
+        )
 
-            here = conflict.later.flag.rpartition(".")[2]
-            other = "benchmark" if here == "deterministic" else "deterministic"
-            place = backends.where(conflict.earlier)
-            self.report(
-                conflict.later.node,
-                f"`{here}` is enabled here{backends.through(conflict.later)}, and `{other}` has been enabled "
-                f"since {place}: {_CHOOSE}",
-                evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is enabled here")],
-                fix=chosen(self.module, conflict, self.options.prefer),
-            )
+    @on.call(*SETTERS)
+    def sets_both(self, call: cst.Call) -> None:
+        """One call that sets both."""
+        from torchlint.analysis.things.backend_flag import BackendFlags
 
-    def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.things.backends import Backends
-
-        if self.module.shared(Backends).sets_both(node):
+        if self.module.shared(BackendFlags).sets_both(call):
             from torchlint.rules.backends._fixes import chosen_of_call
 
-            fix = chosen_of_call(self.module, node, self.options.prefer)
-            self.report(node, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)
+            fix = chosen_of_call(self.module, call, self.options.prefer)
+            self.report(call, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)

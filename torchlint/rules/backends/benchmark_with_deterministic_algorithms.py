@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.backends import Preference
+from torchlint import on
+from torchlint.knowledge.backends import ALGORITHMS, AUTOTUNE, BENCHMARK, Preference
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, imported, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.analysis.things.backends import Conflict
+    from torchlint.analysis.things.backend_flag import Conflict
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):
@@ -96,38 +95,37 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         flags=(("benchmark", True), ("algorithms", True)),
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.things.backends import Backends
-        from torchlint.knowledge.backends import ALGORITHMS, AUTOTUNE, BENCHMARK
+    @on.flags_together(ALGORITHMS, BENCHMARK)
+    def benchmarks(self, conflict: Conflict) -> None:
+        """Deterministic algorithms, while cuDNN benchmarks."""
+        self._report(
+            conflict,
+            "cuDNN still benchmarks, and may choose a different deterministic algorithm in the next process: set "
+            "`torch.backends.cudnn.benchmark = False` for reproducible runs, or remove the deterministic setting "
+            "for speed",
+        )
 
-        backends = self.module.shared(Backends)
-        for conflict in backends.conflicts(ALGORITHMS, BENCHMARK):
-            self._report(
-                conflict,
-                "cuDNN still benchmarks, and may choose a different deterministic algorithm in the next process: set "
-                "`torch.backends.cudnn.benchmark = False` for reproducible runs, or remove the deterministic setting "
-                "for speed",
-            )
-        for conflict in backends.conflicts(ALGORITHMS, AUTOTUNE):
-            self._report(
-                conflict,
-                "Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect: remove "
-                "one of them",
-            )
+    @on.flags_together(ALGORITHMS, AUTOTUNE)
+    def autotunes(self, conflict: Conflict) -> None:
+        """Deterministic algorithms, while Inductor is to autotune."""
+        self._report(
+            conflict,
+            "Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect: remove one of them",
+        )
 
     def _report(self, conflict: Conflict, consequence: str) -> None:
-        from torchlint.analysis.things.backends import Backends
         from torchlint.rules.backends._fixes import chosen
+        from torchlint.rules.backends._intent import is_meant
+        from torchlint.rules.backends._places import place, through
 
-        backends = self.module.shared(Backends)
         earlier, later = conflict.earlier, conflict.later
-        if earlier.node is later.node and earlier.elsewhere is None:
-            return  # one call sets both, which TL501 says
+        if is_meant(self.module, conflict) or (earlier.node is later.node and earlier.elsewhere is None):
+            return  # where one call sets both, TL501 says so
         self.report(
             later.node,
-            f"{_switch(later.flag)} is enabled here{backends.through(later)}, and {_switch(earlier.flag)} has been "
-            f"enabled since {backends.where(earlier)}: {consequence}",
-            evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.flag)} is enabled here")],
+            f"{_switch(later.name)} is enabled here{through(self.module, later)}, and {_switch(earlier.name)} has been "
+            f"enabled since {place(self.module, earlier)}: {consequence}",
+            evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.name)} is enabled here")],
             severity=Severity.INFO if conflict.soft else Severity.WARNING,
             fix=chosen(self.module, conflict, self.options.prefer),
         )

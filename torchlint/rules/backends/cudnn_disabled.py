@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
+from torchlint.knowledge.backends import CUDNN_LAYERS, ENABLED
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.things.flag_paths import BackendFlag
 
 
 class CudnnDisabled(Rule):
@@ -75,28 +77,36 @@ class CudnnDisabled(Rule):
     summary = "cuDNN is disabled for the whole program"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (identifier_parts("cudnn"), identifier_parts("enabled"))
+    needs = (identifier_parts("cudnn"),)
     layout = False
     recipe = Recipe(
         "layer-flags", "run", "convolutions or recurrent layers run without cuDNN", flags=(("enabled", False),)
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
-        from torchlint.analysis.things.backends import Backends
-        from torchlint.knowledge.backends import ENABLED
+    @on.flag(ENABLED, value=False)
+    def disabled(self, flag: BackendFlag) -> None:
+        """A write that leaves ``cudnn.enabled`` False."""
+        from torchlint.rules.backends._fixes import with_cudnn
+        from torchlint.rules.backends._intent import is_chosen, is_workaround
 
-        backends = self.module.shared(Backends)
-        for write in backends.left(ENABLED, value=False):
-            if backends.is_test(write.node) or backends.by_choice(write.node):
-                continue
-            from torchlint.rules.backends._fixes import with_cudnn
+        if self.module.in_test(flag.node) or is_chosen(self.module, flag.node):
+            return
+        hint = is_workaround(self.module, flag.node) or self._has_no_cudnn_layers()
+        self.report(
+            flag.node,
+            "cuDNN is disabled from here on, so convolutions and recurrent layers fall back to slower "
+            "kernels: delete the line, or disable cuDNN only where needed, under "
+            "`with torch.backends.cudnn.flags(enabled=False):`",
+            severity=Severity.INFO if hint else Severity.WARNING,
+            fix=with_cudnn(self.module, flag),
+        )
 
-            hint = backends.explained(write.node) or backends.without_cudnn()
-            self.report(
-                write.node,
-                "cuDNN is disabled from here on, so convolutions and recurrent layers fall back to slower "
-                "kernels: delete the line, or disable cuDNN only where needed, under "
-                "`with torch.backends.cudnn.flags(enabled=False):`",
-                severity=Severity.INFO if hint else Severity.WARNING,
-                fix=with_cudnn(self.module, write),
-            )
+    def _has_no_cudnn_layers(self) -> bool:
+        """The file builds modules, and none of them is convolutional or recurrent."""
+        import libcst as cst
+
+        modules = [self.module.qualified(call.func) or "" for call in self.module.nodes_of(cst.Call)]
+        layers = {name.rpartition(".")[2] for name in modules if name.startswith("torch.nn.")}
+        if not layers or any(name.startswith(("torchvision.models", "timm.")) for name in modules):
+            return False
+        return not any(layer.startswith(CUDNN_LAYERS) for layer in layers)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
+from torchlint.knowledge.backends import ALGORITHMS, DETERMINISTIC, SEED_WORDS
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import identifier_parts, identifiers
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
+
+    from torchlint.analysis.things.flag_paths import BackendFlag
 
 
 class DeterministicWithoutSeed(Rule):
@@ -72,16 +76,24 @@ class DeterministicWithoutSeed(Rule):
     name = "deterministic-without-seed"
     summary = "Deterministic kernels are enabled, but nothing is seeded"
     severity = Severity.INFO
-    needs = (identifier_parts("deterministic"), identifiers("backward step"))
+    needs = (identifiers("backward step"),)
     layout = False
     recipe = Recipe("unseeded", "run", "determinism is on, layers run, and torch was never seeded")
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+    @on.flag(DETERMINISTIC, ALGORITHMS, value=True)
+    def deterministic(self, flag: BackendFlag) -> None:
+        """A write that leaves determinism on."""
         from torchlint.rules.backends._tuning import Tuning
 
-        for write in self.module.shared(Tuning).unseeded():
-            self.report(
-                write.node,
-                "deterministic kernels are slower, and no random seed is set, so runs differ anyway: call "
-                "`torch.manual_seed` first, or remove the deterministic setting",
-            )
+        if self.module.in_test(flag.node) or self._in_seeding(flag.node) or not self.module.shared(Tuning).unseeded:
+            return
+        self.report(
+            flag.node,
+            "deterministic kernels are slower, and no random seed is set, so runs differ anyway: call "
+            "`torch.manual_seed` first, or remove the deterministic setting",
+        )
+
+    def _in_seeding(self, node: cst.CSTNode) -> bool:
+        """The function is named after seeding."""
+        function = self.module.function_of(node)
+        return function is not None and not SEED_WORDS.isdisjoint(function.name.value.lower().split("_"))

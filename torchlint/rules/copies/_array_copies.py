@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_call, method, positional
 from torchlint.analysis.things.lifetime import Lifetimes
-from torchlint.analysis.things.moves import Move, Moves
+from torchlint.analysis.things.move import FirstMove, Moves
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Kind, Value
 from torchlint.rules.copies._factories import Factories
@@ -32,7 +32,7 @@ class ArrayCopy(NamedTuple):
     call: cst.Call
     data: cst.BaseExpression
     array: Value
-    move: Move | None
+    move: FirstMove | None
     converts: bool
     certain: bool
 
@@ -74,7 +74,7 @@ class Copies:
     def _judged(
         self, call: cst.Call, data: cst.BaseExpression, array: Value, target: str | None, converts: bool
     ) -> ArrayCopy | None:
-        moved = self._module.shared(Moves).of(call)
+        moved = self._module.shared(Moves).first_of(call)
         if moved is not None:
             return ArrayCopy(call, data, array, moved, converts, certain=True)
         same = target is not None and array.dtype == target

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal, may_call, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.moves import Move, Moves
+from torchlint.analysis.things.move import FirstMove, Moves
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import factories as known
 from torchlint.knowledge.arrays import ARRAYS
@@ -29,7 +29,7 @@ class MovedFactory(NamedTuple):
 
     call: cst.Call
     name: str
-    move: Move
+    move: FirstMove
     content: str
     computed: tuple[str, ...]
     leaf: bool
@@ -69,7 +69,7 @@ class Factories:
         name = self._module.qualified(call.func)
         if name not in known.ALL or _is_opaque(call) or _is_placed(call):
             return None
-        move = self._module.shared(Moves).of(call)
+        move = self._module.shared(Moves).first_of(call)
         if move is None or not self._on_cpu(call, str(name)):
             return None
         if self._module.shared(IdleMoves).gains_nothing(call, str(name), move.call):
@@ -257,7 +257,7 @@ class Factories:
             return None
         # `torch.rand` fills new memory by `uniform_` itself, with the same generator: the numbers stay.
         factory = known.FILLS[str(verb)] if verb != "fill_" else _factory_of(literal(positional(call, 0)))
-        moved = self._module.shared(Moves).of(call) is not None
+        moved = self._module.shared(Moves).first_of(call) is not None
         return RegularData(call, str(verb), factory, "deterministic", costs=moved, data=made)
 
     def _is_size(self, arg: cst.Arg) -> bool:

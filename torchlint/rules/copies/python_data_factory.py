@@ -134,12 +134,11 @@ class PythonDataFactory(Rule):
 
     @on.within(*LAST_CONSTRUCTORS)
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.things.backends import Backends
         from torchlint.rules.copies._factories import Factories
 
         factories = self.module.shared(Factories)
         found = factories.regular(node) or factories.filled(node)
-        if found is None or self.module.shared(Backends).is_test(node):
+        if found is None or self.module.in_test(node):
             return
 
         from torchlint.rules.copies._regular.fix import made_by_torch

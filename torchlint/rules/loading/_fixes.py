@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, bind, is_opaque, literal
-from torchlint.analysis.things.loaders import UnpinnedLoader
+from torchlint.analysis.syntax.calls import is_opaque, literal
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.knowledge.loaders import PARAMETERS
-from torchlint.knowledge.tensors import LOADERS
 from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.things.loader import Loader
 
 _ODD = (
     "batches are then pinned, which raises an error or has no effect for tensors that are already on a device, sparse "
@@ -27,34 +25,28 @@ _WRITTEN = "`pin_memory=False` is explicit, perhaps because host memory is scarc
 
 
 @or_none
-def pinned(module: SourceModule, loader: UnpinnedLoader) -> Fix:
-    """Add ``pin_memory=torch.cuda.is_available()``."""
-    call = loader.call
-    if is_opaque(call) or not loader.workers:
+def pinned(module: SourceModule, loader: Loader, *, moved_here: bool) -> Fix:
+    """Add ``pin_memory=torch.cuda.is_available()``; ``moved_here`` says that all of its moves are in this file."""
+    call, written = loader.call, loader.given("pin_memory")
+    if is_opaque(call) or not loader.has_workers:
         raise Unfixable  # it may be given out of sight; without workers the main thread would pin
     editor = module.shared(Editor)
     available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
-    written = bind(call, PARAMETERS).get("pin_memory")
     value = f"{available.text}()"
-    added = editor.add_argument(call, f"pin_memory={value}") if written is None else (editor.replace(written, value),)
-    caveats = [_WRITTEN] if loader.explicit else []
-    if not _plain_batches(module, loader):
+    added = (editor.replace(written[0], value),) if written else editor.add_argument(call, f"pin_memory={value}")
+    caveats = [_WRITTEN] if written else []
+    if not moved_here or not _plain_batches(module, loader):
         caveats.append(_ODD)
     caveat = "; ".join(caveats) or None
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix(f"add `pin_memory={value}`", safety, (*available.edits, *added), caveat)
 
 
-def _plain_batches(module: SourceModule, loader: UnpinnedLoader) -> bool:
-    """Batches are proved to be tensors of the CPU in plain containers, and are moved to CUDA here."""
-    call = loader.call
-    collated = bind(call, PARAMETERS).get("collate_fn")
-    if module.qualified(call.func) not in LOADERS or (collated is not None and literal(collated) is not None):
-        return False
-    if loader.elsewhere or not loader.moves:
-        return False
-    dataset = argument(call, "dataset", 0)
-    return dataset is not None and _plain_dataset(module, dataset)
+def _plain_batches(module: SourceModule, loader: Loader) -> bool:
+    """Batches are proved to be tensors of the CPU in plain containers."""
+    datasets = loader.given("dataset")
+    plain = not loader.derived and loader.default_collation and len(datasets) == 1
+    return plain and _plain_dataset(module, datasets[0])
 
 
 def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:

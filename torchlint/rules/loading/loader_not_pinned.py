@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
 from torchlint.model import Evidence, Recipe, Severity
-from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.analysis.things.loaders import UnpinnedLoader
+    from torchlint.analysis.things.batch_flow import BatchMove, OtherFile
+    from torchlint.analysis.things.loader import Loader
 
 
 class LoaderNotPinned(Rule):
@@ -84,48 +84,57 @@ class LoaderNotPinned(Rule):
     summary = "A data loader feeds the GPU from pageable memory"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (identifiers("DataLoader"),)
     layout = False
     recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
 
-    @on.within("DataLoader")
-    def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.things.loaders import Loaders
-
-        loader = self.module.shared(Loaders).unpinned(node)
-        if loader is None:
+    @on.loader
+    def feeds(self, loader: Loader) -> None:
+        """A data loader; its batches are followed only where it does not pin."""
+        if loader.name != LOADER or loader.pins is not False or loader.unpinnable or self._has_other_device():
+            return
+        used = loader.destinations
+        moves = [move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)]
+        if used.pinned or not (moves or used.elsewhere):
             return
 
         from torchlint.rules.loading._fixes import pinned
 
-        hint = not loader.workers or loader.evaluation
+        evaluation = self._only_evaluates(moves, used.elsewhere)
         self.report(
-            node,
-            self._message(loader),
-            evidence=self._evidence(loader),
-            severity=Severity.INFO if hint else Severity.WARNING,
-            fix=pinned(self.module, loader),
+            loader.call,
+            self._message(loader, moves, evaluation=evaluation),
+            evidence=self._evidence(moves),
+            severity=Severity.INFO if evaluation or not loader.has_workers else Severity.WARNING,
+            fix=pinned(self.module, loader, moved_here=bool(moves) and not used.elsewhere),
         )
 
-    def _message(self, loader: UnpinnedLoader) -> str:
-        place = f"on line {self.module.line(loader.moves[0].move)}" if loader.moves else self._elsewhere(loader)
-        state = "sets `pin_memory=False`" if loader.explicit else "does not set `pin_memory`"
+    def _has_other_device(self) -> bool:
+        return any(name in self.module.text for name in OTHER_DEVICES)
+
+    def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[OtherFile]) -> bool:
+        """Every loop that moves batches of the loader evaluates."""
+        here = all(self.module.heat_analysis.gradients_disabled(move.loop) for move in moves)
+        return here and all(place.evaluation for place in elsewhere)
+
+    def _message(self, loader: Loader, moves: list[BatchMove], *, evaluation: bool) -> str:
+        place = f"on line {self.module.line(moves[0].move)}" if moves else self._elsewhere(loader)
+        state = "sets `pin_memory=False`" if loader.given("pin_memory") else "does not set `pin_memory`"
         what = f"this data loader {state}, and its batches are moved to the GPU {place}"
-        if not loader.workers:
+        if not loader.has_workers:
             return (
                 f"{what}; without workers the main process itself would pin, so set `num_workers` first, then "
                 "`pin_memory=torch.cuda.is_available()`"
             )
-        kind = " (only for evaluation)" if loader.evaluation else ""
+        kind = " (only for evaluation)" if evaluation else ""
         return (
             f"{what}{kind}: copies from pageable memory are slower and block the host; pass "
             "`pin_memory=torch.cuda.is_available()`, and move batches with `non_blocking=True`"
         )
 
-    def _elsewhere(self, loader: UnpinnedLoader) -> str:
-        first = min(loader.elsewhere, key=lambda e: (e.path, e.line))
+    def _elsewhere(self, loader: Loader) -> str:
+        first = min(loader.destinations.elsewhere, key=lambda e: (e.path, e.line))
         return f"in {first.path}, line {first.line}"
 
-    def _evidence(self, loader: UnpinnedLoader) -> list[Evidence]:
-        moves = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in loader.moves)
-        return [self.module.evidence(move, "a batch is moved to the GPU here") for move in list(moves)[:5]]
+    def _evidence(self, moves: list[BatchMove]) -> list[Evidence]:
+        calls = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in moves)
+        return [self.module.evidence(call, "a batch is moved to the GPU here") for call in list(calls)[:5]]

@@ -9,6 +9,8 @@ import libcst as cst
 
 from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.things.cuda_request import CudaRequest
+from torchlint.analysis.things.device_in_scope import DevicesInScope
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.edit.names import Speller
@@ -17,7 +19,7 @@ from torchlint.knowledge.tensors import TENSOR_ATTRIBUTES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit
 from torchlint.rules.portability._at_hand import AtHand
-from torchlint.rules.portability._places import CudaUse, Portability
+from torchlint.rules.portability._hardcoded import Hardcoded
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -46,7 +48,7 @@ class CudaDevices:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._ask = module.shared(Portability)
+        self._devices = module.shared(DevicesInScope)
         self._speller = module.shared(Speller)
 
     # -- what is there ---------------------------------------------------------------------------
@@ -71,16 +73,16 @@ class CudaDevices:
 
     def in_scope(self, place: cst.CSTNode) -> Written | None:
         """A variable that falls back already."""
-        found = self._ask.device_in_scope(place)
+        found = self._devices.at(place)
         if found is None:
             return None
-        written = Written(found.name) if self._ask.asks_only_for_cuda(found) else _like(found.name)
+        written = Written(found.name) if self._devices.is_cuda_or_cpu(found) else _like(found.name)
         return written._replace(is_object=self._holds_object(found), is_local=self._is_local(found))
 
     def object_in_scope(self, place: cst.CSTNode) -> str | None:
         """A variable that holds a ``torch.device``: CUDA where there is CUDA, and else the CPU."""
-        found = self._ask.device_in_scope(place)
-        if found is None or not self._ask.asks_only_for_cuda(found):
+        found = self._devices.at(place)
+        if found is None or not self._devices.is_cuda_or_cpu(found):
             return None
         return found.name if self._holds_object(found) else None
 
@@ -92,7 +94,7 @@ class CudaDevices:
         chosen = (value.body, value.orelse) if isinstance(value, cst.IfExp) else ()
         return not any(isinstance(side, cst.SimpleString) for side in chosen)
 
-    def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaUse] | None:
+    def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaRequest] | None:
         """A variable that names CUDA itself, and will fall back as soon as that place is repaired."""
         for name, bindings in visible_names(self._module, place, self._is_named):
             use = self._named[bindings[0].value]  # type: ignore[index]
@@ -112,9 +114,10 @@ class CudaDevices:
         return len(bindings) == 1 and bindings[0].value in self._named and not bindings[0].path
 
     @cached_property
-    def _named(self) -> dict[cst.CSTNode, CudaUse]:
+    def _named(self) -> dict[cst.CSTNode, CudaRequest]:
         """The strings and device objects that name CUDA."""
-        uses = (use for use in self._ask.reported_uses if not use.overridable)
+        requests = self._module.shared(Hardcoded).requests.values()
+        uses = (use for use in requests if not use.overridable)
         return {use.node: use for use in uses if isinstance(use.node, cst.SimpleString) or self.is_object(use.node)}
 
     def is_object(self, node: cst.CSTNode) -> bool:

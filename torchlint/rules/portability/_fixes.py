@@ -16,13 +16,15 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, literal, method, positional
 from torchlint.analysis.syntax.calls import receiver as receiver_of
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.knowledge.portability import RAISING
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.portability._cuda_devices import FORWARD, CudaDevices, Written
-from torchlint.rules.portability._places import CudaUse, Portability
+from torchlint.rules.portability._hardcoded import Hardcoded
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -34,7 +36,7 @@ _HOLDERS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
 
 
 @or_none
-def portable(module: SourceModule, use: CudaUse, *, safe: bool) -> Fix | None:
+def portable(module: SourceModule, use: CudaRequest, *, safe: bool) -> Fix | None:
     """Use a device that falls back to the CPU. ``safe``: the project wants to run without CUDA."""
     return module.shared(_Repairs).of(use, safe=safe)
 
@@ -62,13 +64,13 @@ class _Repairs:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._ask = module.shared(Portability)
+        self._hardcoded = module.shared(Hardcoded)
         self._devices = module.shared(CudaDevices)
         self._editor = module.shared(Editor)
         self._speller = module.shared(Speller)
         self._units: dict[cst.FunctionDef | None, dict[cst.CSTNode, _Repair]] = {}
 
-    def of(self, use: CudaUse, *, safe: bool) -> Fix:
+    def of(self, use: CudaRequest, *, safe: bool) -> Fix:
         """The fix of one place, if the function around it can be repaired as a whole. Raises :class:`Unfixable`."""
         if use.overridable:
             return self._as_variable(use, self._choice(use), safe=safe).fix(safe=safe)
@@ -82,10 +84,10 @@ class _Repairs:
     # -- functions -------------------------------------------------------------------------------
 
     @cached_property
-    def _uses(self) -> dict[cst.FunctionDef | None, list[CudaUse]]:
+    def _uses(self) -> dict[cst.FunctionDef | None, list[CudaRequest]]:
         """The places of each function of the module or of a class, and of what stands outside of functions."""
-        found: dict[cst.FunctionDef | None, list[CudaUse]] = {}
-        for use in self._ask.reported_uses:
+        found: dict[cst.FunctionDef | None, list[CudaRequest]] = {}
+        for use in self._hardcoded.requests.values():
             if not use.overridable:
                 found.setdefault(self._function(use.node), []).append(use)
         return found
@@ -109,7 +111,7 @@ class _Repairs:
                     self._units[function] = self._whole(uses)
         return self._units[function]
 
-    def _whole(self, uses: list[CudaUse]) -> dict[cst.CSTNode, _Repair]:
+    def _whole(self, uses: list[CudaRequest]) -> dict[cst.CSTNode, _Repair]:
         placing = [use for use in uses if not self._is_definition(use)]
         at_hand = {use.node: found for use in placing if (found := self._devices.at_hand(use.node)) is not None}
         if any(self._place(use) not in FORWARD and use.node not in at_hand for use in placing):
@@ -132,15 +134,15 @@ class _Repairs:
             compared = isinstance(self._module.parent(call), (cst.Comparison, cst.ComparisonTarget))
             return compared and str(literal(positional(call, 0))).startswith("cuda")
         if name is not None:
-            return name in RAISING and not self._ask.guards.guarded(call)
-        return method(call) == "cuda" and not self._ask.is_foreign(receiver_of(call))
+            return name in RAISING and not self._module.shared(CudaGuards).guarded(call)
+        return method(call) == "cuda" and not self._module.shared(CudaRequests).is_foreign(receiver_of(call))
 
-    def _place(self, use: CudaUse) -> str | None:
-        return self._ask.in_forward(use.node)
+    def _place(self, use: CudaRequest) -> str | None:
+        return self._hardcoded.in_forward(use.node)
 
     # -- what places -----------------------------------------------------------------------------
 
-    def _placed(self, use: CudaUse, at_hand: Written | None) -> _Repair:
+    def _placed(self, use: CudaRequest, at_hand: Written | None) -> _Repair:
         node = use.node
         written = self._written(use, at_hand)
         caveats = (*self._caveats(use), *written.caveats)
@@ -152,7 +154,7 @@ class _Repairs:
             title, edits = f"use `{written.text}`", (self._editor.replace(named, written.text),)
         return _Repair(title, (*written.definition, *edits), caveats, bool(written.definition))
 
-    def _named(self, use: CudaUse, written: Written) -> cst.BaseExpression:
+    def _named(self, use: CudaRequest, written: Written) -> cst.BaseExpression:
         """What is replaced: the string, or all of ``torch.device("cuda")`` by another device object."""
         node = use.node
         if use.kind != "device" or not isinstance(node, (cst.SimpleString, cst.Call)):
@@ -165,7 +167,7 @@ class _Repairs:
             raise Unfixable
         return named
 
-    def _caveats(self, use: CudaUse) -> tuple[str, ...]:
+    def _caveats(self, use: CudaRequest) -> tuple[str, ...]:
         found = [_INDEX] if use.indexed else []
         if use.kind == "method":
             assert isinstance(use.node, cst.Call)
@@ -173,7 +175,7 @@ class _Repairs:
                 found.insert(0, _OBJECT)
         return tuple(found)
 
-    def _written(self, use: CudaUse, at_hand: Written | None) -> Written:
+    def _written(self, use: CudaRequest, at_hand: Written | None) -> Written:
         place = self._place(use)
         if place in FORWARD:
             return self._devices.of_input(use.node, str(place))
@@ -182,7 +184,7 @@ class _Repairs:
             return at_hand
         return known or self._devices.defined(use.node)
 
-    def _known(self, use: CudaUse) -> Written | None:
+    def _known(self, use: CudaRequest) -> Written | None:
         """A variable in scope that falls back, or will when the function around it is repaired."""
         found = self._devices.in_scope(use.node)
         if found is not None:
@@ -212,12 +214,12 @@ class _Repairs:
 
     # -- what is a choice itself -----------------------------------------------------------------
 
-    def _is_definition(self, use: CudaUse) -> bool:
+    def _is_definition(self, use: CudaRequest) -> bool:
         """``DEVICE = "cuda"``, ``self.device = torch.device("cuda")``, ``return torch.device("cuda")``."""
         named = isinstance(use.node, cst.SimpleString) or self._devices.is_object(use.node)
         return named and isinstance(self._module.parent(use.node), _HOLDERS)
 
-    def _choice(self, use: CudaUse) -> _Repair:
+    def _choice(self, use: CudaRequest) -> _Repair:
         """``"cuda"`` becomes ``"cuda" if torch.cuda.is_available() else "cpu"``."""
         node = use.node
         if use.kind == "autocast":
@@ -231,7 +233,7 @@ class _Repairs:
         text = f"{named.value} if {available.text}() else {named.quote}cpu{named.quote}"
         return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),))
 
-    def _as_variable(self, use: CudaUse, repair: _Repair, *, safe: bool) -> _Repair:
+    def _as_variable(self, use: CudaRequest, repair: _Repair, *, safe: bool) -> _Repair:
         """``where = torch.device("cuda")`` in a file that has such a device, or gets one."""
         if use.indexed or not self._devices.is_object(use.node) or not self._is_definition(use):
             return repair

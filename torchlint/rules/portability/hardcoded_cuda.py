@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import on
-from torchlint.knowledge.portability import ASKING
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.rules.portability._places import CudaUse, Portability
+    from torchlint.analysis.things.cuda_request import CudaRequest
+    from torchlint.rules.portability._hardcoded import Hardcoded
 
 
 class PortabilityOptions(NamedTuple):
@@ -105,33 +103,25 @@ class HardcodedCuda(Rule):
 
     Options = PortabilityOptions
 
-    @property
-    def portability(self) -> Portability:
-        """The questions about devices, asked of one object, which remembers its answers."""
-        from torchlint.rules.portability._places import Portability
+    @on.cuda_request
+    def requests(self, request: CudaRequest) -> None:
+        """A place that names CUDA, checked or not."""
+        from torchlint.rules.portability._hardcoded import Hardcoded
 
-        return self.module.shared(Portability)
-
-    @on.within(*ASKING)
-    def visit_Call(self, node: cst.Call) -> None:
-        self._judge(self.portability.of_call(node))
-
-    @on.within(*ASKING)
-    def visit_SimpleString(self, node: cst.SimpleString) -> None:
-        self._judge(self.portability.of_string(node))
-
-    def _judge(self, use: CudaUse | None) -> None:
-        if use is None or not self.portability.is_reported(use):
+        hardcoded = self.module.shared(Hardcoded)
+        if request.node not in hardcoded.requests:
             return
 
         from torchlint.rules.portability._fixes import portable
 
-        message, evidence = self._message(use, self.portability.in_forward(use.node))
-        severity = Severity.INFO if use.overridable else Severity.WARNING
-        fix = portable(self.module, use, safe=self.options.portable)
-        self.report(use.node, message, evidence=evidence, severity=severity, fix=fix)
+        message, evidence = self._message(request, hardcoded)
+        severity = Severity.INFO if request.overridable else Severity.WARNING
+        fix = portable(self.module, request, safe=self.options.portable)
+        self.report(request.node, message, evidence=evidence, severity=severity, fix=fix)
 
-    def _message(self, use: CudaUse, place: str | None) -> tuple[str, list[Evidence]]:
+    def _message(self, use: CudaRequest, hardcoded: Hardcoded) -> tuple[str, list[Evidence]]:
+        from torchlint.analysis.things.device_in_scope import DevicesInScope
+
         if use.kind == "autocast":
             return (
                 "`torch.autocast` is hard-coded to CUDA in code that chooses its device: pass `device.type`, so "
@@ -149,16 +139,18 @@ class HardcodedCuda(Rule):
             "constant": "this sets the device to CUDA",
         }[use.kind]
         what += ", and nothing before it checks `torch.cuda.is_available()`"
-        if use.indexed and self.portability.uses_ranks():
+        if use.indexed and hardcoded.uses_ranks():
             return (f"{what}: every rank of this program would use the same GPU; use the local rank as the index"), []
+        place = hardcoded.in_forward(use.node)
         if place in ("module", "function"):
             return f"{what}: in `forward`, use the device of the input (`x.device`)", []
         if place == "lightning":
             return f"{what}: in a Lightning module, use `self.device`", []
-        found = self.portability.device_in_scope(use.node)
+        devices = self.module.shared(DevicesInScope)
+        found = devices.at(use.node)
         if found is not None:
             line = self.module.line(found.node)
-            falls_back = self.portability.asks_only_for_cuda(found)
+            falls_back = devices.is_cuda_or_cpu(found)
             does = "falls back to the CPU" if falls_back else "need not be CUDA"
             message = f"{what}: use `{found.name}` from line {line}, which {does}"
             return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]

@@ -9,10 +9,11 @@ import libcst as cst
 from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.synchronisation._reads import ElementReads, Read
+from torchlint.rules.synchronisation._elements import ElementReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

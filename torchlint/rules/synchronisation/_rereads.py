@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants, wording
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.things.read import Read
 
 _LOOKED_AT = 20  # earlier reads of one value
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
@@ -18,17 +20,15 @@ Pair = tuple[cst.BaseExpression, cst.BaseExpression]
 Conditions = set[tuple[cst.CSTNode, object]]
 
 
-def read_again(module: SourceModule, reads: Iterable[Pair]) -> set[cst.BaseExpression]:
-    """The reads that stand after one of the same value, of which every way to them leads through; in source order.
-
-    Each comes with the expression of the value.
-    """
+def read_again(module: SourceModule, reads: Iterable[Read]) -> set[Read]:
+    """The reads, in source order, that are dominated by an earlier read of the same value."""
     earlier: dict[str, list[tuple[Pair, Conditions]]] = {}
-    again: set[cst.BaseExpression] = set()
-    for node, value in reads:
+    again: set[Read] = set()
+    for read in reads:
+        node, value = read.node, _root(read.tensor)
         before, conditions = earlier.setdefault(wording(value), []), _conditions(module, node)
         if any(least <= conditions and _is_same(module, one, (node, value)) for one, least in before):
-            again.add(node)
+            again.add(read)
         elif len(before) < _LOOKED_AT:
             before.append(((node, value), conditions))
     return again
@@ -70,3 +70,14 @@ def _stored_between(module: SourceModule, one: Pair, other: Pair) -> bool:
             if stored and module.comes_before(one[0], same) and module.comes_before(same, other[0]):
                 return True
     return False
+
+
+def _root(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What is read, without the forms it is put into: ``loss`` of ``loss.detach()``."""
+    while isinstance(node, cst.Call) and method(node) in ("detach", "mean", "data", "float", "squeeze"):
+        inner = receiver(node)
+        assert inner is not None
+        node = inner
+    while isinstance(node, cst.Attribute) and node.attr.value == "data":
+        node = node.value
+    return node

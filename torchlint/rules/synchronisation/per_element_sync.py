@@ -95,9 +95,9 @@ class PerElementSync(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
-        from torchlint.rules.synchronisation._reads import Syncs
+        from torchlint.rules.synchronisation._elements import ElementLoops
 
-        for found in self.module.shared(Syncs).per_element():
+        for found in self.module.shared(ElementLoops).all():
             from torchlint.rules.synchronisation._fixes import read_once
 
             read, through = found.reads[0], found.through

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import any_of, identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.rules.synchronisation._reads import HotReads, Read
+    from torchlint.analysis.things.read import Read
+    from torchlint.analysis.things.step import Step
 
 
 class SyncInHotLoop(Rule):
@@ -100,24 +100,30 @@ class SyncInHotLoop(Rule):
     layout = False
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
-        from torchlint.rules.synchronisation._reads import Syncs
+    @on.step
+    def reads(self, step: Step) -> None:
+        """A loop or function, with all of its reads that the program could do without."""
+        if not step.reads:
+            return
 
-        for found in self.module.shared(Syncs).hot():
+        from torchlint.rules.synchronisation._intent import Intents
+
+        intents = self.module.shared(Intents)
+        reads = [read for read in step.reads if not intents.needed(read.node, step.place)]
+        if reads:
             self.report(
-                found.reads[0].node,
-                self._message(found),
-                evidence=self._evidence(found),
-                severity=Severity.INFO if found.evaluation else Severity.WARNING,
+                reads[0].node,
+                self._message(reads, trains=step.trains),
+                evidence=self._evidence(step, reads),
+                severity=Severity.WARNING if step.trains else Severity.INFO,
                 heat=Heat.STEP,
             )
 
-    def _message(self, found: HotReads) -> str:
-        first = found.reads[0]
-        lines = list(dict.fromkeys(self.module.line(read.node) for read in found.reads))
-        more = f" ({len(found.reads)} such reads per step)" if len(lines) > 1 else ""
-        what = f"{self._written(first)} synchronizes with the GPU in every"
-        if found.evaluation:
+    def _message(self, reads: list[Read], *, trains: bool) -> str:
+        lines = list(dict.fromkeys(self.module.line(read.node) for read in reads))
+        more = f" ({len(reads)} such reads per step)" if len(lines) > 1 else ""
+        what = f"{self._written(reads[0])} synchronizes with the GPU in every"
+        if not trains:
             return f"{what} step{more}: collect results on the device, and read them once after the loop"
         return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
 
@@ -126,12 +132,21 @@ class SyncInHotLoop(Rule):
         code = self.module.code(read.node)
         return f"`{code}`" if len(code) <= 40 and "\n" not in code else read.how
 
-    def _evidence(self, found: HotReads) -> list[Evidence]:
-        return [self.module.evidence(read.node, self._place(found, read)) for read in found.reads]
+    def _evidence(self, step: Step, reads: list[Read]) -> list[Evidence]:
+        from torchlint.rules.synchronisation._rereads import read_again
 
-    def _place(self, found: HotReads, read: Read) -> str:
-        from torchlint.rules.synchronisation._reads import Syncs
+        again = read_again(self.module, reads)
+        return [self.module.evidence(read.node, self._place(step, read, again=read in again)) for read in reads]
 
-        if read in found.again:
+    def _place(self, step: Step, read: Read, *, again: bool) -> str:
+        if again:
             return f"{read.how}: the same value was already read in this step, so this costs little"
-        return f"{read.how}, {self.module.shared(Syncs).position(found.place, read)}"
+        return f"{read.how}, {_WHERE[step.phase(read.node)]}"
+
+
+_WHERE = {
+    "forward": "before the backward pass, which is queued only afterwards",
+    "backward": "between the backward pass and the optimizer step",
+    "logging": "after the step",
+    None: "in every step",
+}

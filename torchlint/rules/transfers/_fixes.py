@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
-from torchlint.analysis.syntax.calls import bind, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.lifetime import is_neutral
-from torchlint.analysis.things.transfers import RoundTrip
-from torchlint.analysis.things.uploads import Upload
-from torchlint.analysis.values.devices import device_of
-from torchlint.analysis.values.lattice import Device
+from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
-from torchlint.knowledge.loaders import PARAMETERS
-from torchlint.knowledge.tensors import LOADERS, TRANSPARENT_ITERATORS
+from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.rules.transfers._blocking import Upload
+    from torchlint.rules.transfers._round_trips import RoundTrip
 
 _KERNELS = (
     "the device's kernels may round the last bits differently, the result stays on the device of the value, and "
@@ -91,29 +89,25 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
 
 
 @or_none
-def asynchronous(module: SourceModule, upload: Upload) -> Fix:
+def asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
     """Add ``non_blocking=True`` to the moves of a batch."""
     editor = module.shared(Editor)
-    edits = [edit for move in upload.moves for edit in editor.set_argument(move, "non_blocking", "True")]
-    safe = all(_is_protected(module, upload, move) for move in upload.moves)
+    edits = [edit for upload in uploads for edit in editor.set_argument(upload.move.call, "non_blocking", "True")]
+    safe = all(_is_protected(module, upload) for upload in uploads)
     title = "move it with `non_blocking=True`"
     return Fix(title, Safety.SAFE, tuple(edits)) if safe else Fix(title, Safety.UNSAFE, tuple(edits), _ASYNC)
 
 
-def _is_protected(module: SourceModule, upload: Upload, move: cst.Call) -> bool:
-    """The copy goes to CUDA, and nobody else can reach the tensor that a DataLoader has just made for it."""
-    if method(move) == "to":
-        target = keyword(move, "device") or positional(move, 0)
-        if target is None or device_of(module.evaluator, target) is not Device.CUDA:
-            return False
-    source = receiver(move)
-    if not isinstance(source, cst.Name) or not isinstance(upload.loop, cst.For):
+def _is_protected(module: SourceModule, upload: Upload) -> bool:
+    """The copy goes to CUDA, and no other code can reach the tensor that a DataLoader has just made for it."""
+    source, loop = upload.move.moved, upload.batch.statement
+    if not upload.move.to_cuda or not isinstance(source, cst.Name) or not isinstance(loop, cst.For):
         return False
     if "Stream" in module.text or ".stream(" in module.text:
         return False  # another stream might read the copy before it is there
     bindings = module.definitions(source)
-    whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is upload.loop
-    return whole and _from_torch(module, upload.loop) and _only_moved(module, bindings[0], source)
+    whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is loop
+    return whole and _from_torch(module, loop) and _only_moved(module, bindings[0], source)
 
 
 def _from_torch(module: SourceModule, loop: cst.For) -> bool:
@@ -138,13 +132,9 @@ def _hands_on(module: SourceModule, call: cst.Call) -> bool:
 
 
 def _collates(module: SourceModule, made: cst.Call) -> bool:
-    if module.qualified(made.func) not in LOADERS or is_opaque(made):
-        return False
-    given = bind(made, PARAMETERS)
-    collated = given.get("collate_fn")
-    plain = collated is None or literal(collated) is None
-    batched = "batch_size" not in given or literal(given.get("batch_size")) is not None
-    return plain and batched  # without batches the dataset's own tensors come
+    loader = module.shared(Loaders).at(made)
+    plain = loader is not None and not loader.derived and not is_opaque(made)
+    return plain and loader.default_collation and loader.batches  # type: ignore[union-attr]
 
 
 def _only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:

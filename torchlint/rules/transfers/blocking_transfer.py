@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.analysis.things.uploads import Upload
+    from torchlint.analysis.things.move import Move
+    from torchlint.rules.transfers._blocking import Upload
 
 
 class BlockingTransfer(Rule):
@@ -77,25 +77,29 @@ class BlockingTransfer(Rule):
     summary = "A batch is moved to the device with a blocking copy"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.MOVE, concepts.LOADERS)
+    needs = (concepts.TORCH, concepts.LOADERS)
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2, share=0.01)
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - statements are found through their moves
-        from torchlint.analysis.things.uploads import Uploads
+    @on.move
+    def copies(self, move: Move) -> None:
+        """A call of ``to`` or ``cuda``; the moves of one statement are one finding."""
+        from torchlint.rules.transfers._blocking import Uploads
 
-        for upload in self.module.shared(Uploads).found():
-            from torchlint.rules.transfers._fixes import asynchronous
+        uploads = self.module.shared(Uploads).beginning_with(move)
+        if not uploads:
+            return
 
-            first = upload.moves[0]
-            self.report(
-                first,
-                self._message(upload),
-                evidence=self._evidence(upload),
-                severity=Severity.INFO if upload.pinned is None else Severity.WARNING,
-                heat=self.module.heat(first),
-                fix=asynchronous(self.module, upload),
-            )
+        from torchlint.rules.transfers._fixes import asynchronous
+
+        self.report(
+            move.call,
+            self._message(uploads[0]),
+            evidence=self._evidence(uploads),
+            severity=Severity.INFO if uploads[0].pinned is None else Severity.WARNING,
+            heat=self.module.heat(move.call),
+            fix=asynchronous(self.module, uploads),
+        )
 
     def _message(self, upload: Upload) -> str:
         what = "this copy blocks the host until all queued work finishes, in every step"
@@ -104,8 +108,9 @@ class BlockingTransfer(Rule):
         place = upload.pinned if isinstance(upload.pinned, str) else f"line {self.module.line(upload.pinned)}"
         return f"{what}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
-    def _evidence(self, upload: Upload) -> list[Evidence]:
-        found = [self.module.evidence(move, "this copy blocks as well") for move in upload.moves[1:]]
-        if upload.pinned is not None and not isinstance(upload.pinned, str):
-            found.append(self.module.evidence(upload.pinned, "this loader uses pinned memory"))
+    def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
+        found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
+        pinned = uploads[0].pinned
+        if pinned is not None and not isinstance(pinned, str):
+            found.append(self.module.evidence(pinned, "this loader uses pinned memory"))
         return found

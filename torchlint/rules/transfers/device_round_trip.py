@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.transfers import RoundTrip
+    from torchlint.rules.transfers._round_trips import RoundTrip
 
 
 class DeviceRoundTrip(Rule):
@@ -89,9 +89,9 @@ class DeviceRoundTrip(Rule):
     @on.within("cpu", "item", "tolist", "to")
     @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
     def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.things.transfers import Transfers
+        from torchlint.rules.transfers._round_trips import RoundTrips
 
-        trip = Transfers(self.module).round_trip(node)
+        trip = self.module.shared(RoundTrips).ending_at(node)
         if trip is None:
             return
 

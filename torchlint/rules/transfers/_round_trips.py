@@ -1,4 +1,4 @@
-"""Transfers: values that go from the device to the host and come back."""
+"""TL201: values that go from the device to the host and come back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import keyword, may_call, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.values.devices import device_of, is_device_of
+from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.knowledge import transfers as known
 
@@ -43,19 +43,20 @@ class RoundTrip(NamedTuple):
         return not self.names
 
 
-class Transfers:
+class RoundTrips:
     """Finds round trips in one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
+        self._moves = module.shared(Moves)
 
-    def round_trip(self, call: cst.Call) -> RoundTrip | None:
+    def ending_at(self, call: cst.Call) -> RoundTrip | None:
         """The round trip that ends at a call, if the call brings a value to a device and one is proved."""
         carried, target = self._brought(call)
         if carried is None:
             return None
         trip = self._trip(call, carried)
-        return trip if trip is not None and (target is None or self.to_accelerator(target)) else None
+        return trip if trip is not None and (target is None or names_accelerator(self._module, target)) else None
 
     def _trip(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
         if may_call(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
@@ -65,30 +66,15 @@ class Transfers:
         trip = self._trace(carried, RoundTrip(call, call), _DEPTH)
         return trip if trip is not None and not self._meant(trip) else None
 
-    def to_accelerator(self, node: cst.CSTNode | None) -> bool:
-        """The argument names an accelerator that may be a CUDA device.
-
-        Of others, such as MPS, less is certain: operations are missing there, and pinned memory plays no part.
-        """
-        if node is None:
-            return False
-        device = device_of(self._module.evaluator, node)
-        if device is not Device.UNKNOWN:
-            return device.may_be_cuda
-        value = self._module.value(node)
-        return value.kind is Kind.TENSOR and value.device not in (Device.CPU, Device.OTHER)
-
     def _brought(self, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
         """What a call brings to a device, and the argument that says which; none for what goes to CUDA anyway.
 
         Whether that is an accelerator takes longest to find out, so it is asked last.
         """
-        name = method(call)
-        if name == "cuda" and self._module.qualified(call.func) is None:
-            return receiver(call), None
-        if name == "to" and self._module.qualified(call.func) is None:
-            target = keyword(call, "device") or positional(call, 0)
-            return (receiver(call), target) if target is not None else (None, None)
+        move = self._moves.at(call)
+        if move is not None and move.verb in ("to", "cuda"):
+            target = move.target if move.verb == "to" else None
+            return (move.moved, target) if move.verb == "cuda" or target is not None else (None, None)
         device = keyword(call, "device") if may_call(call, _LAST) else None
         if device is not None and self._module.qualified(call.func) in _CONSTRUCTORS:
             return positional(call, 0), device
@@ -178,13 +164,8 @@ class Transfers:
 
     def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
         """The call moves a tensor that may be on a device to the CPU."""
-        verb = method(call)
-        if verb == "to":
-            target = keyword(call, "device") or positional(call, 0)
-            evaluator = self._module.evaluator
-            if target is None or is_device_of(evaluator, target) or device_of(evaluator, target) is not Device.CPU:
-                return False
-        elif verb != "cpu":
+        move = self._moves.at(call)
+        if move is None or move.verb == "type" or not move.to_host:
             return False
         value = self._module.value(source)
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)

@@ -1,4 +1,4 @@
-"""Backend flags: who writes them, to what, and what a function leaves them at for other files."""
+"""Writes of backend flags: which statements and calls make them, and what functions leave for other files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.flag_paths import FlagFlow, Path, Setting, Write, scope_name
+from torchlint.analysis.things.flag_paths import BackendFlag, FlagFlow, Path, Setting, scope_name
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
@@ -29,7 +29,7 @@ _NAMES = frozenset(
 _DEBUG_MODES = {"0": False, "default": False, "1": True, "warn": True, "2": True, "error": True}
 
 
-class Flags:
+class FlagWrites:
     """What one module does to backend flags."""
 
     def __init__(self, module: SourceModule) -> None:
@@ -188,7 +188,7 @@ class Flags:
 
     # -- other files -----------------------------------------------------------------------------
 
-    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[Write, ...]]]:
+    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]:
         """The outcomes of a helper in another file: for each way through it, the writes that it leaves."""
         found = self._helper_of(call)
         if found is None:
@@ -197,7 +197,7 @@ class Flags:
         given = self._given(call, helper)
         exits = [
             tuple(
-                Write(w["flag"], w["value"], call, w["soft"], (path, w["line"]))
+                BackendFlag(w["flag"], w["value"], call, w["soft"], (path, w["line"]))
                 for w in sorted(way["writes"], key=lambda w: (w["line"], w["flag"]))
             )
             for way in helper["exits"]
@@ -232,8 +232,8 @@ class Flags:
             }
             way: FlagExit = {
                 "writes": [
-                    {"flag": w.flag, "value": w.value, "soft": w.soft, "line": self.module.line(w.node)}
-                    for w in sorted(path.writes, key=lambda w: (w.flag, str(w.value)))
+                    {"flag": w.name, "value": w.value, "soft": w.soft, "line": self.module.line(w.node)}
+                    for w in sorted(path.writes, key=lambda w: (w.name, str(w.value)))
                 ],
                 "conditions": conditions,
             }

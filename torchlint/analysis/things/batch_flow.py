@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, method
-from torchlint.analysis.things.transfers import Transfers
+from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.things.move import Moves
 from torchlint.knowledge.heat import WRAPPING_METHODS
 from torchlint.knowledge.loaders import OWN_TRANSFER
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
@@ -21,15 +21,15 @@ Way = tuple[int, ...]
 _LIMIT = 2_000
 
 
-class Consumption(NamedTuple):
+class BatchMove(NamedTuple):
     """A batch of the loader is moved to an accelerator by ``move``, in ``loop`` (or where it is fetched)."""
 
     loop: cst.CSTNode
     move: cst.Call
 
 
-class Elsewhere(NamedTuple):
-    """Another file feeds the batches: ``node`` is the call or function that hands the loader to it."""
+class OtherFile(NamedTuple):
+    """Another file moves the batches: ``node`` is the call or function that hands the loader to it."""
 
     node: cst.CSTNode
     path: str
@@ -37,26 +37,26 @@ class Elsewhere(NamedTuple):
     evaluation: bool
 
 
-class Consumed(NamedTuple):
-    """All moves in sight; ``pinned`` when the attribute ``pin_memory`` is set on the loader later."""
+class Destinations(NamedTuple):
+    """Where the batches of a loader go; ``pinned`` when the attribute ``pin_memory`` is set on the loader later."""
 
-    moves: tuple[Consumption, ...]
+    moves: tuple[BatchMove, ...]
     pinned: bool
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[OtherFile, ...] = ()
 
 
 class _State:
     """What one tracking has found and seen; ``work`` holds what is still to be followed."""
 
     def __init__(self) -> None:
-        self.moves: list[Consumption] = []
-        self.elsewhere: list[Elsewhere] = []
+        self.moves: list[BatchMove] = []
+        self.elsewhere: list[OtherFile] = []
         self.pinned = False
         self.seen: set[tuple[str, cst.CSTNode, Way]] = set()
         self.work: list[tuple[str, cst.CSTNode, Way, cst.CSTNode]] = []
 
 
-class Consumptions:
+class BatchFlow:
     """Tracks loaders of one module.
 
     Three kinds of nodes are followed: ``loader`` (an iterable of batches, with the way from an item of
@@ -65,33 +65,33 @@ class Consumptions:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._transfers = Transfers(module)
+        self._is_move = module.shared(Moves).to_accelerator
         self._state = _State()
 
-    def of(self, call: cst.Call) -> Consumed:
+    def of(self, call: cst.Call) -> Destinations:
         """What happens to the batches of the loader that a call makes."""
         self._state = _State()
         self._push("loader", call, ())
         return self._followed()
 
-    def of_parameter(self, param: cst.Param) -> Consumed:
+    def of_parameter(self, param: cst.Param) -> Destinations:
         """What a function does to the batches of a loader that it is given."""
         self._state = _State()
         self._uses("loader", param.name, (), None)
         return self._followed()
 
-    def of_member(self, call: cst.Call, place: int) -> Consumed:
+    def of_member(self, call: cst.Call, place: int) -> Destinations:
         """What happens to the batches of the loader at one place of the tuple that a call returns."""
         self._state = _State()
         self._unpacked("loader", call, place, ())
         return self._followed()
 
-    def _followed(self) -> Consumed:
+    def _followed(self) -> Destinations:
         state = self._state
         while state.work and len(state.seen) < _LIMIT:
             kind, node, way, loop = state.work.pop()
             {"loader": self._loader, "holder": self._holder, "batch": self._batch}[kind](node, way, loop)
-        return Consumed(tuple(state.moves), state.pinned, tuple(state.elsewhere))
+        return Destinations(tuple(state.moves), state.pinned, tuple(state.elsewhere))
 
     def _push(self, kind: str, node: cst.CSTNode, way: Way, loop: cst.CSTNode | None = None) -> None:
         key = (kind, node, way)
@@ -204,18 +204,11 @@ class Consumptions:
         call = self._module.parent(attribute)
         if not isinstance(call, cst.Call) or call.func is not attribute:
             self._push("batch", attribute, (), loop)
-        elif self._moves(call):
+        elif self._is_move(call):
             if not self._module.never_runs(call):
-                self._state.moves.append(Consumption(loop, call))
+                self._state.moves.append(BatchMove(loop, call))
         else:
             self._push("batch", call, (), loop)
-
-    def _moves(self, call: cst.Call) -> bool:
-        if method(call) == "cuda":
-            return True
-        if method(call) == "type":
-            return self._module.device_evidence.is_cuda_type(argument(call, "dtype", 0))
-        return method(call) == "to" and self._transfers.to_accelerator(argument(call, "device", 0))
 
     def _batch_given(self, arg: cst.Arg, loop: cst.CSTNode) -> None:
         call = self._module.parent(arg)
@@ -306,7 +299,7 @@ class Consumptions:
         found = self._module.project.feeding_of(name, place)
         if found is not None:
             path, feeding = found
-            self._state.elsewhere.append(Elsewhere(call, path, feeding["line"], feeding["evaluation"]))
+            self._state.elsewhere.append(OtherFile(call, path, feeding["line"], feeding["evaluation"]))
 
     def _fed_elsewhere(self, function: cst.FunctionDef, place: int | None) -> None:
         """Another file feeds what a function returns, or one place of the tuple."""
@@ -314,7 +307,7 @@ class Consumptions:
             return
         for path, used, feeding in self._module.project.feedings_of_results(function.name.value):
             if used == place:
-                self._state.elsewhere.append(Elsewhere(function, path, feeding["line"], feeding["evaluation"]))
+                self._state.elsewhere.append(OtherFile(function, path, feeding["line"], feeding["evaluation"]))
 
     def _returned(self, kind: str, node: cst.CSTNode, way: Way) -> None:
         for result in self._results(node):

@@ -9,23 +9,24 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.device_in_scope import is_compared
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.cuda_guards import CudaGuards
 
 _DEVICE_NAME = re.compile(known.DEVICE_NAME)
 _COMPARED = (cst.Attribute, cst.Comparison, cst.ComparisonTarget)
 
 
-class Fallbacks:
+class CudaFallbacks:
     """Answers for one module what becomes of a value that names CUDA."""
 
-    def __init__(self, module: SourceModule, guards: CudaGuards) -> None:
+    def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._guards = guards
+        self._guards = module.shared(CudaGuards)
         self._bindings: dict[Binding, bool] = {}
         self._attributes: dict[tuple[str, cst.CSTNode | None], bool] = {}
 
@@ -172,12 +173,8 @@ class Fallbacks:
         name = self._module.qualified(call.func)
         first = call.args[0] is parent
         if name == "torch.device":
-            return self.is_compared(call)
+            return is_compared(self._module, call)
         return name in known.NO_PLACEMENT or (first and name in known.AUTOCAST)
-
-    def is_compared(self, device: cst.Call) -> bool:
-        """``torch.device(x).type``, ``torch.device(x) == y``: a device that places nothing."""
-        return isinstance(self._module.parent(device), _COMPARED)
 
     # -- options ---------------------------------------------------------------------------------
 

@@ -1,0 +1,243 @@
+"""CUDA requests: places that name CUDA as the device on every machine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.cuda_fallbacks import CudaFallbacks
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.device_in_scope import DevicesInScope, is_compared, is_kind_of_device, names_device
+from torchlint.analysis.values.lattice import Kind
+from torchlint.knowledge import portability as known
+from torchlint.knowledge.tensors import LEGACY
+from torchlint.knowledge.transfers import DEVICE_WORDS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_CUDA = re.compile(r"cuda(:\d+)?")
+
+
+class CudaRequest(NamedTuple):
+    """A place that names CUDA as the device.
+
+    ``kind`` is ``method``, ``device``, ``type`` or ``constant``; ``overridable`` is true for defaults that
+    a caller or user can replace; ``indexed`` for a fixed index such as ``cuda:0``.
+    """
+
+    node: cst.CSTNode
+    kind: str
+    overridable: bool = False
+    indexed: bool = False
+
+
+class CudaRequests:
+    """Finds such places in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._guards = module.shared(CudaGuards)
+        self._fallbacks = module.shared(CudaFallbacks)
+        self._devices = module.shared(DevicesInScope)
+
+    def all(self) -> list[CudaRequest]:
+        """The places of the file, guarded or not, in source order; none where the file does not import torch."""
+        if re.search(r"^\s*(import|from)\s+torch", self._module.text, re.MULTILINE) is None:
+            return []
+        names = self._module.aliases(known.ASKING)
+        found = [self._of_call(call) for call in self._module.nodes_of(cst.Call, names)]
+        found += [self._of_string(string) for string in self._module.nodes_of(cst.SimpleString, names)]
+        requests = [request for request in found if request is not None]
+        return sorted(requests, key=lambda request: self._module.order(request.node))
+
+    # -- forms -----------------------------------------------------------------------------------
+
+    def _of_call(self, call: cst.Call) -> CudaRequest | None:
+        """The hard-coded device of ``x.cuda()``, ``torch.cuda.FloatTensor(..)`` or a default tensor type."""
+        name = self._module.qualified(call.func)
+        if name in LEGACY:
+            return CudaRequest(call, "type") if LEGACY[str(name)] == "cuda" else None
+        if name == "torch.set_default_tensor_type":
+            kind = positional(call, 0)
+            text = literal(kind)
+            cuda = str(text).startswith("torch.cuda.") or LEGACY.get(self._qualified(kind)) == "cuda"
+            return CudaRequest(call, "type") if cuda else None
+        if method(call) != "cuda" or name is not None or self.is_foreign(receiver(call)):
+            return None
+        where = argument(call, "device", 0)
+        if where is not None and not isinstance(where, cst.Integer):
+            return None  # the index comes from outside
+        return CudaRequest(call, "method", indexed=where is not None)
+
+    def _qualified(self, node: cst.CSTNode | None) -> str:
+        return (self._module.qualified(node) or "") if node is not None else ""
+
+    def _of_string(self, node: cst.SimpleString) -> CudaRequest | None:
+        """The hard-coded device that a string such as ``"cuda:0"`` chooses, if it chooses one."""
+        text = literal(node)
+        if not isinstance(text, str) or not _CUDA.fullmatch(text):
+            return None
+        index = ":" in text
+        parent = self._module.parent(node)
+        if isinstance(parent, cst.Arg):
+            call = self._module.parent(parent)
+            return self._argument(node, parent, call, index) if isinstance(call, cst.Call) else None
+        return self._constant(node, parent, index)
+
+    def _argument(self, node: cst.SimpleString, arg: cst.Arg, call: cst.Call, indexed: bool) -> CudaRequest | None:
+        name = self._module.qualified(call.func)
+        if name == "torch.device":
+            return self._device(call, indexed)
+        if name in known.AUTOCAST:
+            switched = keyword(call, "enabled")  # a condition there, or False, decides instead
+            always = arg.keyword is None and (switched is None or literal(switched) is True)
+            generic = always and self._devices.at(call) is not None
+            return CudaRequest(call, "autocast", overridable=True) if generic else None
+        if name == "torch.set_default_device":
+            return CudaRequest(call, "device", indexed=indexed)
+        if self._fallbacks.of_expression(node):
+            return None
+        if self._is_default(call, arg, name):
+            return CudaRequest(node, "constant", overridable=True, indexed=indexed)
+        if method(call) == "to" and name is None and node is argument(call, "device", 0):
+            return None if self.is_foreign(receiver(call)) else CudaRequest(call, "device", indexed=indexed)
+        if self._is_device_argument(call, arg, name) and not self._guards.is_fake(call):
+            return CudaRequest(node, "device", indexed=indexed)
+        return None
+
+    def _device(self, call: cst.Call, indexed: bool) -> CudaRequest | None:
+        """``torch.device("cuda", rank)`` takes its index from outside; one bound to a name may be corrected."""
+        number = argument(call, "index", 1)
+        if number is not None and not isinstance(number, cst.Integer):
+            return None
+        parent = self._module.parent(call)
+        if is_compared(self._module, call) or self._fallbacks.of_expression(call):
+            return None
+        instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
+        default = (
+            instead or isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        )
+        return CudaRequest(call, "device", overridable=default, indexed=indexed or number is not None)
+
+    def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
+        """A default that a user or caller can override, of an option that chooses a device."""
+        verb = method(call)
+        spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
+        about_device = any(word in spelled for word in DEVICE_WORDS)
+        if arg.keyword is not None and arg.keyword.value == "default":
+            if verb == "add_argument" or name == "click.option":
+                return (about_device or verb is None) and self._option_places(call)
+            return name in ("dataclasses.field", "click.argument") and not self._fallbacks.of_expression(call)
+        if name in ("typer.Option", "typer.Argument"):
+            return not self._fallbacks.of_expression(call)
+        place = call.args.index(arg)
+        if name in ("os.environ.get", "os.getenv") or (verb in ("get", "pop", "setdefault") and name is None):
+            return place == 1 and about_device and not self._fallbacks.of_expression(call)
+        getter = name == "builtins.getattr" and place == 2
+        return getter and about_device and not self._fallbacks.of_expression(call)
+
+    def _option_places(self, option: cst.Call) -> bool:
+        """What the option says may be used as a device, and nothing in sight replaces it where CUDA is missing."""
+        into = self._fallbacks.destination(option)
+        if into is None:
+            return True
+        filled = self._fallbacks.parameter(option, into)
+        if filled is not None:
+            uses: list[cst.CSTNode] = list(self._module.uses(filled))
+            replaced = self._fallbacks.of_binding(filled)
+        else:
+            uses, replaced = self._fallbacks.reads(into, option), self._fallbacks.of_attribute(into, option)
+        if replaced or self._fallbacks.only_kind(uses):
+            return False
+        return not is_kind_of_device(into) or any(map(self._devices.is_device_place, uses))
+
+    def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
+        if name in known.NO_PLACEMENT:
+            return False
+        function = self._module.functions.callee(call)
+        if function is not None:
+            param = self._module.functions.parameter_for(function, call, arg)
+            return param is not None and names_device(param.name.value)
+        if arg.keyword is None or arg.keyword.value != "device":
+            return False
+        if name is not None:
+            return name.partition(".")[0] in known.TAKES_DEVICE
+        owner = self._module.value(call.func).node
+        return isinstance(owner, cst.ClassDef) or self._module.value(receiver(call)).kind is Kind.TENSOR
+
+    # -- constants -------------------------------------------------------------------------------
+
+    def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaRequest | None:
+        if isinstance(parent, cst.Param):
+            used = self._parameter_places(parent)
+            return CudaRequest(node, "constant", overridable=True, indexed=indexed) if used else None
+        if not isinstance(parent, (cst.Assign, cst.AnnAssign)) or self._fallbacks.of_expression(node):
+            return None
+        target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
+        owner = self._module.class_of(node)
+        if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
+            used = self._attribute_used(owner, target.value)
+            dataclass = isinstance(parent, cst.AnnAssign) and bool(owner.decorators)
+            return CudaRequest(node, "constant", overridable=dataclass, indexed=indexed) if used else None
+        if not isinstance(target, cst.Name) or not self._name_used(target):
+            return None
+        replaced = self._module.function_of(node) is None and self._executes_settings()
+        replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        return CudaRequest(node, "constant", overridable=replaced, indexed=indexed)
+
+    def _parameter_places(self, param: cst.Param) -> bool:
+        """The parameter may be used as a device, whatever the machine has."""
+        binding = self._module.binding_of(param.name)
+        uses: list[cst.CSTNode] = list(self._module.uses(binding)) if binding is not None else []
+        if self._fallbacks.only_kind(uses) or self._fallbacks.of_target(param.name):
+            return False
+        return names_device(param.name.value) or any(map(self._devices.is_device_place, uses))
+
+    def _fills_in(self, assign: cst.Assign) -> bool:
+        """``if device is None: device = "cuda"``: a default that the caller can override."""
+        target = assign.targets[0].target
+        if not isinstance(target, cst.Name):
+            return False
+        tests = [g.condition for g in self._module.guards(assign) if g.kind == "test" and g.condition is not None]
+        return any(
+            isinstance(part, cst.Name) and part.value == target.value for test in tests for part in descendants(test)
+        )
+
+    def _executes_settings(self) -> bool:
+        """Globals may be replaced by ``exec`` of a configuration."""
+        calls = self._module.iter_nodes(cst.Call, self._module.aliases({"exec"}))
+        return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
+
+    def _name_used(self, target: cst.Name) -> bool:
+        binding = self._module.binding_of(target)
+        return binding is not None and any(self._devices.is_device_place(use) for use in self._module.uses(binding))
+
+    def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
+        return any(map(self._devices.is_device_place, self._module.attributes_named(name, owner)))
+
+    # -- receivers and surroundings --------------------------------------------------------------
+
+    def is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
+        """The receiver is proved to be no tensor or module of torch."""
+        if node is None or depth == 0:
+            return False
+        value = self._module.value(node)
+        if value.kind in (Kind.TENSOR, Kind.MODULE):
+            return False
+        if value.known and value.kind is not Kind.TUPLE:
+            return True
+        if isinstance(node, cst.Name):
+            defined = [b.value for b in self._module.definitions(node) if b.value is not None]
+            return bool(defined) and all(self.is_foreign(v, depth - 1) for v in defined)
+        if isinstance(node, cst.Call):
+            root = (self._module.qualified(node.func) or "").partition(".")[0]
+            return root in known.FOREIGN or self.is_foreign(node.func, depth - 1)
+        if isinstance(node, cst.Attribute):
+            root = (self._module.qualified(node) or "").partition(".")[0]
+            return root in known.FOREIGN
+        return False

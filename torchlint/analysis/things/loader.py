@@ -1,0 +1,206 @@
+"""Data loaders: their arguments, what feeds them, and where their batches go."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import keyword, literal
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.batch_flow import BatchFlow, Destinations
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.move import Moves, names_accelerator
+from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.mappings import Mappings
+from torchlint.knowledge import loaders as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 8  # datasets within one another, and names for one loader
+
+
+class Loader:
+    """A ``DataLoader`` made by a call, of torch's own class or of one that hands its arguments on to that.
+
+    ``name`` is the library's name of the class, or of the class that the file's own one derives from, in which case
+    ``derived`` is true. ``opaque`` is true when ``*args`` or ``**kwargs`` that could not be read may hold any argument.
+    """
+
+    def __init__(self, module: SourceModule, call: cst.Call, name: str, *, derived: bool) -> None:
+        self._module = module
+        self.call = call
+        self.name = name
+        self.derived = derived
+        self._arguments, self.opaque = module.shared(Mappings).arguments(call, known.PARAMETERS)
+
+    def given(self, parameter: str) -> list[cst.BaseExpression]:
+        """Every expression that a parameter may get; empty when it is left at its default."""
+        return self._arguments.get(parameter, [])
+
+    @property
+    def has_workers(self) -> bool:
+        """It may have worker processes: ``num_workers`` is given, and not certainly 0."""
+        return any(not self._is_zero(value) for value in self.given("num_workers"))
+
+    @cached_property
+    def pins(self) -> bool | None:
+        """It copies batches into pinned memory wherever there is a GPU; None when that is not known."""
+        given = self.given("pin_memory")
+        if any(literal(value) is True or self._implies_cuda(value) for value in given):
+            return True
+        return False if not self.opaque and all(map(self._is_false, given)) else None
+
+    @property
+    def default_collation(self) -> bool:
+        """No ``collate_fn`` is given, so that batches are new tensors in plain containers."""
+        return not self.opaque and all(literal(value) is None for value in self.given("collate_fn"))
+
+    @property
+    def batches(self) -> bool:
+        """It makes batches: without ``batch_size`` it hands out the dataset's own objects."""
+        return not self.opaque and all(literal(value) is not None for value in self.given("batch_size"))
+
+    @cached_property
+    def destinations(self) -> Destinations:
+        """Where its batches go."""
+        return BatchFlow(self._module).of(self.call)
+
+    @cached_property
+    def unpinnable(self) -> bool:
+        """The dataset or the collate function yields what is on the device already, or what cannot be pinned."""
+        if self.opaque:
+            return False
+        on_device = any(self._dataset_on_device(dataset) for dataset in self.given("dataset"))
+        return on_device or any(self._odd_collate(function) for function in self.given("collate_fn"))
+
+    # -- arguments -------------------------------------------------------------------------------
+
+    def _is_false(self, node: cst.BaseExpression) -> bool:
+        return self._module.value(node).literal == "False" or literal(node) is False
+
+    def _is_zero(self, node: cst.BaseExpression) -> bool:
+        value = self._module.value(node)
+        return value.kind is Kind.SCALAR and value.literal == "0"
+
+    def _implies_cuda(self, node: cst.BaseExpression) -> bool:
+        """``torch.cuda.is_available()``, or a variable that is true only where there is CUDA."""
+        return literal(node) is ... and self._module.shared(CudaGuards).implies(node, holds=True)
+
+    # -- what cannot be pinned -------------------------------------------------------------------
+
+    def _dataset_on_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """The class of a dataset puts its content on the device, or the dataset is made of what lies there."""
+        value = self._module.value(node)
+        if isinstance(value.node, cst.ClassDef) and self._puts_on_device(value.node.body):
+            return True
+        made = value.origin if isinstance(value.origin, cst.Call) else node
+        own = isinstance(value.node, cst.ClassDef)
+        args = made.args if isinstance(made, cst.Call) and depth else ()
+        return any(self._lies_there(arg, depth - 1, tensors=own) for arg in args)
+
+    def _lies_there(self, arg: cst.Arg | cst.BaseElement, depth: int, *, tensors: bool) -> bool:
+        """What a dataset is given lies on the device: a tensor, another dataset, or a list of these.
+
+        Only ``tensors`` count for a class of the file, which may be given a model as well.
+        """
+        if isinstance(arg.value, (cst.List, cst.Tuple)):
+            return any(self._lies_there(element, depth, tensors=tensors) for element in arg.value.elements)
+        value = self._module.value(arg.value)
+        if getattr(arg, "star", ""):
+            value = value.iterated_value()
+        if value.kind is Kind.DATASET:
+            return self._dataset_on_device(arg.value, depth)
+        plain = value.kind is Kind.TENSOR or not tensors
+        return (value.accelerated and plain) or self._puts_on_device(arg.value)
+
+    def _odd_collate(self, node: cst.BaseExpression) -> bool:
+        definition: cst.CSTNode | None = node if isinstance(node, cst.Lambda) else self._module.value(node).node
+        if isinstance(definition, cst.ClassDef):
+            return self._module.classes.method(definition, "pin_memory") is None
+        if not isinstance(definition, (cst.FunctionDef, cst.Lambda)):
+            return False
+        if self._puts_on_device(definition.body):
+            return True
+        names = {n.value for n in descendants(definition.body) if isinstance(n, cst.Name)}
+        return bool(names & known.UNPINNABLE) or self._returns_odd_object(definition)
+
+    def _returns_odd_object(self, definition: cst.FunctionDef | cst.Lambda) -> bool:
+        if isinstance(definition, cst.Lambda):
+            results: list[cst.BaseExpression | None] = [definition.body]
+        else:
+            results = [r.value for r in self._module.functions.body(definition).returns]
+        for result in results:
+            owner = self._module.value(result).node
+            if isinstance(owner, cst.ClassDef) and self._module.classes.method(owner, "pin_memory") is None:
+                return True
+        return False
+
+    def _puts_on_device(self, body: cst.CSTNode) -> bool:
+        """The code moves something to an accelerator, or makes it there."""
+        is_move = self._module.shared(Moves).to_accelerator
+        calls = (node for node in descendants(body) if isinstance(node, cst.Call))
+        return any(is_move(call) or names_accelerator(self._module, keyword(call, "device")) for call in calls)
+
+
+class Loaders:
+    """The data loaders of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._found: dict[cst.Call, Loader | None] = {}
+
+    def all(self) -> list[Loader]:
+        """The loaders that calls of the file make, in source order."""
+        calls = self._module.nodes_of(cst.Call, self._module.aliases(known.LAST))
+        return [loader for call in calls if (loader := self.at(call)) is not None]
+
+    def at(self, call: cst.Call) -> Loader | None:
+        """The loader that a call makes."""
+        if call not in self._found:
+            self._found[call] = self._made(call)
+        return self._found[call]
+
+    def behind(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Loader | None:
+        """The loader that an iterable goes through, behind wrappers such as ``tqdm``, and variables."""
+        value = self._module.value(iterable)
+        if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
+            return self.at(value.origin)
+        inside: list[cst.CSTNode] = []
+        if isinstance(iterable, cst.Call):
+            inside = [arg.value for arg in iterable.args]
+        elif isinstance(iterable, cst.Name):
+            inside = [b.value for b in self._module.definitions(iterable) if b.value is not None]
+        found = (self.behind(part, depth - 1) for part in inside if depth)
+        return next((loader for loader in found if loader is not None), None)
+
+    def _made(self, call: cst.Call) -> Loader | None:
+        name = self._module.qualified(call.func)
+        if name in known.LOADERS:
+            return Loader(self._module, call, str(name), derived=False)
+        owner = self._module.value(call.func).node
+        if not isinstance(owner, cst.ClassDef):
+            return None
+        base = next((base for base in self._module.classes.bases(owner) if base in known.LOADERS), None)
+        if base is None:
+            return None
+        constructor = self._module.classes.method(owner, "__init__")
+        plain = constructor is None or self._hands_on(constructor)
+        return Loader(self._module, call, base, derived=True) if plain else None
+
+    def _hands_on(self, constructor: cst.FunctionDef) -> bool:
+        """``def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)``, untouched."""
+        params = constructor.params
+        if len(params.params) != 1 or params.kwonly_params or not isinstance(params.star_arg, cst.Param):
+            return False
+        if params.star_kwarg is None:
+            return False
+        for name in (params.star_arg.name, params.star_kwarg.name):
+            binding = self._module.binding_of(name)
+            uses = self._module.uses(binding) if binding else []
+            plain = [isinstance(p := self._module.parent(use), cst.Arg) and p.star != "" for use in uses]
+            if plain != [True]:
+                return False
+        return True

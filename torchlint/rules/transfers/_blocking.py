@@ -1,0 +1,174 @@
+"""TL202: moves of fresh batches for which the host waits, and whether their loader pins."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.calls import literal, receiver
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.batch import Batch, Batches
+from torchlint.analysis.things.loader import Loaders
+from torchlint.analysis.things.move import Move, Moves
+from torchlint.knowledge import loaders as known
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+
+class Upload(NamedTuple):
+    """A blocking move of a batch.
+
+    ``pinned`` is the loader that pins its memory, or the place in words where another file makes it; None when none
+    is known to.
+    """
+
+    move: Move
+    batch: Batch
+    pinned: cst.CSTNode | str | None
+
+
+class Uploads:
+    """Finds such moves in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._batches = module.shared(Batches)
+        self._loaders = module.shared(Loaders)
+        self._odd: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
+        self._imports = [str(binding.qualified) for binding in module.project_imports()]
+
+    def beginning_with(self, move: Move) -> list[Upload]:
+        """The uploads of one statement, if a move is the first of them."""
+        found = self._by_statement.get(self._module.statement_of(move.call), [])
+        return found if found and found[0].move is move else []
+
+    @cached_property
+    def _by_statement(self) -> dict[cst.CSTNode, list[Upload]]:
+        found: dict[cst.CSTNode, list[Upload]] = {}
+        for move in self._module.shared(Moves).all():
+            upload = self._of(move)
+            if upload is not None:
+                found.setdefault(self._module.statement_of(move.call), []).append(upload)
+        return found
+
+    def _of(self, move: Move) -> Upload | None:
+        """The upload that a move is. Where a move goes takes longest to find out, and is looked at last."""
+        if move.verb not in ("to", "cuda") or not move.blocking or self._read_at_once(move.call):
+            return None
+        if any(name in self._module.text for name in known.OTHER_DEVICES):
+            return None
+        batch = self._batches.of(move.moved)
+        if batch is None or self._is_measured(batch.statement) or not move.to_accelerator:
+            return None
+        return Upload(move, batch, self._pinned(batch)) if self._is_tensor(move.moved, move.call) else None
+
+    # -- moves -----------------------------------------------------------------------------------
+
+    def _read_at_once(self, call: cst.Call) -> bool:
+        """``x.to(device).sum().item()`` gains nothing."""
+        node: cst.CSTNode = call
+        while isinstance(parent := self._module.parent(node), cst.Attribute) and parent.value is node:
+            if parent.attr.value in ("item", "tolist"):
+                return True
+            node = self._module.parent(parent) or parent
+        return False
+
+    def _is_measured(self, loop: cst.CSTNode) -> bool:
+        """The loop waits for the device itself: it measures the move."""
+        calls = (node for node in descendants(getattr(loop, "body", loop)) if isinstance(node, cst.Call))
+        return any(self._module.qualified(call.func) == "torch.cuda.synchronize" for call in calls)
+
+    def _is_tensor(self, source: cst.BaseExpression, call: cst.Call) -> bool:
+        """No container of another library, none that is used like one, and nothing that is written to later."""
+        while isinstance(source, cst.Call):
+            inner = receiver(source)
+            if inner is None:
+                return False
+            source = inner
+        if isinstance(source, cst.Subscript):
+            return True
+        if not isinstance(source, cst.Name):
+            return isinstance(source, cst.Attribute)
+        bindings = self._module.definitions(source)
+        looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
+        if looped and self._module.project.has_custom_to(self._imports):
+            return False  # it may be one of the project's own classes
+        whole = [b for b in bindings if self._batches.is_whole(b)]
+        if any(self._yields_containers(b) for b in whole):
+            return False
+        names = [source.value, *self._kept_as(call)]
+        return not any(self._used_oddly(name, self._module.function_of(source), bool(whole)) for name in names)
+
+    def _yields_containers(self, binding: Binding) -> bool:
+        """The loader is of a library whose batches are objects of its own."""
+        own = any(word in self._module.text for word in known.CONTAINER_LIBRARIES)
+        return own and self._loaders.behind(binding.statement.iter) is None  # type: ignore[attr-defined]
+
+    def _kept_as(self, call: cst.Call) -> list[str]:
+        parent = self._module.parent(call)
+        if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+            return [parent.targets[0].target.value]
+        return []
+
+    def _used_oddly(self, word: str, function: cst.CSTNode | None, whole: bool) -> bool:
+        """A function uses a variable in a way that no tensor is used."""
+        if (word, function, whole) not in self._odd:
+            own = [
+                name
+                for name in self._module.names_spelled(word, function)
+                if self._module.function_of(name) is function
+            ]
+            self._odd[word, function, whole] = any(self._odd_use(name, whole) for name in own)
+        return self._odd[word, function, whole]
+
+    def _odd_use(self, name: cst.Name, whole: bool) -> bool:
+        """Used as a container (``batch.labels``, ``**batch``), or written to in place."""
+        parent = self._module.parent(name)
+        if isinstance(parent, cst.Arg):
+            return parent.star == "**"
+        if isinstance(parent, cst.Attribute) and parent.value is name:
+            called = isinstance(self._module.parent(parent), cst.Call)
+            in_place = called and parent.attr.value.endswith("_") and not parent.attr.value.endswith("__")
+            own = not called and parent.attr.value not in known.TENSOR_ATTRIBUTES
+            return in_place or (whole and own)
+        if isinstance(parent, cst.Subscript) and parent.value is name:
+            stored = isinstance(self._module.parent(parent), cst.AssignTarget)
+            index = parent.slice[0].slice
+            text = isinstance(index, cst.Index) and isinstance(literal(index.value), str)
+            return stored or (whole and text)
+        return isinstance(parent, cst.AugAssign) and parent.target is name
+
+    # -- pinned loaders --------------------------------------------------------------------------
+
+    def _pinned(self, batch: Batch) -> cst.CSTNode | str | None:
+        """What pins the memory of a batch, as :class:`Upload` has it."""
+        if batch.iterable is None:
+            return None
+        loader = self._loaders.behind(batch.iterable)
+        if loader is not None:
+            return loader.call if loader.pins else None
+        for name in descendants(batch.iterable):
+            bindings = self._module.definitions(name) if isinstance(name, cst.Name) else ()
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                elsewhere = self._pinned_elsewhere(bindings[0])
+                if elsewhere is not None:
+                    return elsewhere
+        return None
+
+    def _pinned_elsewhere(self, binding: Binding) -> str | None:
+        """Another file gives a pinned loader for this parameter."""
+        function = self._module.function_of(binding.node)
+        if function is None or self._module.class_of(function) is not None:
+            return None
+        names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+        given = self._module.project.loaders_passed_to(function.name.value)
+        keys = [binding.name, *([str(names.index(binding.name))] if binding.name in names else [])]
+        for key in keys:
+            if key in given:
+                path, pins, line = given[key]
+                return f"{path}, line {line}" if pins else None
+        return None
