@@ -130,7 +130,10 @@ def _made(module: SourceModule, flow: BatchFlow) -> Iterator[ReturnedLoader]:
 
 def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
     """``data = load_data(..); TrainLoop(data=data)`` with both from other files."""
-    if not any(_makes_loader(module.project_symbol(call.func)) for call in module.nodes_of(cst.Call, module.project_symbol_names)):
+    if not any(
+        _makes_loader(module.project_symbol(call.func))
+        for call in module.nodes_of(cst.Call, module.project_symbol_names)
+    ):
         return
     for call in module.nodes_of(cst.Call, module.project_symbol_names | module.project_result_names):
         to = module.project_symbol(call.func) or module.project_method(call)
