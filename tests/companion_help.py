@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
+
+from tests import warm
+from torchlint import __version__
 
 TRAINING = """
 import torch
@@ -32,11 +34,7 @@ print(total.hex())
 
 
 _ROOT = Path(__file__).parents[1]
-
-
-def _cache() -> Path:
-    """A cache that all tests share, so that the self-test of the simulation is run once."""
-    return Path(tempfile.gettempdir(), f"torchlint-tests-{os.getuid()}")
+CONFIRM = ("-m", "torchlint", "confirm", "--isolated", "--on")
 
 
 def write(folder: Path, source: str, name: str = "program.py") -> Path:
@@ -47,22 +45,38 @@ def write(folder: Path, source: str, name: str = "program.py") -> Path:
     return path
 
 
-def run(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder."""
     return subprocess.run(
         [sys.executable, *command],
         cwd=folder,
+        env=_environment(**more),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(_ROOT), "XDG_CACHE_HOME": str(_cache()), **environment},
-        timeout=300,
+        timeout=warm.HANGS,
         check=False,
     )
 
 
+def warm_run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """The same of a module, in a process that has imported torch before."""
+    return warm.run([sys.executable, *command], folder, _environment())
+
+
 def confirm(folder: Path, *arguments: str, on: str = "sim") -> subprocess.CompletedProcess[str]:
-    """``torchlint confirm``; the self-test of the simulation is remembered for all tests."""
-    return run(folder, "-m", "torchlint", "confirm", "--isolated", "--on", on, *arguments)
+    """``torchlint confirm``, in processes that have imported torch before."""
+    return warm_run(folder, *CONFIRM, on, *arguments)
+
+
+def _environment(**more: str) -> dict[str, str]:
+    """The environment of a command. The self-test of the simulation has passed there: it has a test of its own."""
+    import torch
+
+    cache = Path(os.environ["XDG_CACHE_HOME"], "torchlint")
+    cache.mkdir(mode=0o700, exist_ok=True)
+    versions = (__version__, torch.__version__, f"{sys.version_info[0]}.{sys.version_info[1]}")
+    Path(cache, f"selftest-{'-'.join(versions)}.json").write_text("[]", encoding="utf-8")
+    return {**os.environ, "PYTHONPATH": str(_ROOT), **more}
 
 
 def confirmed(folder: Path, *arguments: str, on: str = "sim") -> dict[str, Any]:

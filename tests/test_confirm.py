@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.companion_help import TRAINING, confirm, confirmed, run, verdict, write
+from tests.companion_help import CONFIRM, TRAINING, confirm, confirmed, run, verdict, warm_run, write
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
@@ -19,17 +18,16 @@ pytestmark = pytest.mark.slow
 # -- observation changes nothing -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("on", ["sim", "cpu"])
-def test_an_observed_program_prints_the_same_bits(tmp_path: Path, on: str) -> None:
+def test_an_observed_program_prints_the_same_bits(tmp_path: Path) -> None:
     write(tmp_path, TRAINING)
     plain = run(tmp_path, "program.py")
-    observed = confirm(tmp_path, "--fail-on", "never", "--", "program.py", on=on)
-    assert plain.returncode == observed.returncode == 0, observed.stderr
-    assert observed.stdout == plain.stdout
+    for start, on in ((run, "sim"), (warm_run, "sim"), (warm_run, "cpu")):
+        observed = start(tmp_path, *CONFIRM, on, "--fail-on", "never", "--", "program.py")
+        assert plain.returncode == observed.returncode == 0, observed.stderr
+        assert observed.stdout == plain.stdout
 
 
-@pytest.mark.parametrize("on", ["sim", "cpu"])
-def test_an_observed_program_fails_with_the_same_traceback(tmp_path: Path, on: str) -> None:
+def test_an_observed_program_fails_with_the_same_traceback(tmp_path: Path) -> None:
     source = """
         import torch
 
@@ -48,13 +46,14 @@ def test_an_observed_program_fails_with_the_same_traceback(tmp_path: Path, on: s
         """
     write(tmp_path, source)
     plain = run(tmp_path, "program.py")
-    observed = confirm(tmp_path, "--", "program.py", on=on)
-    assert plain.returncode == observed.returncode == 1
     traceback = plain.stderr[plain.stderr.index("NameError: ") - 200 :]
     assert "NameError: name 'missing' is not defined" in traceback
-    assert traceback in observed.stderr
-    assert "torchlint/runtime" not in observed.stderr
-    assert "the run ended early: NameError at program.py:4" in observed.stderr
+    for on in ("sim", "cpu"):
+        observed = confirm(tmp_path, "--", "program.py", on=on)
+        assert plain.returncode == observed.returncode == 1
+        assert traceback in observed.stderr
+        assert "torchlint/runtime" not in observed.stderr
+        assert "the run ended early: NameError at program.py:4" in observed.stderr
 
 
 def test_a_program_keeps_its_exit_status(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_imported_modules_are_confirmed_and_their_byte_code_is_left_alone(tmp_pa
 def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
     write(tmp_path, "import sys\nprint(__name__, __package__, sys.argv[1:])\n" + TRAINING, "package/train.py")
     write(tmp_path, "", "package/__init__.py")
-    plain = run(tmp_path, "-m", "package.train", "--lr", "1")
+    plain = warm_run(tmp_path, "-m", "package.train", "--lr", "1")
     document = confirmed(tmp_path, "--", "-m", "package.train", "--lr", "1")
     assert document["stdout"] == plain.stdout
     assert verdict(document, "TL301")["count"] == 8
@@ -123,8 +122,8 @@ def test_a_program_that_is_told_to_end_leaves_its_evidence(tmp_path: Path) -> No
 
 
 def test_a_run_that_nothing_prevents_from_going_on_is_ended(tmp_path: Path) -> None:
-    write(tmp_path, REACHED_LATE + "while True:\n    pass\n")
-    document = confirmed(tmp_path, "--seconds", "6", "--", "program.py")
+    write(tmp_path, REACHED_LATE + "import time\nwhile True:\n    time.sleep(0.1)\n")
+    document = confirmed(tmp_path, "--seconds", "2", "--", "program.py")
     assert document["status"] in (0, 1)
     assert document["run"]["ended"]["how"] == "seconds"
     assert verdict(document, "TL301")["status"] == "unknown"
@@ -234,7 +233,7 @@ def test_two_ranks_of_torchrun_are_judged_together(tmp_path: Path) -> None:
         dist.destroy_process_group()
         """
     write(tmp_path, source)
-    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(29500 + os.getpid() % 1000)]
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     report = ["--output-format", "json", "--output-file", "report.json", "--fail-on", "never"]
     command = ["-m", "torchlint", "confirm", "--isolated", "--on", "sim", *report, "--", "program.py"]
     done = run(tmp_path, *launch, *command, OMP_NUM_THREADS="1")
@@ -376,7 +375,7 @@ def test_a_block_of_code_is_observed(tmp_path: Path) -> None:
         f"from torchlint.runtime import observe\nimport torch\nbefore = torch.Tensor.to\nwith observe():\n{inside}\n"
     )
     write(tmp_path, source + "print(torch.cuda.is_available(), torch.Tensor.to is before)\n")
-    done = run(tmp_path, "program.py")
+    done = warm_run(tmp_path, "-m", "program")
     assert done.returncode == 0, done.stderr
     assert "8 synchronisations at program.py:20" in done.stdout
     assert done.stdout.endswith("False True\n")
@@ -386,9 +385,11 @@ def test_tests_are_observed(tmp_path: Path) -> None:
     body = "\n".join(f"    {line}" for line in TRAINING.splitlines())
     write(tmp_path, f"def train():\n{body}\n    return total\n", "training.py")
     write(tmp_path, "from training import train\n\ndef test_training():\n    assert train() > 0\n", "test_it.py")
-    plain = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    # Where torch has been imported before, the plugin has been as well, of which pytest would warn.
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    plain = warm_run(tmp_path, *command)
     assert (plain.returncode, "torchlint" in plain.stdout) == (0, False)
-    done = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--torchlint-confirm")
+    done = warm_run(tmp_path, *command, "--torchlint-confirm")
     assert done.returncode == 0, done.stdout
     assert "8 synchronisations at training.py:17" in done.stdout
 
@@ -418,7 +419,7 @@ def test_the_worth_of_a_fix_is_measured_in_one_process(tmp_path: Path) -> None:
     command = ["-m", "torchlint", "compare", "--isolated", "--on", "cpu", "--finding", "TL101", "--blocks", "12"]
     refused = run(tmp_path, *command, "--", "program.py")
     assert (refused.returncode, "--unsafe-fixes" in refused.stderr) == (2, True)
-    done = run(
+    done = warm_run(
         tmp_path, *command, "--unsafe-fixes", "--output-format", "json", "--output-file", "out.json", "--", "program.py"
     )
     assert done.returncode == 0, done.stderr
@@ -431,7 +432,7 @@ def test_the_worth_of_a_fix_is_measured_in_one_process(tmp_path: Path) -> None:
 def test_loader_options_are_compared_by_pairs_of_processes(tmp_path: Path) -> None:
     write(tmp_path, TRAINING.replace("batch_size=4", "batch_size=4, num_workers=1"))
     command = ["-m", "torchlint", "compare", "--isolated", "--on", "cpu", "--finding", "TL401", "--pairs", "2"]
-    done = run(tmp_path, *command, "--unsafe-fixes", "--", "program.py")
+    done = warm_run(tmp_path, *command, "--unsafe-fixes", "--", "program.py")
     assert done.returncode == 0, done.stderr
     assert "from 2 pairs of processes" in done.stderr
     assert "the first 8 losses are the same bits in both forms" in done.stderr

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import harness
+from tests.companion_help import warm_run
 from torchlint.confirm.probes import PROBES
 from torchlint.run import registry
 
@@ -32,8 +31,7 @@ def verdicts() -> dict[str, list[dict[str, Any]]]:
     pytest.importorskip("torch")
     found: dict[str, list[dict[str, Any]]] = {}
     for start in range(0, len(PROGRAMS), _BATCH):
-        command = [sys.executable, "-m", "tests.programs_runner", *map(str, PROGRAMS[start : start + _BATCH])]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parent, check=False)
+        done = warm_run(HERE.parent, "-m", "tests.programs_runner", *map(str, PROGRAMS[start : start + _BATCH]))
         assert done.returncode == 0, done.stderr[-3000:]
         found |= json.loads(done.stdout.splitlines()[-1])
     return found
