@@ -43,6 +43,11 @@ class Step:
         return not heat.evaluates(self.place) and self.place.name.value not in _EVALUATION_STEPS
 
     @cached_property
+    def iterates_batches(self) -> bool:
+        """A ``for`` loop over a data loader."""
+        return isinstance(self.place, cst.For) and self._module.heat_analysis.iterates_batches(self.place.iter)
+
+    @cached_property
     def reads(self) -> list[Read]:
         """What it reads from the device once in every step, in source order."""
         return self._module.shared(Steps).reads_of(self.place)

@@ -1,26 +1,22 @@
-"""TL806: an evaluation builds autograd graphs that nobody uses."""
+"""TL806: an evaluation builds autograd graphs that nothing uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Fix, Recipe, Safety, Severity
-from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.analysis.things.step import Step
+
 _EVALUATES = frozenset(
     "eval evaluate evaluation val valid validate validation test testing infer inference predict prediction "
     "predictions".split()
-)
-# Contexts and decorators that leave autograd alone.
-_NEUTRAL = frozenset(
-    "builtins.open builtins.staticmethod builtins.classmethod tqdm.tqdm tqdm.auto.tqdm torch.autocast torch.device "
-    "torch.amp.autocast torch.cuda.amp.autocast torch.amp.autocast_mode.autocast".split()
 )
 # One of these in the file: autograd may be switched off for good, or parameters need no gradients.
 _SETTINGS = frozenset(
@@ -32,7 +28,6 @@ _GRADIENTS = frozenset(
     "backward grad autograd inference_mode enable_grad create_graph attack adversarial fgsm pgd saliency gradcam cam "
     "captum score langevin maml meta inner unrolled tta adapt".split()
 )
-_DEPTH = 5
 
 
 class EvalWithoutNoGrad(Rule):
@@ -105,32 +100,34 @@ class EvalWithoutNoGrad(Rule):
     summary = "An evaluation builds autograd graphs that nothing uses"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (identifiers("torch"), identifiers("eval"), concepts.STEPS)
+    needs = (identifiers("torch"), identifiers("eval"))
     layout = False
     recipe = Recipe("graphs", "finding", "the output of the model carries an autograd graph")
 
-    def visit_For(self, node: cst.For) -> None:
-        module = self.module
-        if (
-            not module.heat_analysis.iterates_batches(node.iter)
-            or module.heat_analysis.trains(node)
-            or module.in_test(node)
-        ):
+    @on.step
+    def evaluates(self, step: Step) -> None:
+        """A loop that calls a model in evaluation mode and does not train."""
+        import libcst as cst
+
+        from torchlint.analysis.things.module_call import ModuleCalls
+
+        loop = step.place
+        if not isinstance(loop, cst.For) or not step.iterates_batches or step.trains or self.module.in_test(loop):
             return
-        function = module.function_of(node)
-        if not self._evaluates(node, function) or self._needs_gradients(function):
+        function = self.module.function_of(loop)
+        if not self._is_evaluation(loop, function) or self._needs_gradients(function):
             return
-        call = next(self._forward_passes(node, function), None)
-        if call is None or not self._records(call, _DEPTH):
+        found = next(iter(self.module.shared(ModuleCalls).in_evaluation_mode(loop)), None)
+        if found is None or not found.records_graph:
             return
         self.report(
-            call,
-            f"`{module.code(call.func)}` is in evaluation mode, but autograd is on: each call builds an autograd graph "
-            "and keeps its activations; evaluate under `torch.no_grad()`",
+            found.call,
+            f"`{self.module.code(found.call.func)}` is in evaluation mode, but autograd is on: each call builds an "
+            "autograd graph and keeps its activations; evaluate under `torch.no_grad()`",
             fix=self._decorated(function),
         )
 
-    def _evaluates(self, loop: cst.For, function: cst.FunctionDef | None) -> bool:
+    def _is_evaluation(self, loop: cst.For, function: cst.FunctionDef | None) -> bool:
         """The function or the loader says that it is not for training."""
         import libcst as cst
 
@@ -151,60 +148,6 @@ class EvalWithoutNoGrad(Rule):
             return True
         own = found(function) if function is not None else every
         return not _GRADIENTS.isdisjoint({word for name in own for word in (name, *_words(name))})
-
-    def _forward_passes(self, loop: cst.For, function: cst.FunctionDef | None) -> Iterator[cst.Call]:
-        """Calls in the loop of what the same function has put into evaluation mode."""
-        import libcst as cst
-
-        from torchlint.analysis.scopes.bindings import dotted
-        from torchlint.analysis.syntax.calls import method, receiver
-
-        module = self.module
-        around = self.module.within(function or module.tree, cst.Call)
-        switched = [call for call in around if method(call) == "eval" and not call.args]
-        models = {
-            dotted(receiver(call))
-            for call in switched
-            if module.function_of(call) is function and module.comes_before(call, loop)
-        }
-        calls = sorted(module.within(loop.body, cst.Call), key=module.order)
-        return (call for call in calls if dotted(call.func) in models - {None} and module.function_of(call) is function)
-
-    def _records(self, node: cst.CSTNode, depth: int) -> bool:
-        """Autograd is certainly on at a node: nothing around it, and around no call of its function, says otherwise."""
-        import libcst as cst
-
-        if depth == 0:
-            return False
-        for around in self.module.ancestors(node):
-            if isinstance(around, cst.Lambda):
-                return False
-            if isinstance(around, cst.With) and not all(self._is_neutral(item.item) for item in around.items):
-                return False
-            if isinstance(around, cst.FunctionDef):
-                return self._called_recording(around, depth)
-        return True
-
-    def _called_recording(self, function: cst.FunctionDef, depth: int) -> bool:
-        functions = self.module.functions
-        if not all(self._is_neutral(d.decorator) for d in function.decorators) or self._is_of_framework(function):
-            return False
-        if functions.body(function).is_generator:
-            return False
-        callers = functions.callers(function)
-        if callers.escapes or not callers.sites:
-            return False
-        return all(self._records(site.call, depth - 1) for site in callers.sites)
-
-    def _is_of_framework(self, function: cst.FunctionDef) -> bool:
-        """A method of a class with bases, which may call it in a way of their own."""
-        owner = self.module.class_of(function)
-        return owner is not None and bool(owner.bases)
-
-    def _is_neutral(self, node: cst.BaseExpression) -> bool:
-        import libcst as cst
-
-        return self.module.qualified(node.func if isinstance(node, cst.Call) else node) in _NEUTRAL
 
     def _decorated(self, function: cst.FunctionDef | None) -> Fix | None:
         """``@torch.no_grad()`` above the function."""
