@@ -1,8 +1,7 @@
 """torchlint: a linter for PyTorch performance anti-patterns.
 
-The public API is what this package exports. Everything is imported on first use, so that
-``torchlint --version`` and a run in which no file needs parsing stay cheap. Nothing at all is imported when the
-package itself is: see ``__main__``.
+This package exports the public API. Exports are imported on first use, so that ``torchlint --version`` and a run in
+which no file needs parsing start fast. The package itself imports nothing at all; ``__main__`` says why.
 """
 
 __all__ = ["Finding", "__version__", "fix_source", "lint_paths", "lint_source"]

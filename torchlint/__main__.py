@@ -1,15 +1,16 @@
-"""Where torchlint starts: ``python -m torchlint``, and the console script.
+"""The entry point: ``python -m torchlint`` and the console script.
 
-``python -m`` puts the current folder first on the module path, and a folder that is linted may hold a ``json.py``.
-So nothing is imported here, nor in the package's ``__init__``, before that entry is gone: not even ``__future__``.
+``python -m`` puts the current folder first on the module path, and a linted folder may contain a ``json.py``. So
+neither this module nor the package's ``__init__`` imports anything before that entry is removed, not even
+``__future__``.
 """
 
-import os  # Python itself has imported these two
+import os  # Python itself has already imported these two
 import sys
 
 
 def _leave_the_current_folder() -> None:
-    """Take the entry away that ``python -m`` has put on the module path."""
+    """Remove the entry for the current folder that ``python -m`` put on the module path."""
     try:
         here = os.getcwd()  # noqa: PTH109 - pathlib would be imported from that entry
     except OSError:
@@ -19,7 +20,7 @@ def _leave_the_current_folder() -> None:
 
 
 def run() -> int:
-    """Run the command line in a process of its own; gives the exit status."""
+    """Run the command line in a process of its own; returns the exit status."""
     try:
         from torchlint.base import interrupts
 
@@ -29,14 +30,14 @@ def run() -> int:
 
         status = main()
         interrupts.ignore()
-    except KeyboardInterrupt:  # before the signals were taken
+    except KeyboardInterrupt:  # before torchlint handled signals
         sys.stderr.write("torchlint: interrupted\n")
         return 130
     return status
 
 
 def console() -> int:
-    """The console script, and ``python -m``: the process ends here, unless somebody waits for what comes next."""
+    """The console script and ``python -m``: ends the process, unless the caller is waiting for it to return."""
     status = run()
     if not _is_awaited():
         _end(status)
@@ -44,9 +45,9 @@ def console() -> int:
 
 
 def _open_streams() -> None:
-    """Where a shell has closed an output (`>&-`), Python has none at all: let what is said there be lost.
+    """Replace outputs that the shell has closed (``>&-``), for which Python has no stream at all.
 
-    What is open elsewhere must not take the number of one that is closed, nor that of a closed input.
+    What is printed there is lost. Files that are opened later must not get the file descriptor of a closed stream.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
@@ -56,7 +57,7 @@ def _open_streams() -> None:
 
 
 def _is_awaited() -> bool:
-    """Somebody waits for what comes next: a caller such as a notebook, a debugger, a profiler, a program that ran."""
+    """Whether a caller is waiting for ``console`` to return: a notebook, a debugger, a profiler or another program."""
     callers = []
     frame = sys._getframe(2).f_back  # above `console` and the module that calls it
     while frame is not None:
@@ -71,11 +72,11 @@ def _is_awaited() -> bool:
 
 
 def _end(status: int) -> None:
-    """End at once: to take all modules apart takes as long as linting some files, and nobody needs it."""
+    """End at once, without finalizing modules, which takes as long as linting some files."""
     from contextlib import suppress
 
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # it was closed
+        with suppress(OSError, ValueError):  # the stream was closed
             stream.flush()
     os._exit(status)
 

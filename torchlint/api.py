@@ -1,4 +1,4 @@
-"""The functions that other programs call."""
+"""The public functions for other programs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from torchlint.run.fixer import fix_text
 def lint_source(source: str | bytes, path: str = "<string>", config: Config | None = None) -> FileResult:
     """Lint one source text, without reading or writing any file.
 
-    ``path`` is what findings are reported under and what per-file ignores match. Raises
-    :class:`torchlint.config.config.ConfigError` when the configuration names what does not exist.
+    ``path`` is the path that findings report and that per-file ignores match. Raises
+    :class:`torchlint.config.config.ConfigError` if the configuration names an unknown rule or key.
     """
     data = source.encode() if isinstance(source, str) else source
     return session.plan(config or Config()).lint(data, path)
@@ -25,10 +25,10 @@ def lint_source(source: str | bytes, path: str = "<string>", config: Config | No
 def fix_source(
     source: str | bytes, path: str = "<string>", config: Config | None = None, *, unsafe: bool = False
 ) -> bytes:
-    """The source text after its fixes, in the encoding it came in; reads and writes no file.
+    """Apply the fixes of one source text and return it in its original encoding, without reading or writing any file.
 
-    Only safe fixes are made unless ``unsafe``. What cannot be read as Python comes back as it is. Raises as
-    :func:`lint_source` does.
+    Applies only safe fixes unless ``unsafe``. A text that is not valid Python is returned unchanged. Raises like
+    :func:`lint_source`.
     """
     data = source.encode() if isinstance(source, str) else source
     allowed = Safety.UNSAFE if unsafe else Safety.SAFE
@@ -36,7 +36,7 @@ def fix_source(
 
 
 def lint_paths(paths: Sequence[str | os.PathLike[str]], config: Config | None = None, *, jobs: int = 1) -> RunResult:
-    """Lint files and folders, without a cache. Raises as :func:`lint_source` does."""
+    """Lint files and folders, without a cache. Raises like :func:`lint_source`."""
     what = session.plan(config or Config())
     found, problems, _ = discover.files([os.fspath(p) for p in paths], what.scopes.configurations, str(Path.cwd()))
     run = session.run(found, what, jobs=jobs)

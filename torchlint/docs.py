@@ -1,6 +1,6 @@
-"""From rules to documents: a page for each, and the table of all rules.
+"""Generates documents from rules: a page for each rule, and the table of all rules.
 
-``python -m torchlint.docs`` writes them; a test says when they are stale.
+``python -m torchlint.docs`` writes them; a test fails when they are stale.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def table(infos: Iterable[RuleInfo]) -> str:
 
 
 def listing(infos: Sequence[RuleInfo]) -> str:
-    """All rules, a line each."""
+    """All rules, one line each."""
     width = max(len(info.name) for info in infos)
     lines = [
         f"{info.id}  {info.name:<{width}}  {info.severity.value if info.default else 'off':<7}  {info.summary}"
@@ -47,28 +47,28 @@ def listing(infos: Sequence[RuleInfo]) -> str:
 
 
 def as_json(infos: Iterable[RuleInfo]) -> str:
-    """The facts of rules, for programs."""
+    """The facts about rules as JSON."""
     import json
 
     return json.dumps([info._asdict() for info in infos], indent=2) + "\n"
 
 
 def with_table(text: str, infos: Iterable[RuleInfo]) -> str:
-    """A document with the table between its markers brought up to date."""
+    """Update the table between the markers of a document."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table(infos)}{END}{after}"
 
 
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
-    """Every generated document by its path below the repository."""
+    """Every generated document by its path in the repository."""
     found = {PAGES / f"{info.name}.md": page(info) for info in infos}
     found[TABLE] = with_table(TABLE.read_text(encoding="utf-8"), infos)
     return found
 
 
 def main() -> None:
-    """Write every document; pages of rules that are gone are deleted."""
+    """Write every document, and delete the pages of rules that no longer exist."""
     from torchlint.run import registry, session
 
     wanted = documents(session.infos(registry.load()))

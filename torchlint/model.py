@@ -1,7 +1,7 @@
-"""The records that travel between the parts of torchlint. Standard library only.
+"""The records that the parts of torchlint exchange. Standard library only.
 
-Lines and columns count from 1; columns count characters, not bytes. Every record is frozen and
-picklable, so that it can cross a process boundary or be kept in the cache.
+Lines and columns count from 1; columns count characters, not bytes. Every record is frozen and picklable, so that it
+can cross process boundaries and be cached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ UNUSED_SUPPRESSION = "TL001"
 
 
 class Severity(str, enum.Enum):
-    """How serious a finding is: ``error`` (wrong or dead code), ``warning``, ``info`` (advice)."""
+    """The severity of a finding: ``error`` (wrong or dead code), ``warning``, or ``info`` (advice)."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -35,7 +35,7 @@ class Safety(str, enum.Enum):
 
 
 class Heat(str, enum.Enum):
-    """How often a line runs."""
+    """How often code runs."""
 
     ONCE = "once"
     EPOCH = "epoch"
@@ -49,7 +49,7 @@ class Heat(str, enum.Enum):
 
 
 class Span(NamedTuple):
-    """A stretch of source text; the end is exclusive."""
+    """A range of source text; the end is exclusive."""
 
     line: int
     column: int
@@ -58,7 +58,7 @@ class Span(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """One fact a finding rests on, and where it stands."""
+    """A fact that supports a finding, with its position."""
 
     line: int
     column: int
@@ -84,11 +84,11 @@ class Fix(NamedTuple):
 class Recipe(NamedTuple):
     """How a run confirms a finding: data for the runtime companion.
 
-    ``probe`` names the judge in ``torchlint.confirm.probes``; ``span`` says which places count (``finding``: its own
-    span, ``evidence``: also the places that it names, ``run``: everywhere); ``seen`` says in words what counts as
-    confirmed. ``least`` is the number of events that it takes, in the whole run or for each step (``each``),
-    ``share`` the part of a step's measured time below which a cost is refuted, ``flags`` the state of backends that is
-    looked for, ``functions`` the functions of PyTorch, by their dotted names, whose calls are counted.
+    ``probe`` names a function in ``torchlint.confirm.probes``; ``span`` selects the code whose events count
+    (``finding``: its own span, ``evidence``: also the positions of its evidence, ``run``: everything); ``seen``
+    describes what counts as confirmed. ``least`` is the number of events required, in the whole run or per step
+    (``each``), ``share`` is the part of a step's measured time below which a finding is refuted, ``flags`` is the state
+    of backend flags to look for, and ``functions`` are the PyTorch functions, by dotted name, whose calls are counted.
     """
 
     probe: str
@@ -137,7 +137,7 @@ class Problem(NamedTuple):
 
 
 class RuleInfo(NamedTuple):
-    """What reporters and documents need to know of a rule, without its code."""
+    """The facts about a rule that reports and documents need, without its code."""
 
     id: str
     name: str
@@ -152,7 +152,7 @@ class RuleInfo(NamedTuple):
 
 
 class FileResult(NamedTuple):
-    """What linting one file gave; ``suppressed`` counts the findings that comments took away."""
+    """The result of linting one file; ``suppressed`` counts the findings that comments suppress."""
 
     path: str
     findings: tuple[Finding, ...] = ()
@@ -161,7 +161,7 @@ class FileResult(NamedTuple):
 
 
 class Repairs(NamedTuple):
-    """What ``--fix`` did: the findings it repaired, how many need ``--unsafe-fixes``, and what was left, by reason."""
+    """The result of ``--fix``: fixed findings, how many need ``--unsafe-fixes``, and what was skipped, by reason."""
 
     fixed: tuple[Finding, ...] = ()
     unsafe: int = 0
@@ -169,10 +169,10 @@ class Repairs(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What a whole run gave, in path order. ``repairs`` is None where nothing was to be repaired.
+    """The result of a run, in path order. ``repairs`` is None if no fixes were requested.
 
-    ``unfollowed`` are links to folders that are outside of what was to be searched.
-    ``unchecked`` counts the files that could not be checked, or not fully.
+    ``unfollowed`` are links to folders outside the searched tree. ``unchecked`` counts the files that could not be
+    checked completely.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -186,7 +186,7 @@ class RunResult(NamedTuple):
     unchecked: int = 0
 
     def with_problems(self, problems: Iterable[Problem]) -> RunResult:
-        """The same result with files that were not looked at."""
+        """The same result with problems of files that were not linted."""
         added = tuple(problems)
         every = tuple(sorted((*added, *self.problems), key=lambda problem: problem.sort_key))
         return self._replace(problems=every, unchecked=self.unchecked + len({problem.path for problem in added}))

@@ -1,29 +1,28 @@
-"""What a visitor of a rule is called for.
+"""Declares what the visitors of a rule are called for.
 
-A method of a rule is a visitor if its name begins with ``visit_`` and goes on with the name of a LibCST node, or if one
-of the decorators here stands above it. The same declaration says which files and which functions can be left out,
-so a rule states nothing twice. Some visitors are called for nodes:
+A method of a rule is a visitor if it is named ``visit_<LibCST node>``, or if it has one of the decorators below. The
+declaration also implies which files and functions can be skipped. Some visitors are called for nodes:
 
 ``@on.call("torch.tensor", "torch.as_tensor")``
-    calls of these functions, whatever the file calls them by;
+    calls of these functions, through any import or alias;
 ``@on.method("item", "tolist")``
-    calls of methods of these names;
+    calls of methods with these names;
 ``@on.within("cuda")``
-    above one of the others or a ``visit_`` method: only nodes in functions that hold one of these identifiers, and
-    those outside of functions. Several of them narrow the choice further.
+    combined with another decorator or a ``visit_`` method: only nodes outside functions, and in functions that contain
+    one of these identifiers. It can be repeated.
 
-Others are called for what the analysis has found, once for all rules (:mod:`torchlint.analysis.things`):
+Others are called for objects that the analysis finds once for all rules (:mod:`torchlint.analysis.things`):
 
 ``@on.loader``
-    each ``Loader``: a data loader that a call makes;
+    each ``Loader``: a call that constructs a data loader;
 ``@on.move``
     each ``Move``: a call of ``to``, ``cuda``, ``cpu``, ``type_as`` or ``type``;
 ``@on.step``
     each ``Step``: a loop or function that runs in every step, with what it reads from the device;
 ``@on.cuda_request``
-    each ``CudaRequest``: a place that names CUDA as the device;
+    each ``CudaRequest``: an expression that requests CUDA as the device;
 ``@on.flag("torch.backends.cudnn.enabled", value=False)``
-    each ``BackendFlag``: a write that leaves the flag at this value;
+    each ``BackendFlag``: a write that sets the flag to this value;
 ``@on.flags_together("torch.backends.cudnn.benchmark", "torch.backends.cudnn.deterministic")``
     each ``Conflict``: two writes that leave both flags on.
 """
@@ -45,10 +44,10 @@ Visitor = TypeVar("Visitor", bound=Callable[..., None])
 class Event(NamedTuple):
     """What a visitor is called for.
 
-    ``node`` is the name of a class of LibCST; ``functions`` are the dotted names of the functions that are called,
-    ``methods`` those of methods. Nodes that stand in a function without an identifier of each group are left out, and
-    so are files that do not fulfil every one of the ``needs``. ``thing`` stands instead of ``node`` for what the
-    analysis finds; ``flags`` and ``value`` choose among backend flags.
+    ``node`` is the name of a LibCST class; ``functions`` are the dotted names of called functions, ``methods`` the
+    names of called methods. Nodes in a function that lacks an identifier of some group are skipped, and so are files
+    that do not satisfy all ``needs``. Instead of ``node``, ``thing`` names an object of the analysis; ``flags`` and
+    ``value`` select backend flags.
     """
 
     node: str = ""
@@ -62,19 +61,19 @@ class Event(NamedTuple):
 
 
 def call(*names: str) -> Callable[[Visitor], Visitor]:
-    """Calls of functions or classes by their dotted names."""
+    """Calls of functions or classes, given by dotted names."""
     last = frozenset(name.rpartition(".")[2] for name in names)
     return _declared(Event("Call", functions=frozenset(names), groups=(last,), needs=(of_library(names),)))
 
 
 def method(*names: str) -> Callable[[Visitor], Visitor]:
-    """Calls of methods by their names, whatever they are called on."""
+    """Calls of methods, given by name, on any receiver."""
     found = frozenset(names)
     return _declared(Event("Call", methods=found, groups=(found,), needs=(identifiers(*names),)))
 
 
 def within(*names: str) -> Callable[[Visitor], Visitor]:
-    """What the visitor is called for otherwise, in functions that hold one of these identifiers, and outside."""
+    """Restrict a visitor to functions that contain one of these identifiers, and to code outside functions."""
 
     def declare(visitor: Visitor) -> Visitor:
         event = _event_of(visitor.__name__, visitor)
@@ -85,13 +84,13 @@ def within(*names: str) -> Callable[[Visitor], Visitor]:
 
 
 def flag(*names: str, value: bool) -> Callable[[Visitor], Visitor]:
-    """Writes of the file that leave one of these backend flags at a value."""
+    """Writes that leave one of these backend flags at a value."""
     spelled = identifier_parts(*(SPELLED[name] for name in names))
     return _declared(Event(thing="flag", flags=names, value=value, needs=(spelled,)))
 
 
 def flags_together(one: str, other: str) -> Callable[[Visitor], Visitor]:
-    """Pairs of writes that leave two backend flags on; one of them may stand in another file."""
+    """Pairs of writes that leave both backend flags on; one of them may be in another file."""
     return _declared(Event(thing="flags_together", flags=(one, other)))
 
 
@@ -110,7 +109,7 @@ cuda_request = _declared(Event(thing="cuda_request", needs=(identifiers(*ASKING)
 
 
 def _event_of(name: str, visitor: object) -> Event:
-    """What is declared of a visitor, or told by its name."""
+    """The declared event of a visitor, or the one that its name implies."""
     event = getattr(visitor, "__event__", None)
     return event if isinstance(event, Event) else Event(name.removeprefix("visit_"))
 

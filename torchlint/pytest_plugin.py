@@ -1,4 +1,4 @@
-"""``pytest --torchlint-confirm``: observes a test run, and gives the findings of what it runs their verdicts."""
+"""``pytest --torchlint-confirm``: observes a test run and reports verdicts for the findings in the code it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to observe, if asked to; a controller of pytest-xdist leaves that to its workers."""
+    """Start to observe, if the option is given; a controller of pytest-xdist leaves that to its workers."""
     if not config.getoption("--torchlint-confirm"):
         return
     worker: Any = getattr(config, "workerinput", None)
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _ordered(config: pytest.Config) -> str:
-    """Lint what the tests import, and write the order; gives its path."""
+    """Lint what the tests import, and write the order; returns its path."""
     from dataclasses import replace
 
     import pytest
@@ -67,7 +67,7 @@ def _below(entry: str, root: str) -> bool:
 
 
 class _Observer:
-    """Observes one process, and reports if it is the first."""
+    """Observes one process; the main process also reports."""
 
     def __init__(self, path: str, *, reports: bool) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class _Observer:
         self._text = ""
 
     def begin(self) -> None:
-        """Put the instruments in place."""
+        """Install the instruments."""
         import pytest
 
         try:
@@ -91,17 +91,17 @@ class _Observer:
         except modes.Refused as refused:
             raise pytest.UsageError(f"torchlint: {refused}") from None
         self._observation = Observation(order, mode, notes)
-        # After pytest's own hook, which has to see test modules first.
+        # After pytest's own hook, which must see test modules first.
         processes.mark_modules(self._observation.marks, at=_after_pytest())
         self._observation.start()
         processes.follow(self._observation, self._path)
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where the order is."""
+        """Tell a worker of pytest-xdist the path of the order."""
         node.workerinput["torchlint"] = self._path
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the evidence; judge it where it is reported."""
+        """Write the evidence; in the main process, judge it."""
         if self._observation is not None:
             from torchlint.runtime import processes
 
@@ -126,7 +126,7 @@ def _after_pytest() -> int:
 
 
 def _judged(directory: str) -> tuple[bool, str]:
-    """Whether the run is over its budget, and the report."""
+    """The report, and whether the run exceeds its budget."""
     from pathlib import Path
 
     from torchlint.config.configurations import load

@@ -1,8 +1,7 @@
-"""The base class of every rule, and what makes a rule malformed.
+"""The base class of all rules, and the check that a rule is well-formed.
 
-A rule is a class with a few facts and ``visit_<LibCST node>`` methods. One instance serves one
-file. Rules ask questions of ``self.module`` and call :meth:`Rule.report`; they never print, read
-files or see the configuration beyond their own options.
+A rule is a class with a few facts and visitors. One instance serves one file. Rules query ``self.module`` and call
+:meth:`Rule.report`; they do not print or read files, and see only their own options of the configuration.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ class NoOptions(NamedTuple):
 
 
 class Rule:
-    """Derive from this, set the facts, and write visitors.
+    """Base class of rules: set the facts, and define visitors.
 
-    A visitor is a method ``visit_<LibCST node>``, or one that a decorator of :mod:`torchlint.on` declares.
-    ``needs`` is what a file must hold, beside what its visitors declare, for the rule to be able to fire there: files
-    that lack it are not parsed. It names identifiers; a text pattern is the exception, and says what it saves. A rule
-    that works without whitespace, commas and parentheses in the tree says ``layout = False``: such a tree is made many
-    times faster. ``recipe`` says how a run confirms a finding; without one, every verdict is ``unknown``.
-    ``options_of`` names another rule whose table in the configuration holds this one's options as well.
+    A visitor is a method ``visit_<LibCST node>``, or one with a decorator of :mod:`torchlint.on`. ``needs`` are further
+    conditions on a file, in addition to those that the visitors imply, without which the rule cannot find anything;
+    other files are not parsed. Needs name identifiers; a text pattern is an exception, with a comment on what it saves.
+    A rule that does not need whitespace, commas and parentheses in the tree sets ``layout = False``, which makes
+    parsing many times faster. ``recipe`` describes how a run confirms a finding; without one, every verdict is
+    ``unknown``. ``options_of`` names another rule that shares its options with this one.
     """
 
     id: ClassVar[str]
@@ -81,7 +80,7 @@ class Rule:
 
     @classmethod
     def visitors(cls) -> dict[str, on.Event]:
-        """The visitors by name, with the nodes that each is called for."""
+        """The visitors by name, with their events."""
         found = _visitors.get(cls)
         if found is None:
             found = _visitors[cls] = on.events(cls)
@@ -89,7 +88,7 @@ class Rule:
 
     @classmethod
     def alternatives(cls) -> list[tuple[Need, ...]]:
-        """For each visitor, all that a file must hold for it to find anything."""
+        """For each visitor, the needs without which it cannot find anything."""
         return [(*event.needs, *cls.needs) for event in cls.visitors().values()]
 
     def report(
@@ -102,10 +101,10 @@ class Rule:
         heat: Heat | None = None,
         fix: Fix | None = None,
     ) -> None:
-        """File a finding that starts and ends where ``node`` does.
+        """Report a finding at a node, unless the node is unreachable.
 
-        ``statements`` notes the first and last line of the statement around it: a suppression may stand on any of
-        them.
+        ``statements`` records the first and last line of the statement around it: a suppression may be on any of these
+        lines.
         """
         if self.module.never_runs(node):
             return
@@ -126,7 +125,7 @@ class Rule:
         )
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
-        """What a test runs once may be what it tests, and to make it faster gains nothing: no fix of it is safe."""
+        """Fixes of code that a test runs once are unsafe: it may be what is tested, and speed matters little there."""
         safe = fix is not None and fix.safety is Safety.SAFE
         if fix is None or not safe or not self.module.in_test(node) or self.module.every_step(node):
             return fix
@@ -134,12 +133,12 @@ class Rule:
 
 
 def topic_of(rule_id: str) -> str:
-    """The topic that the hundred of an id stands for."""
+    """The topic of a rule id, by its hundred."""
     return TOPICS[rule_id[2]]
 
 
 def info(rule: type[Rule]) -> RuleInfo:
-    """The facts of a rule as a record."""
+    """The facts about a rule as a record."""
     return RuleInfo(
         id=rule.id,
         name=rule.name,
@@ -155,14 +154,14 @@ def info(rule: type[Rule]) -> RuleInfo:
 
 
 def _documentation(rule: type[Rule]) -> str:
-    from textwrap import dedent  # `inspect` has a function for this, and takes long to be imported
+    from textwrap import dedent  # `inspect.cleandoc` would do, but importing `inspect` is slow
 
     first, _, rest = (rule.__doc__ or "").partition("\n")
     return f"{first.strip()}\n{dedent(rest)}".strip()
 
 
 def problems(rule: type[Rule]) -> list[str]:
-    """What is malformed in a rule; an empty list when it may be loaded."""
+    """What is wrong with a rule class; an empty list if it can be loaded."""
     found = [f"has no {fact}" for fact in FACTS if not hasattr(rule, fact)]
     if found:
         return found

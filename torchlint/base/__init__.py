@@ -1,1 +1,1 @@
-"""What every part may use: files, digests, globs, limits, signals and times. Knows nothing of linting."""
+"""Basic utilities without any knowledge of linting: files, globs, digests, limits, signals and timings."""

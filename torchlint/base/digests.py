@@ -1,10 +1,10 @@
-"""BLAKE2 from where ``hashlib`` takes it: that module loads all of OpenSSL as well, which takes a tenth of a start."""
+"""BLAKE2 without ``hashlib``, which would also load OpenSSL and take a tenth of the start-up time."""
 
 from __future__ import annotations
 
 try:
     from _blake2 import blake2b
-except ImportError:  # another Python than CPython
+except ImportError:  # not CPython
     from hashlib import blake2b
 
 __all__ = ["blake2b"]

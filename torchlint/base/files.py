@@ -1,8 +1,8 @@
-"""Files replaced as a whole: whoever reads them sees the old or the new content. Standard library only.
+"""Atomic replacement of files: readers see either the old or the new content. Standard library only.
 
-New content goes to a file beside the old one, which then takes its name. That file's name is always the same and
-locked while it is written to, so what a run leaves behind that was killed is known by the next one for what it is, and
-two runs at once do not meet in it.
+New content is written to a temporary file next to the old one, which is then renamed. The temporary file always has the
+same name and is locked while it is written, so a later run recognizes and removes the file of a run that was killed,
+and two concurrent runs do not write to it at the same time.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from torchlint.base.interrupts import held
 
 SUFFIX = ".torchlint"
 _PATIENCE = 2.0  # seconds
-_LONGEST = 200  # bytes of a name; most systems take 255
+_LONGEST = 200  # bytes in a file name; most systems allow 255
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotWritten(Exception):
-    """Why a file was left as it was, and what to do."""
+    """Why a file was not written, and what to do about it."""
 
 
 def replace(file: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file of torchlint's own, new or not, with this mode as far as the umask lets. Raises ``OSError``."""
+    """Write a file that belongs to torchlint, with this mode as far as the umask allows. Raises ``OSError``."""
     with _written_beside(file, data, mode) as beside:
         beside.replace(file)
 
 
 def rewrite(file: Path, old: bytes, new: bytes, trees: Iterable[str]) -> None:
-    """Replace the content of somebody's source file, keeping its mode and, where possible, its owner.
+    """Replace the content of a user's source file, keeping its mode and, if possible, its owner.
 
-    Raises :class:`NotWritten` where the file does not hold ``old`` any more, may not be written, or lies in none of
-    these folders when all links are followed.
+    Raises :class:`NotWritten` if the file no longer contains ``old``, may not be written, or is not inside one of these
+    folders once all links are resolved.
     """
     target = Path(os.path.realpath(file))
     if not any(target.is_relative_to(os.path.realpath(tree)) for tree in trees):
@@ -53,7 +53,7 @@ def rewrite(file: Path, old: bytes, new: bytes, trees: Iterable[str]) -> None:
 
 
 def _rewrite_patiently(target: Path, old: bytes, new: bytes) -> None:
-    """Another run that is writing will have written very soon, and most likely the same."""
+    """Retry if another run is writing the file: it will be done soon, and most likely writes the same content."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -80,7 +80,7 @@ def _rewrite(target: Path, old: bytes, new: bytes) -> None:
 
 
 def _has_all_of(target: Path, old: bytes, new: bytes) -> bool:
-    """Somebody else has written the very same content already."""
+    """Whether another run has already written the same content."""
     found = target.read_bytes()
     if found not in (old, new):
         raise NotWritten("was changed by another program in the meantime, and was left alone; run torchlint again")
@@ -89,7 +89,7 @@ def _has_all_of(target: Path, old: bytes, new: bytes) -> bool:
 
 @contextmanager
 def _written_beside(file: Path, data: bytes, mode: int, *, durable: bool = False) -> Iterator[Path]:
-    """A file with this content, to be given another name; if it is not, it is taken away."""
+    """A temporary file with this content, to be renamed; removed if it is not."""
     beside = _beside(file)
     with held(), _claimed(beside, mode) as stream:
         own = os.fstat(stream.fileno())
@@ -98,7 +98,7 @@ def _written_beside(file: Path, data: bytes, mode: int, *, durable: bool = False
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-            if os.name == "nt":  # where an open file has one name for ever
+            if os.name == "nt":  # file systems on which an open file cannot be renamed
                 stream.close()
             yield beside
         finally:
@@ -113,7 +113,7 @@ def _beside(file: Path) -> Path:
 
 
 def _claimed(path: Path, mode: int) -> IO[bytes]:
-    """A new file that is locked. What lies there unlocked was left by a run that was killed."""
+    """A new locked file. An unlocked file with this name was left by a run that was killed, and is removed."""
     while True:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINKS, mode)
@@ -128,7 +128,7 @@ def _claimed(path: Path, mode: int) -> IO[bytes]:
 def _remove_left_over(path: Path) -> None:
     with suppress(FileNotFoundError):
         if os.name == "nt":
-            path.unlink()  # fails while somebody writes to it
+            path.unlink()  # fails while another process is writing to it
             return
         handle = os.open(path, os.O_RDONLY | _NO_LINKS)
         try:
@@ -139,20 +139,23 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _locked(handle: int, path: Path) -> bool:
-    """Lock an open file, if it still has this name. Raises ``BlockingIOError`` while somebody else has locked it."""
+    """Lock an open file, if it still has this name. Raises ``BlockingIOError`` if another process has locked it."""
     try:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise
-    except (ImportError, OSError):  # Windows, and file systems without locks: at worst, one of two runs fails
+    except (
+        ImportError,
+        OSError,
+    ):  # Windows, file systems without locks: at worst, one of two runs fails
         pass
     return _is_called(os.fstat(handle), path)
 
 
 def _is_called(file: os.stat_result, path: Path) -> bool:
-    """This path is still a name of this file."""
+    """Whether this path still refers to this open file."""
     try:
         return os.path.samestat(file, path.lstat())
     except FileNotFoundError:
@@ -160,7 +163,7 @@ def _is_called(file: os.stat_result, path: Path) -> bool:
 
 
 def _like(file: Path, before: os.stat_result) -> None:
-    """Give a new file the owner, as far as that is allowed, and the mode of the old one."""
+    """Give a new file the mode of the old one and, if allowed, its owner."""
     if hasattr(os, "chown"):
         with suppress(OSError):
             os.chown(file, before.st_uid, before.st_gid)
@@ -168,7 +171,7 @@ def _like(file: Path, before: os.stat_result) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Have the new name on the disk as well, on systems where a folder can be opened."""
+    """Flush the directory entry to disk, on systems where a directory can be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

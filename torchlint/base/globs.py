@@ -1,7 +1,7 @@
-"""Globs: those of the configuration, and those of ``.gitignore`` files. Which paths they cover, pathspec says.
+"""Globs of the configuration and of ``.gitignore`` files, matched by pathspec.
 
-They may come from a project that nobody trusts. How many there may be and how long is bounded, and so is what
-matching may cost: pathspec makes regular expressions, which try every way to share a name among the ``*`` of a glob.
+They may come from an untrusted project, so their number, their length and the cost of matching are limited: pathspec
+compiles globs to regular expressions, which backtrack over all ways to split a name among the ``*`` of a glob.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ MOST_WAYS = 10_000_000
 
 
 class GlobProblem(Exception):
-    """Globs cannot be used: the end of a sentence that begins with where they stand."""
+    """The globs cannot be used. The message continues a sentence that begins with where they come from."""
 
 
 class _Shape(NamedTuple):
-    """What decides how many ways there are to match a glob: its ``**``, and the ``*`` in each part with several.
+    """The parts of a glob that determine the cost of matching: its ``**``, and its parts with several ``*``.
 
-    The last of each is found at once; what stands behind the others may stand in many places.
+    The last wildcard of each part matches at once; the text after each of the others may match in many places.
     """
 
     deep: int
     stars: tuple[int, ...]
 
     def ways(self, path: str) -> int:
-        """How many there are at most, counted in characters that are looked at."""
+        """An upper bound for the number of characters that matching looks at."""
         longest = max(map(len, path.split("/")))
         slashes = path.count("/")
         found = len(path) * _choices(slashes + 1, self.deep)
@@ -49,7 +49,7 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _choices(places: int, most: int) -> int:
-    """How many ways there are to choose up to ``most`` of so many places, if that is not too much anyway."""
+    """The number of ways to choose up to ``most`` of so many places, capped at the limit."""
     found = term = 1
     for number in range(1, min(places, most) + 1):
         term = term * (places - number + 1) // number
@@ -60,7 +60,7 @@ def _choices(places: int, most: int) -> int:
 
 
 class Patterns:
-    """The patterns of one ``.gitignore``, or what is written in that language. Raises :class:`GlobProblem`."""
+    """The patterns of one ``.gitignore``, or of globs in the same language. Raises :class:`GlobProblem`."""
 
     def __init__(self, lines: Sequence[str], *, strict: bool = False) -> None:
         check_size(lines)
@@ -73,7 +73,7 @@ class Patterns:
                 self._shapes.setdefault(shape, []).append(line)
 
     def verdict(self, path: str) -> bool | None:
-        """Whether a path is covered, or said not to be; None if nothing speaks of it. Folders end in a slash."""
+        """True if the patterns match a path, False if ``!`` excludes it, else None. Folders end in a slash."""
         ways = 0
         for shape, lines in self._shapes.items():
             ways += len(lines) * shape.ways(path)
@@ -83,22 +83,22 @@ class Patterns:
 
 
 def path_matches(globs: tuple[str, ...], path: str) -> bool:
-    """Whether a glob covers ``path`` (relative to the configuration's root, with ``/``). Raises :class:`GlobProblem`.
+    """Whether a glob matches ``path`` (relative to the configuration's root, with ``/``). Raises :class:`GlobProblem`.
 
-    A glob without a slash is for a name at any depth; a glob that covers a folder covers what is in it. ``**`` that is
-    a whole part of the glob stands for any number of parts, as for git; elsewhere it is a ``*``.
+    A glob without a slash matches a name at any depth; a glob that matches a folder matches everything in it. A path
+    component ``**`` matches any number of components, as in git; elsewhere ``**`` is the same as ``*``.
     """
     return bool(globs) and compiled(globs).verdict(path) is True
 
 
 @lru_cache(maxsize=2 * MOST)
 def compiled(globs: tuple[str, ...]) -> Patterns:
-    """Globs of the configuration, in which no character negates, comments or escapes. Raises :class:`GlobProblem`."""
+    """Globs of the configuration, without negation, comments or escapes. Raises :class:`GlobProblem`."""
     return Patterns([_line(glob) for glob in globs], strict=True)
 
 
 def check_size(globs: Iterable[str]) -> None:
-    """Raise :class:`GlobProblem` for more than anybody needs."""
+    """Raise :class:`GlobProblem` for too many or too long globs."""
     count = characters = 0
     for glob in globs:
         count += 1
@@ -110,10 +110,10 @@ def check_size(globs: Iterable[str]) -> None:
 
 
 def _line(glob: str) -> str:
-    """A glob of the configuration as a line of ``.gitignore``. A file may be called like a folder that is meant."""
+    """A glob of the configuration as a line of ``.gitignore``. It may match both files and folders with this name."""
     line = glob.replace(os.sep, "/") if os.sep != "/" else glob.replace("\\", "\\\\")
     line = line.removeprefix(".").rstrip("/") if line.startswith("./") else line.rstrip("/")
-    line = line or "/"  # which is no pattern
+    line = line or "/"  # not a pattern
     if line[:1] in ("!", "#"):
         line = "\\" + line
     return f"{line[:-1]}\\ " if line.endswith(" ") else line
@@ -126,13 +126,13 @@ def _spec(lines: Sequence[str], *, strict: bool) -> GitIgnoreSpec:
             return spec
     except (ValueError, re.error):
         pass
-    if strict:  # a bracket that is none is meant literally
+    if strict:  # an unbalanced bracket stands for itself
         lines = [line if _is_pattern(line) else line.replace("[", "\\[") for line in lines]
     valid = [line for line in lines if _is_pattern(line)]
     if strict and len(valid) < len(lines):
         wrong = next(line for line in lines if not _is_pattern(line))
         raise GlobProblem(f"holds {_shown(wrong)}, which is not a valid pattern; correct or remove it")
-    return _read(valid)  # git passes over lines that are no pattern, and so does this
+    return _read(valid)  # git ignores invalid patterns, and so does this
 
 
 def _is_pattern(line: str) -> bool:
@@ -146,11 +146,11 @@ def _read(lines: Sequence[str]) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # what Python may once take brackets for
+        warnings.simplefilter("ignore", FutureWarning)  # brackets that some version of Python may parse differently
         return GitIgnoreSpec.from_lines(lines)
 
 
-# `**` that is no whole part is a `*`, and of several `**` in a row one is enough.
+# `**` that is not a whole component is `*`, and of several `**` in a row one is enough.
 _STARS = re.compile(r"(?:(?<![^/])\*\*/){2,}|(?<!\\)\*{2,}")
 _SIMPLE = _Shape(0, ())
 
@@ -166,7 +166,7 @@ def _fewer(found: re.Match[str]) -> str:
 
 def _shape(line: str) -> _Shape:
     parts = line.removeprefix("!").rstrip("/").split("/")
-    # What is without a slash begins with a `**` that is not written; one of them costs no more than the path is long.
+    # A glob without a slash has an implicit leading `**`, whose cost is at most the length of the path.
     deep = parts.count("**") + (len(parts) == 1)
     several = sorted(stars for part in parts if part != "**" and (stars := part.count("*") - 1) > 0)
     return _Shape(max(deep - 1, 0), tuple(several))

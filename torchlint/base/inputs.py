@@ -1,7 +1,7 @@
-"""Files that come with what is linted, read without being waited for. Standard library only.
+"""Reads input files without blocking. Standard library only.
 
-A repository can hold a link to anything: to a terminal, to standard input, to a device without end. So every file
-that a program did not write itself is read here: a regular file, and no more of it than its reader can use.
+A repository can contain a link to anything: a terminal, standard input, an endless device. So every file that torchlint
+did not write itself is read here: only regular files, and no more of them than the reader can use.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import errno
 import os
 import stat
 
-# Bytes that are read of a file of one kind.
+# The number of bytes read of a file, by kind of file.
 CONFIGURATION = 1_000_000
 REPORT = 256_000_000
-# What a shell hands over for `<(command)` and a pipe; only who types the command can name it.
+# What a shell passes for `<(command)`, and a pipe: only the user who types the command can name these.
 _HANDED_OVER = ("/dev/fd/", "/dev/stdin")
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of a regular file, ``most`` and one more if it is larger. Raises ``OSError``; links are followed."""
+    """The first bytes of a regular file, one more than ``most`` if it is larger. Follows links. Raises ``OSError``."""
     if os.fspath(path).startswith(_HANDED_OVER):
         with open(path, "rb") as pipe:  # noqa: PTH123 - pathlib costs start-up
             return pipe.read(most + 1)
@@ -27,9 +27,9 @@ def read(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def read_own(path: str | os.PathLike[str], most: int, *, secret: bool = False) -> bytes:
-    """The same of a file that nobody but this user, or the system's administrator, can have written.
+    """Like :func:`read`, for a file that only this user or the administrator can have written.
 
-    A ``secret`` is one that nobody else can read either. Links are not followed.
+    A ``secret`` must also be unreadable for others. Links are not followed.
     """
     return _content(path, most, _AT_ONCE | getattr(os, "O_NOFOLLOW", 0), mine=True, secret=secret)
 

@@ -1,8 +1,8 @@
-"""Signals that end a run: one line, and neither a process nor a half-written file left behind.
+"""Signals that end a run: one line of output, and no process or half-written file left behind.
 
-A process that is torchlint's own *takes* the signals. An exception would not do: raised in the middle of an import or
-of a callback, Python prints it and goes on. Where nothing is taken, as in a program that calls torchlint,
-``KeyboardInterrupt`` is raised as ever. Standard library only.
+A process that belongs to torchlint *handles* the signals and ends immediately. An exception is not reliable: if it is
+raised during an import or in a callback, Python prints it and continues. In a program that calls torchlint, signals
+keep their handlers, and ``KeyboardInterrupt`` is raised as usual. Standard library only.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from contextlib import contextmanager, suppress
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _NUMBERS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
-_CLEAR_LINE = b"\r\x1b[K"  # of the progress bar
+_CLEAR_LINE = b"\r\x1b[K"  # clears the progress bar
 
 
 class _State:
-    """How many things may not be left half done, which signal waits for them, and whose signals these are."""
+    """The number of active critical sections, the signal that is waiting for them, and the original signal handlers."""
 
     holding = 0
     waiting: int | None = None
@@ -27,7 +27,7 @@ class _State:
 
 
 def take() -> None:
-    """Have the signals end this process. What the caller's shell has ignored stays ignored, as under ``nohup``."""
+    """Install the handlers. Signals that the caller's shell ignores stay ignored, as under ``nohup``."""
     _State.owner = os.getpid()
     for number in _NUMBERS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -35,14 +35,14 @@ def take() -> None:
 
 
 def give_back() -> None:
-    """Leave the signals to Python and to whoever else wants them."""
+    """Restore the original handlers."""
     for number in _NUMBERS:
         if signal.getsignal(number) is _arrived:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 def ignore() -> None:
-    """The work is done and said: nothing is left to be ended."""
+    """Ignore signals from now on: the work is done and reported."""
     for number in _NUMBERS:
         if signal.getsignal(number) is _arrived:
             signal.signal(number, signal.SIG_IGN)
@@ -50,7 +50,7 @@ def ignore() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Do something short as a whole: a signal waits for the end of it."""
+    """A critical section: signals are delivered at its end."""
     _State.holding += 1
     try:
         yield
@@ -62,7 +62,7 @@ def held() -> Iterator[None]:
 
 @contextmanager
 def blocked() -> Iterator[None]:
-    """Start a process that gets no signal before it has called :func:`leave_to_parent`."""
+    """Block signals while a process is started; it unblocks them in :func:`leave_to_parent`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -74,7 +74,7 @@ def blocked() -> Iterator[None]:
 
 
 def leave_to_parent() -> None:
-    """In a process that was started: Ctrl-C is the parent's to answer, and other signals mean what they always do."""
+    """In a child process: leave Ctrl-C to the parent, and restore the default action of the other signals."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in _NUMBERS[1:]:
         if signal.getsignal(number) is _arrived:
@@ -91,13 +91,13 @@ def _arrived(number: int, _frame: object) -> None:
 
 
 def _end(number: int) -> None:
-    """End this process and those that it started, at once; what is not yet written stays unwritten."""
+    """End this process and its children at once; buffered output is lost."""
     ignore()
     if os.getpid() == _State.owner:
         _kill_children()
         what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
         bar = _CLEAR_LINE if os.isatty(2) else b""
-        with suppress(OSError):  # nobody reads it any more
+        with suppress(OSError):  # the reader of the pipe is gone
             os.write(2, bar + f"torchlint: {what}\n".encode())
     os._exit(128 + number)
 

@@ -1,8 +1,8 @@
-"""What one file may cost: processor time and memory, watched while it is linted.
+"""Limits on the processor time and memory for one file.
 
-An alarm ticks while a file is linted, and ends the work on it by an exception that nothing but the engine
-catches. It needs the main thread and a system with interval timers, and reaches Python code only: what a
-call into C does not give back is left to the parent of a worker process (:mod:`torchlint.run.parallel`).
+A timer interrupts the work on a file by an exception that only the engine catches. It needs the main thread and a
+system with interval timers, and can only interrupt Python code: a C call that does not return is left to the parent of
+a worker process (:mod:`torchlint.run.parallel`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_BYTES = 4_000_000
-# Even the densest text of this size stays below the limit of memory.
+# Even the densest source text of this size stays below the memory limit.
 LIGHT_BYTES = 200_000
-# Megabytes that the work on one file may add to the process.
+# Megabytes that linting one file may add to the memory of the process.
 MEMORY = 930
 _POOL_BYTES = 150_000
 _TICK = 0.25
@@ -32,35 +32,35 @@ _ADVICE = "exclude the file, and please report it at https://github.com/torchlin
 
 
 class OverLimit(BaseException):
-    """A file costs too much. Not an ``Exception``, so that no rule's net catches it."""
+    """A file exceeds a limit. Not an ``Exception``, so that the handlers for errors in rules do not catch it."""
 
 
 def is_much(contents: Iterable[bytes]) -> bool:
-    """Linting these costs more than starting processes for it does; also one file, since a process can be killed."""
+    """Whether linting these files takes longer than starting processes; one large file counts, too."""
     return sum(map(len, contents)) > _POOL_BYTES
 
 
 def content(path: str) -> bytes:
-    """The bytes of a source file, as far as they show that it is too large. Raises ``OSError``."""
+    """The bytes of a source file, up to a size that shows that it is too large. Raises ``OSError``."""
     return read(path, MAX_BYTES)
 
 
 def out_of_time(seconds: float) -> str:
-    """What is said of a file that takes too long."""
+    """The message for a file that exceeds the time limit."""
     return f"timeout: linting this file took more than {seconds:g} s (`time-limit`): {_ADVICE}"
 
 
 def out_of_memory() -> str:
-    """What is said of a file that takes too much memory."""
+    """The message for a file that exceeds the memory limit."""
     return f"out of memory: linting this file took more than {MEMORY / 1000:g} GB: {_ADVICE}"
 
 
 class Exhausted(Exception):
-    """All attempts to repair one file have cost together what they may."""
+    """All attempts to fix one file together have exceeded its time limit."""
 
 
 class Budget:
-    """Processor time for all attempts to repair one file together, in seconds (0: no limit)."""
+    """The processor time for all attempts to fix one file, in seconds (0: no limit)."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] | None = None) -> None:
         self.seconds = seconds
@@ -70,7 +70,7 @@ class Budget:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """What is done meanwhile is charged."""
+        """Charge the time spent in this context."""
         self._began = self._clock()
         try:
             yield
@@ -79,11 +79,11 @@ class Budget:
             self.charge(spent)
 
     def charge(self, seconds: float) -> None:
-        """This much was spent elsewhere."""
+        """Charge time that was spent elsewhere."""
         self.spent += seconds
 
     def left(self) -> float:
-        """What one more attempt may take; 0 where there is no limit. Raises :class:`Exhausted` when nothing is left."""
+        """The time for one more attempt; 0 if there is no limit. Raises :class:`Exhausted` if it is used up."""
         if not self.seconds:
             return 0.0
         running = self._clock() - self._began if self._began is not None else 0.0
@@ -94,12 +94,12 @@ class Budget:
 
 
 def patience(seconds: float) -> float | None:
-    """How long a parent waits for a worker, whose own watch should have ended its work long before."""
+    """How long a parent waits for a worker process, whose own timer should have fired long before."""
     return 2 * seconds + 10 if seconds else None
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of the work; :class:`OverLimit` when it takes too long (0: no limit) or too much memory."""
+    """Run ``work`` with a limit of ``seconds`` (0: no limit) and of memory. Raises :class:`OverLimit`."""
     watch = _Watch(seconds)
     if not watch.start():
         return work()
@@ -109,24 +109,24 @@ def within(seconds: float, work: Callable[[], T]) -> T:
         finally:
             watch.stop()
     except OverLimit:
-        watch.stop()  # the alarm may have rung while it was being stopped
+        watch.stop()  # the timer may have fired while it was being stopped
         raise
 
 
 class _Watch:
-    """The alarm of one file. Time is that of the processor, so that a busy machine does not change results."""
+    """The timer for one file. It counts processor time, so results do not depend on the load of the machine."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def start(self) -> bool:
-        """Whether there is a watch now: an alarm that belongs to somebody else is left alone."""
+        """Start the timer; False if it cannot be used, or if another part of the program is using it."""
         if not hasattr(signal, "setitimer") or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
             return False
         self._began, self._before = time.thread_time(), _memory()
         try:
             signal.signal(signal.SIGALRM, self._tick)
-        except ValueError:  # not the main thread
+        except ValueError:  # not in the main thread
             return False
         signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
         return True
@@ -136,7 +136,7 @@ class _Watch:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def _tick(self, _: int, __: FrameType | None) -> None:
-        # Raised again at every tick, since Python drops exceptions in some places, such as finalizers.
+        # Raised again at every tick, since Python ignores exceptions in some places, such as finalizers.
         if self._seconds and time.thread_time() - self._began > self._seconds:
             raise OverLimit(out_of_time(self._seconds))
         if _memory() - self._before > MEMORY * 1_000_000:
@@ -144,7 +144,7 @@ class _Watch:
 
 
 def _memory() -> int:
-    """The memory of the process in bytes; where only its peak can be had, that."""
+    """The memory of the process in bytes, or its peak if only that is known."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - pathlib costs start-up
             return int(file.read().split()[1]) * 4096

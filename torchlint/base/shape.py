@@ -1,4 +1,4 @@
-"""Whether plain JSON has the shape that a type says. Standard library only."""
+"""Checks that JSON data has the structure of a type. Standard library only."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-#: No file has so many lines, nor a line so many columns.
+# : More than any file has lines or any line has columns.
 MOST = 2**31
 _LARGEST = 1e100
 
 
 def fits(value: object, kind: Any, *, more: bool = False) -> bool:
-    """Whether a value from JSON is of a type made of ``TypedDict``, ``dict``, ``list``, ``tuple`` and plain ones.
+    """Whether a value from JSON fits a type made of ``TypedDict``, ``dict``, ``list``, ``tuple`` and plain types.
 
-    Tuples are arrays in JSON, and keys are strings. An ``int`` counts something; one that is ``Annotated`` with a
-    container stands in it, as do other values. A ``float`` is any finite number. With ``more``, records may have keys
-    of which their type says nothing.
+    Tuples are arrays in JSON, and keys are strings. An ``int`` is a count and not negative; an ``Annotated`` type lists
+    the allowed values. A ``float`` is any finite number. With ``more``, records may have additional keys.
     """
     if is_typeddict(kind):
         return isinstance(value, dict) and _fits_record(value, kind, more=more)

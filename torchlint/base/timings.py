@@ -1,4 +1,4 @@
-"""Where the time of a run goes, by phase and by rule; nothing is measured unless somebody asks."""
+"""Timings by phase and by rule; nothing is measured unless :func:`start` was called."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ _spent: dict[str, float] | None = None
 
 
 def start() -> None:
-    """Measure from now on, in this process."""
+    """Start to measure in this process."""
     global _spent  # noqa: PLW0603 - one run, one table
     _spent = {}
 
 
 def taken() -> dict[str, float]:
-    """The seconds spent in each phase and rule since the start, the largest first; phases may hold one another."""
+    """The seconds spent in each phase and rule, largest first; phases may be nested."""
     return dict(sorted((_spent or {}).items(), key=lambda item: (-item[1], item[0])))
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Count what happens inside."""
+    """Measure the time spent in this context."""
     if _spent is None:
         yield
         return

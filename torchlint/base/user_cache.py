@@ -1,4 +1,4 @@
-"""The user's own folder for what torchlint remembers, and the key that shows who has written a cache."""
+"""The user's folder for caches, and the key with which caches are signed."""
 
 # os.path, because pathlib costs start-up.
 # ruff: noqa: PTH111, PTH117, PTH118
@@ -16,7 +16,7 @@ _BYTES = 32
 
 
 def folder() -> str | None:
-    """Where what is known of this user's installation is remembered; None where the user has no home."""
+    """The folder for caches of this user; None if the user has no home directory."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
@@ -24,10 +24,10 @@ def folder() -> str | None:
 
 
 def key() -> bytes | None:
-    """What signs this user's caches on this machine; made when it is first asked for, None where that is not possible.
+    """The key that signs this user's caches on this machine, created on first use; None if that is not possible.
 
-    The identity of the file counts as well as what it holds, so that a copy of it is worth nothing: neither one that
-    a repository brings along, where the user's folder is in a repository, nor one from another machine.
+    The identity of the key file is part of the key, so that a copy of it is useless: neither one that a repository
+    contains (if the user's folder is inside a repository), nor one from another machine.
     """
     home = folder()
     if home is None:
@@ -36,7 +36,7 @@ def key() -> bytes | None:
     try:
         return _known(path)
     except (OSError, ValueError):
-        pass  # there is none yet, or it could be somebody else's
+        pass  # there is none yet, or it may belong to another user
     try:
         Path(home).mkdir(mode=0o700, parents=True, exist_ok=True)
         replace(path, os.urandom(_BYTES))

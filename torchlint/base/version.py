@@ -1,4 +1,4 @@
-"""The version of torchlint; the build reads it from here."""
+"""The version of torchlint; the build backend reads it from here."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Repairs: how found code is rewritten, as text edits. Rules attach what these modules make to their findings."""
+"""Text edits made from nodes, for the fixes that rules attach to findings."""

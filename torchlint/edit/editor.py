@@ -1,7 +1,7 @@
-"""Text edits made from nodes: arguments added, methods taken off, statements deleted.
+"""Text edits made from nodes: add arguments, remove method calls, delete statements.
 
-Edits touch no more than they must, so that formatting survives. Whatever would lose a comment, or cannot be
-written without doubt, raises :class:`Unfixable`.
+Edits are minimal, so that formatting survives. An edit that would lose a comment, or whose result is not certain,
+raises :class:`Unfixable`.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _BARE = (cst.GeneratorExp, cst.NamedExpr, cst.Yield, cst.StarredElement)
 
 
 class Unfixable(Exception):
-    """This place cannot be rewritten without doubt."""
+    """The code here cannot be rewritten with certainty."""
 
 
 def or_none(repair: Callable[P, T]) -> Callable[P, T | None]:
-    """Make a function that may raise :class:`Unfixable` return None then."""
+    """Make a function that may raise :class:`Unfixable` return None instead."""
 
     @wraps(repair)
     def offered(*args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -49,40 +49,40 @@ def or_none(repair: Callable[P, T]) -> Callable[P, T | None]:
 
 
 def _meets(extents: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """A range has characters in common with one of these, which stand in order and never overlap."""
+    """Whether a range overlaps with one of these, which are sorted and do not overlap."""
     following = bisect_left(extents, (start, start))
     near = extents[max(following - 1, 0) : following + 1]
     return any(start < last and first < end for first, last in near)
 
 
 class Editor:
-    """Makes edits in one module."""
+    """Creates edits for one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._positions = module.positions
         self.text = module.text
         if self._positions.whole != self.text:
-            raise Unfixable  # places in the tree would not be places in the text
+            raise Unfixable  # positions in the tree would not be positions in the text
 
     # -- reading ---------------------------------------------------------------------------------
 
     def source(self, node: cst.CSTNode) -> str:
-        """The text of an expression, with the parentheses around it."""
+        """The text of an expression, including the parentheses around it."""
         start, end = self._positions.outer(node)
         return self.text[start:end]
 
     def is_parenthesized(self, node: cst.CSTNode) -> bool:
-        """Parentheses stand around the expression."""
+        """Whether the expression is parenthesized."""
         return self._positions.is_parenthesized(node)
 
     def argument(self, node: cst.BaseExpression) -> str:
-        """The text of an expression, fit to be an argument of a call."""
+        """The text of an expression, usable as an argument of a call."""
         bare = isinstance(node, _BARE) and not self.is_parenthesized(node)
         return f"({self.source(node)})" if bare else self.source(node)
 
     def receiver(self, node: cst.BaseExpression) -> str:
-        """The text of an expression, fit to have an attribute taken of it."""
+        """The text of an expression, usable before a dot."""
         atom = isinstance(node, _ATOMS) or self.is_parenthesized(node)
         return self.source(node) if atom else f"({self.source(node)})"
 
@@ -104,13 +104,13 @@ class Editor:
         return found.end()
 
     def newline(self) -> str:
-        """The line end that the file uses."""
+        """The newline characters of the file."""
         return self._module.tree.default_newline
 
     # -- edits -----------------------------------------------------------------------------------
 
     def edit(self, start: int, end: int, text: str) -> Edit:
-        """Replace a range of characters. No comment may stand in it."""
+        """Replace a range of characters. Raises :class:`Unfixable` if it contains a comment."""
         if _meets(self._comments, start, end):
             raise Unfixable
         return self._edit(start, end, text)
@@ -122,43 +122,43 @@ class Editor:
 
     @cached_property
     def _quoted(self) -> list[tuple[int, int]]:
-        """Code that a program prints: ``x.to(device)`` of ``f"{x.to(device)=}"``."""
+        """Code whose text the program prints, as in ``f"{x.to(device)=}"``."""
         parts = self._module.nodes_of(cst.FormattedStringExpression)
         return [self._positions.extent(part) for part in parts if part.equal is not None]
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
-        """Replace an expression, and the parentheses around it."""
+        """Replace an expression and the parentheses around it."""
         return self.edit(*self._positions.outer(node), text)
 
     def replace_inside(self, node: cst.CSTNode, text: str) -> Edit:
-        """Replace an expression, and leave the parentheses around it."""
+        """Replace an expression and keep the parentheses around it."""
         return self.edit(*self._positions.extent(node), text)
 
     def wrap(self, node: cst.BaseExpression, before: str, after: str) -> tuple[Edit, Edit]:
-        """Put text before and after an expression, comments and all."""
+        """Insert text before and after an expression, keeping comments in it."""
         start, end = self._positions.outer(node)
         return self._insert(start, before), self._insert(end, after)
 
     def append(self, node: cst.BaseExpression | cst.CSTNode, text: str) -> tuple[Edit, ...]:
-        """Put text right after an expression."""
+        """Insert text right after an expression."""
         return (self._insert(self._positions.outer(node)[1], text),)
 
     def _insert(self, offset: int, text: str) -> Edit:
         return self._edit(offset, offset, text)
 
     def remove_call(self, call: cst.Call) -> Edit:
-        """``x.method(..)`` becomes ``x``."""
+        """Turn ``x.method(..)`` into ``x``."""
         if not isinstance(call.func, cst.Attribute):
             raise Unfixable
         return self.edit(self._positions.outer(call.func.value)[1], self._positions.extent(call)[1], "")
 
     def set_argument(self, call: cst.Call, name: str, value: str) -> tuple[Edit, ...]:
-        """Give a call a keyword argument, in place of the one it has."""
+        """Set a keyword argument of a call, replacing the present value."""
         before = keyword(call, name)
         return (self.replace(before, value),) if before is not None else self.add_argument(call, f"{name}={value}")
 
     def add_argument(self, call: cst.Call, text: str) -> tuple[Edit, ...]:
-        """Add an argument at the end of a call, on a line of its own if the last one stands on one."""
+        """Append an argument to a call, on its own line if the last argument has its own line."""
         close = self._positions.extent(call)[1] - 1
         if not call.args:
             return (self._insert(close, text),)
@@ -167,14 +167,14 @@ class Editor:
         if isinstance(last.value, cst.GeneratorExp) and self.text[self._after_trivia(end)] != ")":
             raise Unfixable
         if isinstance(last.value, cst.GeneratorExp) and not self.is_parenthesized(last.value):
-            raise Unfixable  # `f(x for x in y)` takes no second argument as it stands
+            raise Unfixable  # `f(x for x in y)` needs parentheses before it can take a second argument
         indent = self._own_line(last, end, close)
         if indent is None:
             return (self._insert(end, f", {text}"),)
         return self._on_own_line(end, close, f"{indent}{text}")
 
     def add_first_argument(self, call: cst.Call, text: str) -> tuple[Edit, ...]:
-        """Add an argument before all others."""
+        """Insert an argument before all others."""
         if not call.args:
             return self.add_argument(call, text)
         return (self._insert(self._argument_start(call.args[0]), f"{text}, "),)
@@ -184,7 +184,7 @@ class Editor:
         return self._positions.outer(first)[0] - len(arg.star)
 
     def _own_line(self, last: cst.Arg, end: int, close: int) -> str | None:
-        """The indentation of an argument that begins its line and does not share its end with the parenthesis."""
+        """The indentation of an argument that begins its line, if the parenthesis is closed on a later line."""
         start = self._argument_start(last)
         before = self.text[self._line_start(start) : start]
         comma = self._after_trivia(end)
@@ -196,7 +196,7 @@ class Editor:
     def _on_own_line(self, end: int, close: int, line: str) -> tuple[Edit, ...]:
         comma = self._after_trivia(end)
         after = self._line_end(comma if comma < close else end)
-        if comma < close:  # a trailing comma, which the new argument then has as well
+        if comma < close:  # a trailing comma: the new argument gets one as well
             return (self._insert(after, f"{self.newline()}{line},"),)
         if after == end:
             return (self._insert(end, f",{self.newline()}{line}"),)
@@ -205,7 +205,7 @@ class Editor:
     # -- statements ------------------------------------------------------------------------------
 
     def delete(self, statement: cst.CSTNode) -> Edit:
-        """Delete a small statement: its line, if it has one of its own; its comment stays."""
+        """Delete a simple statement, and its line if it is alone there; comments stay."""
         start, end = self._positions.extent(statement)
         line, block = self._around(statement)
         if len(line.body) > 1:
@@ -225,7 +225,7 @@ class Editor:
     def _around(
         self, statement: cst.CSTNode
     ) -> tuple[cst.SimpleStatementLine | cst.SimpleStatementSuite, cst.IndentedBlock | cst.Module | None]:
-        """The line of a small statement, and the block in which that line stands."""
+        """The line of a simple statement, and the block that contains the line."""
         line = self._module.parent(statement)
         if not isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
             raise Unfixable
@@ -239,14 +239,14 @@ class Editor:
         start: int,
         end: int,
     ) -> Edit:
-        """``a; b; c``: with the semicolon that follows, or the one before the last."""
+        """Delete one of ``a; b; c`` with the semicolon after it, or before it if it is the last."""
         place = next(i for i, small in enumerate(line.body) if small is statement)
         if place + 1 < len(line.body):
             return self.edit(start, self._positions.extent(line.body[place + 1])[0], "")
         return self.edit(self._positions.extent(line.body[place - 1])[1], end, "")
 
     def insert_after(self, statement: cst.CSTNode, line: str) -> Edit:
-        """Insert a line after the one on which a statement of the module ends, at its indentation."""
+        """Insert a line after a top-level statement, with the same indentation."""
         start, end = self._positions.extent(statement)
         first = self._line_start(start)
         indent = _BLANK.match(self.text, first)
@@ -254,14 +254,14 @@ class Editor:
         assert indent is not None
         assert newline is not None
         if newline.start() == newline.end():
-            raise Unfixable  # the last line of a file without an end
+            raise Unfixable  # the last line of a file without a final newline
         return self._insert(newline.end(), f"{indent[0]}{line}{self.newline()}")
 
     def insert_before(self, statement: cst.CSTNode, line: str) -> Edit:
-        """Insert a line before the one on which a statement begins, at its indentation."""
+        """Insert a line before a statement, with the same indentation."""
         start, _ = self._positions.extent(statement)
         first = self._line_start(start)
         indent = self.text[first:start]
         if indent.strip():
-            raise Unfixable  # another statement begins on the line
+            raise Unfixable  # another statement begins on this line
         return self._insert(first, f"{indent}{line}{self.newline()}")

@@ -1,4 +1,4 @@
-"""Names in repaired code: how a library's function is spelled at a place, and imports that are missing."""
+"""Names in fixed code: how to refer to a library function at a place, and missing imports."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Spelling(NamedTuple):
-    """How a function is written at some place, and the edits that make its name known there."""
+    """The text that refers to a function at a place, and the edits it needs, such as an import."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
 
 class Speller:
-    """Spells the names of libraries in one module."""
+    """Finds names for library functions in one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def spell(self, name: str, place: cst.CSTNode, *, importing: bool = False) -> Spelling:
-        """Write ``torch.as_tensor`` as the imports that reach ``place`` have it: ``th.as_tensor``, ``as_tensor``.
+        """Refer to ``torch.as_tensor`` through the imports that reach ``place``: ``th.as_tensor``, ``as_tensor``.
 
-        With ``importing`` the module is imported where no import reaches the place. Raises
-        :class:`Unfixable` where the name cannot be written.
+        With ``importing``, adds an import if none reaches the place. Raises :class:`Unfixable` if there is no way to
+        refer to the function.
         """
         found = self._imported(name, place)
         if found is not None:
@@ -43,14 +43,14 @@ class Speller:
         return Spelling(name, (self._import(root, place),))
 
     def sibling(self, call: cst.Call, name: str) -> Spelling:
-        """Another function of the library that a call's function comes from, spelled beside it."""
+        """Another function of the same library module, referred to as the callee of a call is."""
         owner, _, last = name.rpartition(".")
         if isinstance(call.func, cst.Attribute) and self._module.qualified(call.func.value) == owner:
             return Spelling(f"{Editor(self._module).source(call.func.value)}.{last}")
         return self.spell(name, call)
 
     def _imported(self, name: str, place: cst.CSTNode) -> str | None:
-        """The shortest spelling among the imports that have certainly run when the place is reached."""
+        """The shortest name through imports that dominate the place."""
         spellings = []
         for known, bindings in visible_names(self._module, place, _are_imports):
             text = _spelled(name, known, bindings)
@@ -67,11 +67,11 @@ class Speller:
         return Editor(self._module).insert_after(statement, f"import {root}")
 
     def is_bound(self, name: str) -> bool:
-        """A name means something, or is read, somewhere in the file; parts of dotted names do not count."""
+        """Whether a name is bound or read anywhere in the file; parts of dotted names do not count."""
         return name in self._module.shared(_bound)
 
     def last_import(self) -> cst.SimpleStatementLine:
-        """The last of the imports at the head of the module; raises :class:`Unfixable` without any."""
+        """The last import at the head of the module; raises :class:`Unfixable` if there is none."""
         found: cst.SimpleStatementLine | None = None
         for statement in self._module.tree.body:
             importing = isinstance(statement, cst.SimpleStatementLine) and all(
@@ -92,7 +92,7 @@ def _are_imports(_: str, bindings: list[Binding]) -> bool:
 
 
 def _spelled(name: str, known: str, bindings: list[Binding]) -> str | None:
-    """The name through what an import binds: ``import torch.nn as nn`` spells ``torch.nn.Linear`` ``nn.Linear``."""
+    """The name through an import: with ``import torch.nn as nn``, ``torch.nn.Linear`` is ``nn.Linear``."""
     stands_for = {binding.qualified for binding in bindings}
     if len(stands_for) != 1 or None in stands_for:
         return None
@@ -103,7 +103,7 @@ def _spelled(name: str, known: str, bindings: list[Binding]) -> str | None:
 
 
 def _bound(module: SourceModule) -> frozenset[str]:
-    """Every name that means something; looked for once a file."""
+    """Every name in the file that is not merely a part of a dotted name or a keyword."""
     return frozenset(node.value for node in module.nodes_of(cst.Name) if not _is_part(module, node))
 
 

@@ -1,4 +1,4 @@
-"""Moves as arguments: ``x.to(device)`` taken off, and ``device=`` given to the call that makes ``x``."""
+"""Replaces moves by arguments: removes ``.to(device)`` and passes ``device=`` to the call that creates the tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
 
 
 class Target(NamedTuple):
-    """Where a move takes a tensor: the text of a device, and of a dtype where the move converts as well."""
+    """The target of a move: the text of a device, and of a dtype if the move also converts."""
 
     device: str
     dtype: str | None = None
@@ -36,13 +36,13 @@ class Target(NamedTuple):
 
     @property
     def words(self) -> str:
-        """``device=..`` as a title shows it."""
+        """``device=..`` as shown in the title of a fix."""
         short = len(self.device) <= 40 and "\n" not in self.device and "`" not in self.device
         return f"device={self.device}" if short else "device=.."
 
 
 class Targets:
-    """Reads moves of one module, and takes them off."""
+    """Reads and removes the moves of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
@@ -67,14 +67,14 @@ class Targets:
         where = argument(call, "device", 0)
         index = literal(where) if where is not None else None
         if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
-            raise Unfixable  # it may be None, which means the current device here and the CPU in `device=`
+            raise Unfixable  # it may be None, which is the current device here and the CPU for `device=`
         name = "cuda" if index is None else f"cuda:{index}"
         return Target(self.quoted(name, call), None, _waits(keyword(call, "non_blocking") or positional(call, 1)))
 
     def _to(self, call: cst.Call) -> Target:
         where = argument(call, "device", 0)
         if where is None:
-            raise Unfixable  # `other`, as the manual has it, is refused
+            raise Unfixable  # the keyword `other`, which is documented but rejected
         value = self._module.value(where)
         if value.kind is Kind.TENSOR:
             if len(call.args) > 1:
@@ -92,7 +92,7 @@ class Targets:
         return Target(self._editor.argument(where), written, waits)
 
     def _may_be_device(self, name: cst.Name) -> bool:
-        """Nothing that is given to the variable in sight is a dtype or a tensor, whatever it is called."""
+        """Whether no visible assignment or argument gives the variable a dtype or a tensor."""
         parameters = [b for b in self._module.definitions(name) if b.kind == "parameter"]
         passed = [
             expression for binding in parameters for expression in self._module.parameters.known_arguments(binding)
@@ -101,12 +101,12 @@ class Targets:
 
     def _like(self, other: cst.BaseExpression | None) -> Target:
         if other is None or dotted(other) is None:
-            raise Unfixable  # it would be computed twice
+            raise Unfixable  # it would be evaluated twice
         name = self._editor.source(other)
         return Target(f"{name}.device", f"{name}.dtype")
 
     def quoted(self, text: str, place: cst.CSTNode) -> str:
-        """A string literal in the quotes that the file prefers, and that an f-string around it allows."""
+        """A string literal in the quotes that the file prefers and that an enclosing f-string allows."""
         around = [a.start for a in self._module.ancestors(place) if isinstance(a, cst.FormattedString)]
         allowed = [q for q in "\"'" if not any(q in start for start in around)]
         if not allowed:
@@ -122,7 +122,7 @@ class Targets:
     # -- taking a move off -----------------------------------------------------------------------
 
     def remove_move(self, made: cst.CSTNode, move: FirstMove) -> tuple[Edit, ...]:
-        """Drop the move of what ``made`` makes; through a variable only where that changes nothing between."""
+        """Remove the move of a created tensor; through a variable, only if nothing in between is affected."""
         self._check_wrappers(made)
         if move.named:
             self._check_way(made, move)
@@ -131,11 +131,11 @@ class Targets:
         return (self._editor.remove_call(move.call),)
 
     def expands(self, move: FirstMove) -> bool:
-        """The tensor is expanded on its way to the move, which then copies the elements apart."""
+        """Whether the tensor is expanded before the move, which then copies its elements."""
         return not {"expand", "expand_as"}.isdisjoint(move.links)
 
     def casts(self, made: cst.Call, move: FirstMove) -> list[cst.Call]:
-        """The casts that a new tensor is put through before it is moved, where all of it is one chain."""
+        """The casts between creation and move, if all of it is one method chain."""
         found: list[cst.Call] = []
         node: cst.CSTNode = made
         for link in () if move.named else move.links:
@@ -149,12 +149,12 @@ class Targets:
         return found
 
     def to_cuda(self, call: cst.Call) -> bool:
-        """The move certainly goes to CUDA."""
+        """Whether the move certainly goes to CUDA."""
         move = self._module.shared(Moves).at(call)
         return move is not None and move.to_cuda
 
     def _check_wrappers(self, made: cst.CSTNode) -> None:
-        """``Variable(t, requires_grad=True)`` is more than a wrapper."""
+        """Raise :class:`Unfixable` for ``Variable(t, requires_grad=True)``, which is more than a wrapper."""
         for around in self._module.ancestors(made):
             if isinstance(around, cst.BaseSmallStatement):
                 return
@@ -163,7 +163,7 @@ class Targets:
                 raise Unfixable
 
     def _is_rebound(self, call: cst.Call) -> bool:
-        """``x = x.to(device)``."""
+        """Whether the move is ``x = x.to(device)``."""
         statement = self._module.parent(call)
         if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
             return False
@@ -172,7 +172,7 @@ class Targets:
         return isinstance(call.func.value, cst.Name) and dotted(statement.targets[0].target) == name
 
     def _check_way(self, made: cst.CSTNode, move: FirstMove) -> None:
-        """The device is the same where the tensor is made, and nobody can see the tensor in between."""
+        """Check that the device is the same where the tensor is created, and that no code between uses the tensor."""
         first, second = self._module.statement_of(made), self._module.statement_of(move.call)
         lines = self._module.parent(first), self._module.parent(second)
         if not all(isinstance(line, cst.SimpleStatementLine) for line in lines):
@@ -199,7 +199,7 @@ class Targets:
                 raise Unfixable
 
     def _known_at(self, name: cst.Name, first: cst.CSTNode) -> bool:
-        """The name has the same meaning at an earlier statement."""
+        """Whether a name has the same value at an earlier statement."""
         parent = self._module.parent(name)
         if isinstance(parent, cst.Attribute) and parent.attr is name:
             return True
@@ -210,7 +210,7 @@ class Targets:
 
 
 def _waits(non_blocking: cst.BaseExpression | None) -> bool:
-    """The move waits; raises :class:`Unfixable` where only a run could tell."""
+    """Whether the move blocks the host; raises :class:`Unfixable` if that is only known at run time."""
     if non_blocking is None:
         return True
     asked = literal(non_blocking)

@@ -1,5 +1,5 @@
-"""Which files and functions a rule has to look at, told from text before anything is parsed.
+"""Prefilters: decide from text, before parsing, which files and functions a rule must look at.
 
-Rules do not write text patterns: what they declare in :mod:`torchlint.on` says which identifiers a file must hold.
-Everything here errs on one side: what is left out can certainly make no rule fire.
+Rules do not write text patterns: their declarations in :mod:`torchlint.on` imply which identifiers a file must contain.
+Prefilters are conservative: no rule can find anything in what they reject.
 """

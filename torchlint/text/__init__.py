@@ -1,1 +1,1 @@
-"""What source text tells by itself, without being parsed: lines, words, comments, names and calls."""
+"""Source text without parsing: encodings, lines, comments, identifiers and size."""

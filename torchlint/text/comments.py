@@ -1,7 +1,7 @@
-"""Comments in source text, found without parsing.
+"""Finds comments in source text, without parsing.
 
-The scanner knows strings, f-strings and line continuations and nothing else of Python, so that broken text is
-scanned too. It takes linear time. Standard library only.
+The scanner knows only strings, f-strings and line continuations, so it also works on text that does not parse. It takes
+linear time. Standard library only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OPENERS = "([{"
 
 
 class _Patterns(NamedTuple):
-    """What the scanner looks for: in code, in fields of f-strings, and to the end of strings."""
+    """The patterns of the scanner: for code, for replacement fields of f-strings, and for the ends of strings."""
 
     code: re.Pattern[str]
     field: re.Pattern[str]
@@ -25,7 +25,7 @@ class _Patterns(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _patterns() -> _Patterns:
-    # Compiled when first needed: most runs meet no suppression.
+    # Compiled on first use: most runs meet no suppression.
     string = {
         '"': r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?',
         "'": r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?",
@@ -43,10 +43,10 @@ def _patterns() -> _Patterns:
 
 
 def comments(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every comment, in order. Broken text gives a best effort and no error."""
+    """The start and end of every comment, in order. Text that does not parse gives a best effort and no error."""
     patterns, position = _patterns(), 0
-    # What is open: the quotes of f-strings, ":" for their format specs, brackets in their fields.
-    # Outside f-strings brackets do not matter and are not kept.
+    # A stack: the quotes of open f-strings, ":" for their format specifications, and brackets in their fields. Brackets
+    # outside f-strings do not matter and are not tracked.
     opened: list[str] = []
     quotes: list[str] = []
     while True:
@@ -85,7 +85,7 @@ def _in_literal(token: str, opened: list[str], quotes: list[str]) -> None:
         if opened[-1] == ":":
             del opened[-2:]
     elif token in ("\r", "\n", quotes[-1]):
-        # The end of the string, or of a line in which it was not closed.
+        # The end of the string, or of the line in which it was not closed.
         while opened.pop() != quotes[-1]:
             pass
         quotes.pop()

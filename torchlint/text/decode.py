@@ -1,7 +1,7 @@
-"""Bytes of a source file to text, by PEP 263 and byte order mark, and changed text back to bytes.
+"""Decodes source files by PEP 263 and byte order mark, and encodes changed text.
 
-Newlines and form feeds stay as they are. What Python would not read, or only through a codec that
-does more than map characters, is a :class:`DecodeProblem` that says what to do.
+Newlines and form feeds are kept. A file that Python would not read, or only through a codec that does more than map
+characters, raises :class:`DecodeProblem` with advice.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$", re.DOTALL)
 _UTF8_NAMES = ("utf-8", "utf8", "u8", "utf", "cp65001")
 _LATIN1_NAMES = ("latin-1", "iso-8859-1", "iso-latin-1")
-# A codec in which this does not mean itself is no encoding of Python source: EBCDIC, UTF-16, UTF-7,
-# unicode_escape, IDNA and their like.
+# An encoding in which these ASCII characters do not represent themselves is not accepted for Python source: EBCDIC,
+# UTF-16, UTF-7, unicode_escape, IDNA and the like.
 _PROBE = "import x as y; z = '\\x41' + \"\\u0041\" # +AEE- A-1.xn--mnchen-3ya."
 _AS_UTF8 = "save the file as UTF-8"
 _NAME_IT = "or name its encoding in the first line, such as `# -*- coding: latin-1 -*-`"
 
 
 class DecodeProblem(Exception):
-    """Why a file is no readable Python source, in which line, and what to do."""
+    """Why a file is not readable Python source, in which line, and what to do about it."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -46,9 +46,9 @@ def decode(data: bytes) -> str:
 
 
 def encode(text: str, like: bytes) -> bytes:
-    """The bytes of a changed text, in the encoding and with the byte order mark of the file it came from.
+    """Encode a changed text in the encoding and with the byte order mark of the original file.
 
-    Raises :class:`DecodeProblem` where that encoding would not even give back the bytes of the file.
+    Raises :class:`DecodeProblem` if that encoding would not even reproduce the original bytes.
     """
     marked, body = _unmarked(like)
     name = _normal(_cookie(body)[0])
@@ -67,7 +67,7 @@ def _unmarked(data: bytes) -> tuple[bool, bytes]:
 
 
 def _normal(name: str) -> str:
-    """The name as Python takes it: editors append line ending conventions, as in ``utf-8-unix``."""
+    """The name of the encoding as Python reads it: editors append newline conventions, as in ``utf-8-unix``."""
     folded = name.lower().replace("_", "-")
     if folded in _UTF8_NAMES or folded.startswith("utf-8-"):
         return "utf-8"
@@ -77,7 +77,7 @@ def _normal(name: str) -> str:
 
 
 def _refuse_wide(data: bytes) -> None:
-    # The mark of UTF-32 (little endian) begins with that of UTF-16, so it is asked for first.
+    # The mark of UTF-32 (little endian) begins with that of UTF-16, so it is tested first.
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -89,7 +89,7 @@ def _refuse_wide(data: bytes) -> None:
 
 
 def _cookie(body: bytes) -> tuple[str, int]:
-    """The declared encoding and the line it stands in; UTF-8 when none is declared."""
+    """The declared encoding and its line; UTF-8 if none is declared."""
     start = 0
     for number in (1, 2):
         end = min((i for i in (body.find(b"\n", start), body.find(b"\r", start)) if i >= 0), default=len(body))
@@ -109,7 +109,7 @@ def _refuse_strange(name: str, line: int) -> None:
         if "not a text encoding" not in str(error):
             raise DecodeProblem(f"declares the unknown encoding {name!r}; {_AS_UTF8}", line) from None
         meant = None
-    except Exception:  # a codec may raise anything; whatever it is, the file cannot be read through it
+    except Exception:  # a codec may raise anything; in any case the file cannot be decoded
         meant = None
     if meant != _PROBE:
         raise DecodeProblem(f"declares {name!r}, which is not an encoding for source text; {_AS_UTF8}", line)

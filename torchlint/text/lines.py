@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from torchlint.model import Span
 
-# A string, whatever is in the fields of one that has any; a point matches newlines as well where this is used.
+# A string literal, whatever its replacement fields contain; compile with DOTALL.
 STRINGS = (
     r"\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\")?"
     r"|'''(?:[^\\']|\\.|'(?!''))*(?:''')?"
@@ -19,19 +19,19 @@ STRINGS = (
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their ends: LF, CRLF and CR end a line, form feeds and U+2028 do not."""
+    """The lines without newline characters: LF, CRLF and CR end a line, form feeds and U+2028 do not."""
     return re.split(r"\r\n|\r|\n", text)
 
 
 def with_line_feeds(data: bytes) -> bytes:
-    """The bytes with LF for every CR that ends a line alone, as Python reads it; everything else stays where it is."""
+    """Replace every CR that ends a line alone by LF, as Python does; positions do not change."""
     if b"\r" not in data or data.count(b"\r") == data.count(b"\r\n"):
         return data
     return re.sub(rb"\r(?!\n)", b"\n", data)
 
 
 def line_starts(text: str) -> list[int]:
-    """Offsets at which lines begin."""
+    """The offsets at which lines begin."""
     if "\r" not in text:
         before = accumulate(map(len, text.split("\n")), initial=0)
         return [length + number for number, length in enumerate(before)][:-1]
@@ -39,7 +39,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def lines_in_words(numbers: Iterable[int]) -> str:
-    """``line 3``, ``lines 3-5, 9``."""
+    """Line numbers in words: ``line 3``, ``lines 3-5, 9``."""
     ranges: list[list[int]] = []
     for number in sorted(numbers):
         if ranges and ranges[-1][1] == number - 1:
@@ -51,7 +51,7 @@ def lines_in_words(numbers: Iterable[int]) -> str:
 
 
 class Places:
-    """Offsets into a text as lines and columns, and back. Both count characters."""
+    """Converts between offsets in a text and lines and columns. Both count characters."""
 
     def __init__(self, text: str) -> None:
         self._starts = line_starts(text)
@@ -62,11 +62,11 @@ class Places:
         return Span(*self._place(start), *self._place(end))
 
     def offsets(self, span: Span) -> tuple[int, int]:
-        """The offsets between which a span lies."""
+        """The offsets of a span."""
         return self._starts[span.line - 1] + span.column - 1, self._starts[span.end_line - 1] + span.end_column - 1
 
     def of_lines(self, first: int, last: int) -> tuple[int, int]:
-        """The offsets between which these lines lie, the end of the last one included where the text goes on."""
+        """The offsets of these lines, including the newline at the end of the last one."""
         return self._starts[first - 1], self._starts[last] if last < len(self._starts) else self._length
 
     def _place(self, offset: int) -> tuple[int, int]:

@@ -1,6 +1,6 @@
-"""How much memory the tree of a text will take, told from its bytes: the parser cannot be stopped half-way.
+"""Estimates how much memory parsing a text will take, since the parser cannot be interrupted.
 
-The weights are upper bounds, measured with the densest code there is for each (docs/reliability.md).
+The weights are upper bounds, measured with the densest code of each kind (docs/reliability.md).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 
 from torchlint.base.limits import LIGHT_BYTES, MEMORY
 
-# Bytes of memory for each line with code, for any line, word, opening bracket and other mark.
+# Bytes of memory per line with code, and per line, word, opening bracket and other mark.
 _LINE, _EMPTY, _WORD, _OPENING, _MARK = 6_100, 350, 2_200, 10_600, 2_450
 _WORDS = bytes(97 if chr(code).isalnum() or code > 127 or code == 95 else 32 for code in range(256))
 _MARKS = b":;,.@=<>+-*/%&|^~\\'\""
 _FORMATTED = re.compile(rb"(?:[ft]r?|r[ft])['\"]", re.IGNORECASE)
-# Strings that nothing closes end with the line or the text, so that no text is read again and again.
+# Unclosed strings end with the line or the text, so that no text is scanned repeatedly.
 _STRING = (
     rb'(")""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"""|"{0,2}\\?\Z)',
     rb"(')''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'''|'{0,2}\\?\Z)",
@@ -26,7 +26,7 @@ _BLANK_LINES = re.compile(rb"\n[\s\\]+")
 
 
 def problem(data: bytes) -> str | None:
-    """Why a file is too large to be parsed; None when it is not."""
+    """Why a file is too large to be parsed; None if it is not."""
     if len(data) <= LIGHT_BYTES or _weight(data) <= MEMORY:
         return None
     weight = _weight(_BLANK_LINES.sub(b"\n", _code(data))) + data.count(b"\n") * _EMPTY / 1_000_000
@@ -36,12 +36,12 @@ def problem(data: bytes) -> str | None:
 
 
 def _code(data: bytes) -> bytes:
-    """The text without comments and strings, unless formatted strings make it hard to say which those are."""
+    """The text without comments and strings, unless f-strings make it hard to find them."""
     return data if _FORMATTED.search(data) else _INERT.sub(rb"\1\1\2\2\3\3\4\4", data)
 
 
 def _weight(data: bytes) -> float:
-    """Megabytes that the tree takes at most."""
+    """An upper bound for the memory of the tree, in megabytes."""
     words = (data.translate(_WORDS) + b" ").count(b"a ")
     openings, marks = _count(data, b"([{"), _count(data, _MARKS)
     return (data.count(b"\n") * _LINE + words * _WORD + openings * _OPENING + marks * _MARK) / 1_000_000
