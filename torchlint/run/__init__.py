@@ -1,1 +1,1 @@
-"""One run: files found, linted in one or several processes, cached, repaired."""
+"""Runs: discovery of files, linting in one or several processes, caching, and applying fixes."""

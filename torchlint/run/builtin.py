@@ -1,4 +1,4 @@
-"""The findings that torchlint makes itself, without a rule class: TL000 and TL001."""
+"""The findings that torchlint reports without a rule class: TL000 and TL001."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The cache: what linting a file gave, by the file's content.
+"""The cache: results of linting a file, by its content.
 
-One JSON file for each combination of rules, configuration and versions, in a folder that is the user's alone. A
-repository may bring such a file along, so each is signed with a key that only this user has, on this machine: without
-the signature it is not read. What does not look like an entry is not used even so. It is replaced atomically, so that
-two runs at once can at worst lose each other's new entries.
+There is one JSON file for each combination of rules, configuration and versions, in a folder of the user. A repository
+may contain such a file, so each is signed with a key that only this user has on this machine; without a valid signature
+a file is not read, and malformed entries are ignored. Files are replaced atomically: of two concurrent runs, one may at
+worst lose its new entries.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 NAME = ".torchlint_cache"
 _FORMAT = 3
-# A file begins with this and its signature, and what follows is signed together with the file's name.
+# The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
 _MOST = 256_000_000
-# Only files with such names are ever removed: a cache, or the beginning of one that a killed run has left.
+# Only files with such names are ever deleted: caches, and temporary files that a killed run has left.
 _OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
 
 def digest(*parts: bytes) -> str:
-    """A hash of several byte strings that keeps their borders apart."""
+    """A hash of several byte strings that also depends on where they are split."""
     state = blake2b(digest_size=16)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -55,7 +55,7 @@ def digest(*parts: bytes) -> str:
 
 
 def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
-    """The cache of results for these rules and settings; in the configuration's folder unless another is named."""
+    """The cache for these rules and settings, in the project's folder unless another one is given."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
     versions = [__version__, platform.python_version(), *_stamps(), *registry.plugins(), *_plugged_in(rules)]
     name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
@@ -66,14 +66,14 @@ def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | N
 
 
 class Counting:
-    """What counts for each file, as a part of the key of its entry."""
+    """The settings that apply to each file, as a part of the key of its entry."""
 
     def __init__(self, rules: Sequence[type[Rule]], scopes: Scopes) -> None:
         self._rules, self._scopes = rules, scopes
         self._known: dict[int, bytes] = {}
 
     def of(self, path: str) -> bytes:
-        """The settings for a file, and the folder from which they are seen."""
+        """The settings for a file, and the folder to which its path is relative."""
         scope = self._scopes.of(path, self._rules)
         found = self._known.get(id(scope))
         if found is None:
@@ -95,7 +95,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _stamps() -> list[str]:
-    """What changes when torchlint's own code or its parser changes, also in a checkout."""
+    """Changes whenever torchlint's code or its parser changes, also in a checkout."""
     from importlib.metadata import version
 
     root = Path(__file__).parent.parent
@@ -104,18 +104,17 @@ def _stamps() -> list[str]:
 
 
 def _plugged_in(rules: Sequence[type[Rule]]) -> list[str]:
-    """What changes when the module of a rule from elsewhere changes, also in a checkout."""
+    """Changes whenever the module of a rule from another package changes, also in a checkout."""
     modules = {rule.__module__ for rule in rules if not rule.__module__.startswith("torchlint.")}
     files = sorted(file for name in modules if (file := getattr(sys.modules.get(name), "__file__", None)))
     return [f"{file}:{Path(file).stat().st_mtime_ns}" for file in files if Path(file).is_file()]
 
 
 class Cache:
-    """Results of one configuration, kept in ``directory``. Errors of the disk cost speed, never the run.
+    """The results of one configuration, stored in ``directory``. Errors of the file system cost speed, never the run.
 
-    Where the user has no key to sign with, nothing is read or written. A directory that is torchlint's ``own`` is no
-    link, since nobody has asked for it to be elsewhere, and nobody else's business; one that the user has named is
-    left with the rights that it has.
+    Without a key to sign with, nothing is read or written. A directory that torchlint chose (``own``) must not be a
+    link, and is made inaccessible for others; one that the user chose keeps its permissions.
     """
 
     def __init__(self, directory: Path, name: str, *, own: bool = False, counting: Counting | None = None) -> None:
@@ -127,7 +126,7 @@ class Cache:
         self._changed = False
 
     def get(self, path: str, data: bytes) -> Analysis | None:
-        """What these bytes at this path gave before; whether it still holds is for the project to say."""
+        """The stored result for these bytes at this path; whether it is still valid depends on the project."""
         key = self._key(path, data)
         entry = self._entries.get(key)
         if entry is None:
@@ -141,7 +140,7 @@ class Cache:
         return analysis
 
     def put(self, data: bytes, analysis: Analysis) -> None:
-        """Remember a result. What torchlint failed at is tried again."""
+        """Store a result. Results with internal errors are not stored, so that the file is linted again."""
         result = analysis.result
         if not (result.problems or analysis.unfinished):
             key = self._key(result.path, data)
@@ -153,7 +152,7 @@ class Cache:
         return digest(counts, _encoded(path), data)
 
     def save(self) -> None:
-        """Write what this run used; entries of files that it did not see are kept while there is room."""
+        """Write the entries that this run used; entries of other files are kept while there is room."""
         if not self._changed or self._secret is None:
             return
         entries = dict(self._used)
@@ -181,12 +180,12 @@ class Cache:
             return {}
 
     def _signature(self, body: bytes, key: bytes) -> bytes:
-        """What only this user can write in front of this body, in a file of this name."""
+        """A signature of this body and file name that only this user can create."""
         return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
 def _prepare(directory: Path, *, own: bool) -> None:
-    """Make the directory, with a ``.gitignore`` so that nobody commits it, and few old files in it."""
+    """Create the directory with a ``.gitignore``, and delete old files in it."""
     if own and directory.is_symlink():
         raise PermissionError
     made = not directory.exists()
@@ -228,7 +227,7 @@ def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-# What an entry is: facts, questions with the digests of their answers, how many findings were suppressed, findings.
+# An entry: facts, queries with the digests of their results, the number of suppressed findings, and findings.
 _PackedFinding = tuple[
     str, str, str, str, str, str | None, int | None, str, tuple[int, int, int, int], list[tuple[int, int, str]]
 ]

@@ -1,7 +1,7 @@
-"""Paths as the user gave them to the files that are linted, in order and each once.
+"""Discovery: from the paths that the user gave to the files to lint, in order and without duplicates.
 
-Folders are searched for Python files; what is excluded, ignored by git or visited already is left out.
-A file that is named is taken, unless it is no Python, which is a problem. Nothing is opened but ``.gitignore``.
+Folders are searched for Python files; excluded, ignored and already visited ones are skipped. A file that is given
+explicitly is linted, or reported as a problem if it is not Python. The only files read here are ``.gitignore`` files.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
 
-#: Folders that hold no code of the project. Only what is found below a given path is left out.
+# : Folders without code of the project. They are skipped only below a given path.
 DEFAULT_EXCLUDES = frozenset(
     ".bzr .direnv .eggs .git .git-rewrite .hg .ipynb_checkpoints .mypy_cache .nox .pants.d .pyenv "
     ".pytest_cache .pytype .ruff_cache .svn .tox .torchlint_cache .venv .vscode __pycache__ __pypackages__ "
@@ -32,7 +32,7 @@ DEFAULT_EXCLUDES = frozenset(
 
 
 class _Ignores(NamedTuple):
-    """One ``.gitignore``: the folder it stands in, with a final separator, and its patterns."""
+    """One ``.gitignore``: its folder, with a final separator, and its patterns."""
 
     base: str
     patterns: Patterns
@@ -42,7 +42,7 @@ class _Ignores(NamedTuple):
 
 
 class _Folder(NamedTuple):
-    """A folder still to be searched: as it is shown, where it is, and what applies."""
+    """A folder to search: its displayed path, its real path, and the excludes and ignores that apply."""
 
     shown: str
     path: str
@@ -54,7 +54,7 @@ class _Folder(NamedTuple):
 
 
 class _Excludes(NamedTuple):
-    """The excludes for what stands in one folder: where they come from, and the folder as their globs see it."""
+    """The excludes that apply in one folder: their source, and the folder relative to the root of their globs."""
 
     excludes: tuple[tuple[str, tuple[str, ...], str], ...]
 
@@ -64,7 +64,7 @@ class _Excludes(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files to lint, as the user would write them, what could not be looked at, and links that were passed over."""
+    """The files to lint, with displayed paths; problems; and links that were not followed."""
 
     files: list[str]
     problems: list[Problem]
@@ -72,7 +72,7 @@ class Found(NamedTuple):
 
 
 def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Found:
-    """What the given paths stand for. Raises ``ConfigError``."""
+    """Find the files for the given paths. Raises ``ConfigError``."""
     search = _Search(configurations, cwd)
     for path in paths:
         search.add(path)
@@ -81,7 +81,7 @@ def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Fou
 
 
 class _Search:
-    """One search over all given paths; remembers what it has seen."""
+    """One search over all given paths; remembers which files and folders it has visited."""
 
     def __init__(self, configurations: Configurations, cwd: str) -> None:
         self.found: dict[str, str] = {}
@@ -91,12 +91,12 @@ class _Search:
         self._excludes_of: dict[str, _Excludes] = {}
         self._visited: set[tuple[int, int]] = set()
         self.unfollowed: list[str] = []
-        self._trees: list[str] = []  # that the search may not leave by a link
+        self._trees: list[str] = []  # links out of these folders are not followed
         self._linked_folders: list[_Folder] = []
         self._linked_files: list[tuple[os.DirEntry[str], _Folder]] = []
 
     def add(self, path: str) -> None:
-        """Take a file, search a folder, or say what is wrong with the path."""
+        """Add a file, search a folder, or report a problem with the path."""
         shown = _shown(path)
         full = os.path.abspath(os.path.join(self._cwd, path)) if path else path
         try:
@@ -116,14 +116,14 @@ class _Search:
 
     def _walk(self, start: _Folder) -> None:
         ignores = self._ignores_above(start.path)
-        # Who names an ignored folder wants it searched: what ignores it does not count inside.
+        # An ignored folder that is given explicitly is searched; what ignores it does not apply inside.
         if self._ignored(start.path, ignores, folder=True):
             ignores = ()
         config = self._configurations.for_folder(start.path)
         own = [os.path.join(self._cwd, config.top or config.root)] if config.source else []
         self._trees = [os.path.join(os.path.realpath(tree), "") for tree in (start.path, *own)]
         waiting = [_Folder(start.shown, start.path, ignores)]
-        # Links come last, so that a file behind one is reported at its own place if it has one.
+        # Links are visited last, so that a file is reported under its own path if it is also reached directly.
         while waiting or self._linked_folders:
             folder = waiting.pop() if waiting else self._linked_folders.pop(0)
             waiting += self._visit(folder)
@@ -131,7 +131,7 @@ class _Search:
             self._take_entry(*self._linked_files.pop(0))
 
     def _visit(self, folder: _Folder) -> list[_Folder]:
-        """Take the files of one folder and return the folders in it; links are put aside."""
+        """Add the files of one folder and return its subfolders; links are postponed."""
         try:
             status = os.stat(folder.path)
             if (status.st_dev, status.st_ino) in self._visited:
@@ -160,7 +160,7 @@ class _Search:
         return children
 
     def _put(self, child: _Folder, children: list[_Folder], *, linked: bool) -> None:
-        """Have a folder searched: at its turn, last, or not at all if a link leads out of the tree."""
+        """Queue a folder: at its turn, last if it is a link, or not at all if the link leads out of the tree."""
         if not linked:
             children.append(child)
         elif os.path.join(os.path.realpath(child.path), "").startswith(tuple(self._trees)):
@@ -172,7 +172,7 @@ class _Search:
         try:
             mode = entry.stat().st_mode
         except OSError as error:
-            # Editors keep their locks in links to nowhere with such names.
+            # Editors create lock files with such names, which are dangling links.
             if not entry.name.startswith(".#"):
                 self._problem(child.shown, error)
             return
@@ -188,7 +188,7 @@ class _Search:
         self.found.setdefault(os.path.realpath(full), shown)
 
     def _excluded_by_name(self, full: str) -> bool:
-        """Excludes are to count for named files too, and one covers this: as if the current folder were searched."""
+        """Whether ``force-exclude`` is set, and a file that is given explicitly is excluded."""
         folder, below = os.path.dirname(full), os.path.join(self._cwd, "")
         config: Config | None = self._configurations.for_folder(folder)
         if config is None or not config.force_exclude:
@@ -216,11 +216,11 @@ class _Search:
     def _relative(self, full: str, base: str) -> str:
         try:
             return os.path.relpath(full, os.path.join(self._cwd, base)).replace(os.sep, "/")
-        except ValueError:  # another drive
+        except ValueError:  # a path on another drive
             return full.replace(os.sep, "/")
 
     def _ignores_above(self, path: str) -> tuple[_Ignores, ...]:
-        """The ``.gitignore`` files between the repository's root and ``path``, outermost first."""
+        """The ``.gitignore`` files from the root of the repository down to ``path``, outermost first."""
         above: list[str] = []
         for folder in _upwards(path):
             above.append(folder)
@@ -228,7 +228,7 @@ class _Search:
                 break
         else:
             return ()
-        # The folder's own is read when it is visited.
+        # The folder's own one is read when it is visited.
         read = (self._read_ignores(folder) for folder in reversed(above[1:]))
         return tuple(ignores for ignores in read if ignores)
 
@@ -251,7 +251,7 @@ class _Search:
         return None
 
     def _ignored(self, path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
-        """What the innermost ``.gitignore`` that speaks of the path says."""
+        """Whether the innermost ``.gitignore`` that matches the path ignores it."""
         for each in reversed(ignores):
             try:
                 verdict = each.verdict(path + os.sep if folder else path)
@@ -263,7 +263,7 @@ class _Search:
         return False
 
     def _unusable(self, path: str, why: GlobProblem) -> None:
-        """Say once what is wrong with a ``.gitignore``."""
+        """Report once what is wrong with a ``.gitignore``."""
         problem = Problem(_shown(os.path.relpath(path, self._cwd)), str(why))
         if problem not in self.problems:
             self.problems.append(problem)
@@ -296,7 +296,7 @@ def _upwards(path: str) -> Iterator[str]:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # such as a link to itself
+    except OSError:  # for example, a link to itself
         return False
 
 

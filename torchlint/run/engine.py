@@ -1,8 +1,7 @@
-"""The engine: the bytes of one file in, findings out.
+"""The engine: lints the bytes of one file.
 
-Screening comes first, so that a file in which nothing can fire is neither decoded nor parsed. What is
-wrong with the file is a finding (``TL000``); what goes wrong in torchlint is a problem, and the other
-rules and files go on.
+Prefilters run first, so that a file in which no rule can find anything is neither decoded nor parsed. An error in the
+file is a finding (``TL000``); an error in torchlint is a problem, and other rules and files are not affected.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ if TYPE_CHECKING:
 ISSUES = "https://github.com/torchlint/torchlint/issues"
 _RECURSION = 12_000
 _Lines = tuple[int, int]
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # hides every trigger, and is no encoding of Python source
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # prefilters cannot read it, and Python does not accept it
 
 
 class Analysis(NamedTuple):
-    """What one file gave: its findings, its facts for other files, and what it asked of those.
+    """The result of linting one file: its findings, its facts for other files, and its queries on the project.
 
-    ``asked`` holds digests of the answers: the findings hold as long as the project answers the same.
-    ``unfinished``: the file cost too much, so that the result says nothing about its content.
+    ``queries`` holds digests of the results: the findings are valid as long as the project gives the same ones.
+    ``unfinished`` means that a limit was exceeded, so that the result says nothing about the content of the file.
     """
 
     result: FileResult
@@ -61,12 +60,12 @@ class Analysis(NamedTuple):
     unfinished: bool = False
 
     def is_valid_for(self, project: Project) -> bool:
-        """The project answers what it answered when the file was linted."""
+        """Whether the project gives the same results as when the file was linted."""
         return all(query_digest(project, self.result.path, question) == found for question, found in self.queries)
 
 
 class _File:
-    """What is known while one file is linted."""
+    """The state of linting one file."""
 
     def __init__(
         self,
@@ -78,7 +77,7 @@ class _File:
         screened: Screened,
     ) -> None:
         self.view = ProjectView(project if project is not None else Project({path: screened.facts}), path)
-        self.text_index: TextIndex | None = None  # of the text, where something was asked of it before
+        self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
         self.screened = screened
         self.path = path
@@ -97,13 +96,13 @@ class _File:
         return Analysis(result, self.facts, self.view.digests())
 
     def refused(self, message: str, line: int = 1, column: int = 1) -> Analysis:
-        """The file itself is at fault."""
+        """The result for a file that cannot be linted because of an error in it."""
         self.findings = [_refusal(self.path, message, self.config, line, column)]
         return self.result()
 
 
 def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> FileResult:
-    """Lint one file by what it holds alone; see :func:`analyse`."""
+    """Lint one file without facts of other files; see :func:`analyse`."""
     return analyse(data, path, rules, active, config).result
 
 
@@ -118,13 +117,13 @@ def analyse(
     exhaustive: bool = False,
     known: Screened | None = None,
 ) -> Analysis:
-    """Lint one file and gather its facts.
+    """Lint one file and collect its facts.
 
-    ``rules`` are all rules there are, ``active`` the ids of those that are on. Only files in which a
-    rule can fire, or that other files may want to know of, are analysed; all that name torch must be Python.
-    With a ``project`` the facts of other files count; they are then known already, and not gathered again.
-    ``exhaustive`` parses everything, with LibCST, and asks every rule: the result is the same.
-    ``known`` is what :func:`screen_alone` said of the file, where it has been asked.
+    ``rules`` are all known rules, ``active`` the ids of those that are enabled. Only files in which a rule may find
+    something, or whose facts other files may need, are parsed; every file that mentions torch must be valid Python.
+    With a ``project``, facts of other files are used; its own facts are known then and not collected again.
+    ``exhaustive`` parses every file with LibCST and runs every rule, with the same result. ``known`` is the result of
+    :func:`screen_alone`, if it has been called.
     """
     data = with_line_feeds(data)
     text_index = TextIndex(data)
@@ -146,14 +145,14 @@ def analyse(
 def screen_alone(
     data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
 ) -> Screened:
-    """Only screen one file, which :func:`analyse` does first otherwise."""
+    """Only prefilter one file, as :func:`analyse` does first."""
     data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
     return screened(data, TextIndex(data), rules, here, exhaustive=exhaustive)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
-    """The result for a file whose linting was given up."""
+    """The result for a file that exceeds a limit."""
     return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
 
 
@@ -177,7 +176,7 @@ def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
         if text_index.text == text:
             file.text_index = text_index
         with _deep_recursion(), _no_collection(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of odd escapes in the strings that are read
+            warnings.simplefilter("ignore")  # invalid escape sequences in the file
             layout = exhaustive or any(rule.layout for rule in file.rules)
             refused = _lint_text(file, text, suppressions, layout=layout)
         if refused is not None:
@@ -196,7 +195,7 @@ def _scanned(text: str) -> Suppressions:
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Walks recurse as deep as the code is nested; :mod:`torchlint.analysis.syntax.errors.depth` bounds that."""
+    """Raise the recursion limit for tree traversals, whose depth :mod:`~torchlint.analysis.syntax.depth` limits."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION))
     try:
@@ -207,7 +206,7 @@ def _deep_recursion() -> Iterator[None]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """What an analysis makes stays alive until its end, and is freed without the collector then."""
+    """Disable the garbage collector: nearly all objects live to the end of the analysis, and are freed then."""
     import gc
 
     enabled = gc.isenabled()
@@ -225,7 +224,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
     try:
         try:
             found = _parse_and_check(file, text, layout=layout)
-        except Unsupported:  # CPython's parser does not read the file, or not as LibCST's does
+        except Unsupported:  # the light parser cannot handle the file
             found = _parse_and_check(file, text, layout=True)
     except SyntaxProblem as problem:
         return file.refused(_explained(problem.message, text, problem.line), problem.line, problem.column)
@@ -241,7 +240,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
 
 
 class _Found:
-    """What the rules and the facts of one parse gave; each finding with the lines of the statement around it."""
+    """The findings, problems and facts of one parse; each finding with the lines of the statement around it."""
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
@@ -250,7 +249,7 @@ class _Found:
 
 
 def _parse_and_check(file: _File, text: str, *, layout: bool) -> _Found:
-    """Parse, ask every rule, gather facts; a mistake in one of them must not cost the rest of the run.
+    """Parse, run every rule, and collect facts; an error in one of them does not affect the others.
 
     Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
     """
@@ -291,7 +290,7 @@ def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
 
 
 def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
-    """Add what other files may want to know."""
+    """Collect the facts that other files may need."""
     from torchlint.analysis.module import Unsupported
     from torchlint.analysis.offers import collect
 
@@ -305,7 +304,7 @@ def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
 
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
-    """What one rule finds, with the first and last line of the statement around each finding."""
+    """The findings of one rule, with the first and last line of the statement around each."""
     from torchlint.analysis.dispatch import found_for
 
     found: list[Finding] = []
@@ -369,7 +368,7 @@ def _refusal(path: str, message: str, config: Config, line: int = 1, column: int
 
 
 def _explained(message: str, text: str, line: int) -> str:
-    """The parser's message, with the cause where it can be recognised."""
+    """The parser's message, or the cause if it is recognized."""
     lines = split_lines(text)
     shown = lines[line - 1].lstrip() if line <= len(lines) else ""
     if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):

@@ -1,7 +1,7 @@
-"""Fingerprints, by which a finding is known again in another run.
+"""Fingerprints identify a finding across runs.
 
-Paths in them are relative to the outermost folder around the file that has a configuration, and without any to the
-current one: so they stay the same wherever torchlint is run in a project, and differ between its packages.
+They use paths relative to the outermost folder above the file with a configuration, or to the current folder if there
+is none. So they do not depend on the folder in which torchlint runs, and differ between packages of a project.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torchlint.text.lines import split_lines
 
 
 def with_fingerprints(findings: list[Finding], text: str, config: Config) -> list[Finding]:
-    """Fingerprints survive moved lines: rule, path, the text of the line, and its number among equals."""
+    """Add fingerprints, which survive moved lines: a hash of rule, path, line text, and number among equal lines."""
     if not findings:
         return findings
     lines = split_lines(text)
@@ -28,7 +28,7 @@ def with_fingerprints(findings: list[Finding], text: str, config: Config) -> lis
 
 
 def fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
-    """A finding with the fingerprint of a line that is the one with this number among equals."""
+    """Add the fingerprint for a line that is the one with this number among equal lines."""
     from torchlint.base.digests import blake2b
 
     path = relative_to(config.top or config.root, finding.path)

@@ -1,4 +1,4 @@
-"""Fixes: which are applied together, what the text is afterwards, and the proof that it is still a program."""
+"""Applies fixes to one file: which ones can be applied together, and whether the result still compiles."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _Range = tuple[int, int, str]
 
 
 class Repaired(NamedTuple):
-    """What became of one file: its bytes, the findings that are left, and those that were repaired.
+    """The result of fixing one file: its bytes, the remaining findings and the fixed ones.
 
-    ``refused`` holds the findings whose fix would have broken the file, ``problem`` why nothing could be done,
-    ``exhausted`` whether fixes were left untried because the others took too long.
+    ``refused`` are the findings whose fix would break the file, ``problem`` says why nothing could be done, and
+    ``exhausted`` whether some fixes were not tried because of the time limit.
     """
 
     data: bytes
@@ -42,9 +42,9 @@ def offered(findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
 def repair(
     data: bytes, result: FileResult, lint: Lint, allowed: Safety, budget: limits.Budget | None = None
 ) -> Repaired:
-    """Apply the fixes of one file, round by round, until none is left, or the budget is spent.
+    """Apply the fixes of one file, round by round, until none is left or the time limit is reached.
 
-    ``result`` is what linting ``data`` gave, ``lint`` lints the same file with other content; it may raise
+    ``result`` is the result of linting ``data``; ``lint`` lints the same file with other content, and may raise
     :class:`~torchlint.base.limits.Exhausted`.
     """
     work = _Work(data, result, lint, budget or limits.Budget(0))
@@ -62,7 +62,7 @@ def repair(
 
 @dataclass
 class _Work:
-    """One file while it is repaired. ``refused`` are fixes by rule and fingerprint, ``tried`` those of this text."""
+    """The state of fixing one file. ``tried`` are the fixes that have been refused for the current text."""
 
     data: bytes
     result: FileResult
@@ -73,10 +73,10 @@ class _Work:
     tried: set[tuple[str, str]] = field(default_factory=set)
 
     def round(self, allowed: Safety) -> bool:
-        """Apply as many fixes as go together. False when there is nothing to do.
+        """Apply as many fixes as possible together. False if there is nothing to do.
 
-        What an earlier round refused is tried once more where others have changed the text since: so a second run
-        finds nothing to do.
+        A fix that was refused in an earlier round is tried again once other fixes have changed the text, so a second
+        run finds nothing to do.
         """
         candidates = [f for f in offered(self.result.findings, allowed) if key_of(f) not in self.tried]
         if not candidates:
@@ -92,7 +92,7 @@ class _Work:
 
 @dataclass
 class _Attempt:
-    """The fixes of one round: ``made`` go together, and ``data`` and ``result`` are what they give."""
+    """The fixes of one round: ``made`` can be applied together, with the results ``data`` and ``result``."""
 
     work: _Work
     text: str
@@ -103,7 +103,7 @@ class _Attempt:
     result: FileResult | None = None
 
     def make(self, fixes: Sequence[Finding]) -> None:
-        """Make these fixes beside those that are made; where some break the file, halve until these are found."""
+        """Apply these fixes as well; if some of them break the file, find these by bisection."""
         self.work.budget.left()
         if self._accept([*self.made, *fixes]):
             return
@@ -115,7 +115,7 @@ class _Attempt:
         self.make(fixes[middle:])
 
     def _accept(self, fixes: list[Finding]) -> bool:
-        """Make all of these, if what comes out is a program without new errors."""
+        """Apply all of these fixes, if the result compiles and has no new errors."""
         changed = applied(self.text, fixes)
         if not _compiles_like(changed, self.text):
             return False
@@ -127,7 +127,7 @@ class _Attempt:
         return True
 
     def keep(self) -> None:
-        """Note what was made and what was refused, also where the budget ended the round early."""
+        """Record what was applied and refused, also if the time limit ended the round early."""
         work = self.work
         if self.data is not None and self.result is not None:
             work.data, work.result = self.data, self.result
@@ -141,12 +141,12 @@ class _Attempt:
 
 
 def key_of(finding: Finding) -> tuple[str, str]:
-    """What stays the same of a finding while the text around it changes."""
+    """The identity of a finding, which survives changes of the text around it."""
     return finding.rule, finding.fingerprint
 
 
 def compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
-    """The fixes that can be applied together: each is left out that overlaps with an earlier one."""
+    """The fixes that can be applied together: one that overlaps with an earlier one is left out."""
     places = Places(text)
     taken: list[_Range] = []
     chosen = []
@@ -162,12 +162,12 @@ def compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def applied(text: str, findings: Iterable[Finding]) -> str:
-    """The text after these fixes. An edit that several of them need is made once."""
+    """The text after these fixes. An edit that several fixes share is made once."""
     places = Places(text)
     parts: list[str] = []
     position = 0
     for start, end, new in sorted({r for finding in findings for r in _ranges(places, finding)}):
-        # Whoever makes an edit sees LF for a CR that ends a line alone.
+        # Positions of edits are those of the text with LF for a CR that ends a line alone.
         parts += [text[position:start], new.replace("\n", "\r") if "\r" in text and "\n" not in text else new]
         position = end
     return "".join([*parts, text[position:]])
@@ -179,7 +179,7 @@ def _ranges(places: Places, finding: Finding) -> list[_Range]:
 
 
 def _fits(own: _Range, taken: list[_Range]) -> bool:
-    """The edit is one of those taken, or touches none of them."""
+    """Whether an edit equals one of those taken, or overlaps with none of them."""
     place = bisect_left(taken, own)
     if place < len(taken) and taken[place] == own:
         return True
@@ -188,17 +188,17 @@ def _fits(own: _Range, taken: list[_Range]) -> bool:
 
 def _overlap(one: _Range, other: _Range) -> bool:
     if one[:2] == other[:2]:
-        return True  # two insertions at one place, or two texts for one
+        return True  # two insertions at one position, or two texts for one range
     return one[0] < other[1] and other[0] < one[1]
 
 
 def _compiles_like(changed: str, before: str) -> bool:
-    """What Python compiled before it still compiles. Nothing is run."""
+    """Whether the new text compiles if the old one does. Nothing is run."""
     return compiles(changed) or not compiles(before)
 
 
 def compiles(text: str) -> bool:
-    """Python accepts the text as a module."""
+    """Whether Python accepts the text as a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -209,5 +209,5 @@ def compiles(text: str) -> bool:
 
 
 def _errors(result: FileResult) -> Counter[str]:
-    """How many findings of each rule are errors; a file that cannot be read at all is one."""
+    """The number of error findings of each rule; a file that cannot be parsed counts as one."""
     return Counter(f.rule for f in result.findings if f.severity is Severity.ERROR or f.rule == SYNTAX_ERROR)

@@ -1,4 +1,4 @@
-"""A run that repairs: fixes over many files, round by round, then files written or a diff."""
+"""Fixes many files, round by round, and then writes them or shows a diff."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONFLICTS, UNWRITTEN, BROKEN, UNTRIED = "conflicts", "not written", "would break
 
 
 class Fixed(NamedTuple):
-    """The result of a run that repairs, and the files that it changes: their content before and after."""
+    """The result of a run with fixes, and the changed files: their content before and after."""
 
     result: RunResult
     changes: Mapping[str, tuple[bytes, bytes]]
@@ -35,7 +35,7 @@ class Fixed(NamedTuple):
 
 @dataclass
 class _Tally:
-    """What was repaired and what was not, by path. ``exhausted`` are the files that have cost what they may."""
+    """What was fixed and what was not, by path. ``exhausted`` are the files that reached their time limit."""
 
     what: Plan
     fixed: dict[str, list[Finding]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class _Tally:
     budgets: dict[str, limits.Budget] = field(default_factory=dict)
 
     def add(self, path: str, done: Repaired) -> None:
-        """Note what became of a file in one round."""
+        """Record the result of one round for a file."""
         self.fixed.setdefault(path, []).extend(done.fixed)
         refused = self.refused.setdefault(path, {})
         for finding in done.fixed:
@@ -57,19 +57,19 @@ class _Tally:
             self.exhausted.add(path)
 
     def budget(self, path: str) -> limits.Budget:
-        """What all attempts to repair a file may cost together."""
+        """The time limit for all attempts to fix a file."""
         return self.budgets.setdefault(path, limits.Budget(self.what.scope(path).config.time_limit))
 
     def open_ones(self, path: str, findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
-        """The fixes of a file that may be made, and were not refused."""
+        """The fixes of a file that may be applied and were not refused."""
         refused = self.refused.get(path, {})
         return [finding for finding in offered(findings, allowed) if key_of(finding) not in refused]
 
 
 def trees(paths: Sequence[str], config: Config) -> list[str]:
-    """Where files may be written: the project, if a configuration says where that is, and what was named.
+    """The folders in which files may be written: the project, if a configuration defines it, and the given paths.
 
-    A link that was named counts as one that was found: shells name everything that a pattern matches.
+    A given path that is a link counts as found, not as given: shells expand a pattern to everything that it matches.
     """
     here = Path.cwd()
     named = [Path(path) if Path(path).is_dir() else Path(path).parent for path in paths]
@@ -91,9 +91,9 @@ def fix_files(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Fixed:
-    """Repair files as far as ``allowed``, and write those that really lie in one of the folders ``write_below``.
+    """Fix files as far as ``allowed``, and write those that are inside one of the folders ``write_below``.
 
-    With None nothing is written, and the result is as if it were.
+    With None nothing is written, and the result is what it would be.
     """
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress, repaired=True)
     before = dict(tree.contents)
@@ -114,7 +114,7 @@ def fix_files(
 
 
 def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
-    """Repair every file that has something to repair; gives those with new content."""
+    """Fix every file with fixes that may be applied; returns the changed files."""
     changed = {}
     for path, analysis in tree.analyses.items():
         left_alone = path in tally.problems or path in tally.exhausted
@@ -131,7 +131,7 @@ def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
 
 
 def _linter(analyse: Callable[[bytes, float], Analysis], budget: limits.Budget) -> Lint:
-    """Lints a file with other content, within what is left of its budget."""
+    """A function that lints a file with other content, within what is left of its time limit."""
 
     def lint(data: bytes) -> FileResult:
         analysis = analyse(data, budget.left())
@@ -143,7 +143,7 @@ def _linter(analyse: Callable[[bytes, float], Analysis], budget: limits.Budget) 
 
 
 def _write(changes: Mapping[str, tuple[bytes, bytes]], trees: Sequence[str]) -> dict[str, str]:
-    """Write the files; gives those that could not be, with the reason."""
+    """Write the files; returns those that could not be written, with the reason."""
     unwritten = {}
     for path, (old, new) in changes.items():
         try:
@@ -177,7 +177,7 @@ def _summarised(run: RunResult, tally: _Tally, unwritten: Mapping[str, str], all
 
 
 def _untried(path: str, findings: Sequence[Finding], seconds: float) -> Problem:
-    """Which fixes of a file were not tried, and why."""
+    """The problem for a file with fixes that were not tried."""
     lines: dict[str, set[int]] = {}
     for finding in findings:
         lines.setdefault(finding.rule, set()).add(finding.span.line)
@@ -194,7 +194,7 @@ def _broken(path: str, finding: Finding) -> Problem:
 
 
 def fix_text(data: bytes, path: str, what: Plan, allowed: Safety) -> tuple[bytes, RunResult]:
-    """Repair one text, by what it holds alone; gives its bytes afterwards and what is left."""
+    """Fix one text without facts of other files; returns the new bytes and the result."""
     first = what.lint(data, path)
     tally = _Tally(what)
     budget = tally.budget(path)
@@ -210,7 +210,7 @@ def fix_text(data: bytes, path: str, what: Plan, allowed: Safety) -> tuple[bytes
 
 
 def diff(changes: Mapping[str, tuple[bytes, bytes]]) -> bytes:
-    """A unified diff that ``git apply`` and ``patch -p1`` take, in the bytes of the files themselves."""
+    """A unified diff for ``git apply`` and ``patch -p1``, in the encoding of each file."""
     return b"".join(_diff(path, old, new) for path, (old, new) in sorted(changes.items()))
 
 
@@ -224,14 +224,14 @@ def _diff(path: str, old: bytes, new: bytes) -> bytes:
 
 
 def _relative(path: str) -> bytes:
-    """The path as it is below the current folder, with forward slashes."""
+    """The path relative to the current folder, with forward slashes."""
     relative = os.path.relpath(path)
     shown = path if relative.startswith("..") else relative
     return os.fsencode(shown.replace(os.sep, "/").lstrip("/"))
 
 
 def _quoted(name: bytes) -> bytes:
-    """A name as git writes it: odd characters as octal escapes, a tab after one with spaces."""
+    """A file name as git writes it: special characters as octal escapes, and a tab after a name with spaces."""
     if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in name):
         return name + (b"\t" if b" " in name else b"")
     escaped = b"".join(
@@ -241,7 +241,7 @@ def _quoted(name: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Lines as ``diff`` counts them: LF ends a line, and nothing else does."""
+    """Lines as ``diff`` counts them: only LF ends a line."""
     return [part + b"\n" for part in data[:-1].split(b"\n")] if data.endswith(b"\n") else _open_lines(data)
 
 

@@ -1,7 +1,7 @@
-"""Files in several processes, where that pays: which file goes where, and what the processes are told.
+"""Lints files in several processes, if that pays: distributes the files and what the processes need to know.
 
-Where processes begin as copies of this one, they have what it has read and imported. So whatever needs LibCST waits for
-its import, and while that is going on, other processes screen the smaller files; most of those need nothing more.
+Forked processes inherit what this process has read and imported, so they are started once LibCST is imported. During
+the import, other processes prefilter the smaller files; most of those need nothing more.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from torchlint.run.workers import Lost
 
 _BATCH_BYTES = 200_000
-_PARTS = 6  # for each process: batches become smaller towards the end, so that all processes end at about the same time
-# More than what one process screens while another one imports LibCST; a small file takes as long as this many bytes.
+_PARTS = 6  # per process: batches become smaller towards the end, so that all processes finish at about the same time
+# More than one process prefilters while another imports LibCST; a small file takes as long as this many bytes.
 _AHEAD_BYTES = 6_000_000
 _SMALL_FILE = 8_000
 
@@ -33,20 +33,20 @@ Work = tuple[str, bytes]
 
 
 def analyse_all(todo: list[Work], what: Plan, project: Project | None, jobs: int) -> Iterator[tuple[Work, Analysis]]:
-    """Lint files, in other processes as far as that pays; in no order."""
-    given = _Given(what, project, dict(todo) if _forks() else None)
-    known = _screened_ahead(todo, given, jobs)
+    """Lint files, in other processes if that pays; in no particular order."""
+    shared = _Shared(what, project, dict(todo) if _forks() else None)
+    known = _screened_ahead(todo, shared, jobs)
     ended = {path for path, found in known.items() if not (found.parses or found.may_suppress)}
     left = [work for work in todo if work[0] not in ended]
     if limits.is_much(data for _, data in left):
-        yield from _in_processes(left, known, given, jobs)
+        yield from _in_processes(left, known, shared, jobs)
         todo = [work for work in todo if work[0] in ended]
     for path, data in todo:
         yield (path, data), what.analyse(data, path, project, known.get(path))
 
 
 def _forks() -> bool:
-    """New processes begin as copies of this one."""
+    """Whether new processes are forked from this one."""
     from multiprocessing import get_start_method
 
     return get_start_method() == "fork"
@@ -55,10 +55,10 @@ def _forks() -> bool:
 # -- what another process does -------------------------------------------------------------------
 
 
-class _Given(NamedTuple):
-    """What every process is given; without ``contents`` it reads the files itself, since pipes are narrow.
+class _Shared(NamedTuple):
+    """What every process receives; without ``contents`` it reads the files itself, since pipes are slow.
 
-    ``enough`` is one byte of memory that processes share: as soon as it is set, no more files are screened ahead.
+    ``enough`` is one byte of shared memory: once it is set, no more files are prefiltered.
     """
 
     what: Plan
@@ -67,8 +67,8 @@ class _Given(NamedTuple):
     enough: mmap | None = None
 
 
-class _Order(NamedTuple):
-    """What another process is told of a file; ``digest`` is that of the content, where the process reads it itself."""
+class _Task(NamedTuple):
+    """What another process is told about a file; ``digest`` is that of the content it must find in the file."""
 
     path: str
     size: int
@@ -76,46 +76,46 @@ class _Order(NamedTuple):
     known: Screened | None
 
 
-_given: _Given | None = None
+_shared: _Shared | None = None
 
 
-def _start(given: _Given) -> None:
-    """In a new process: know what it is given, and find the rules where they were left out."""
-    global _given  # noqa: PLW0603 - a worker process serves one plan
-    what = given.what if given.what.rules else given.what._replace(rules=registry.load())
-    _given = given._replace(what=what)
+def _start(shared: _Shared) -> None:
+    """Initialize a new process, and load the rules if they were not passed."""
+    global _shared  # noqa: PLW0603 - a worker process serves one plan
+    what = shared.what if shared.what.rules else shared.what._replace(rules=registry.load())
+    _shared = shared._replace(what=what)
 
 
 def _screen(batch: list[str]) -> list[Screened]:
-    """Screen files until it is enough: the first ones of the batch."""
-    assert _given is not None
-    assert _given.contents is not None
-    assert _given.enough is not None
+    """Prefilter the files of a batch in order, until `enough` is set."""
+    assert _shared is not None
+    assert _shared.contents is not None
+    assert _shared.enough is not None
     found = []
     for path in batch:
-        if _given.enough[0]:
+        if _shared.enough[0]:
             break
-        found.append(_given.what.screen(_given.contents[path], path))
+        found.append(_shared.what.screen(_shared.contents[path], path))
     return found
 
 
-def _work(batch: list[_Order]) -> list[Analysis | None]:
-    """Lint files that hold what the parent has read; None for one that has been changed since."""
-    assert _given is not None
-    return [_analysed(order, _given) for order in batch]
+def _work(batch: list[_Task]) -> list[Analysis | None]:
+    """Lint files whose content is what the parent has read; None for a file that has changed since."""
+    assert _shared is not None
+    return [_analysed(task, _shared) for task in batch]
 
 
-def _analysed(order: _Order, given: _Given) -> Analysis | None:
-    if given.contents is not None:
-        data = given.contents[order.path]
+def _analysed(task: _Task, shared: _Shared) -> Analysis | None:
+    if shared.contents is not None:
+        data = shared.contents[task.path]
     else:
         try:
-            data = limits.content(order.path)
+            data = limits.content(task.path)
         except OSError:
             return None
-        if _digest(data) != order.digest:
+        if _digest(data) != task.digest:
             return None
-    return given.what.analyse(data, order.path, given.project, order.known)
+    return shared.what.analyse(data, task.path, shared.project, task.known)
 
 
 def _digest(data: bytes) -> bytes:
@@ -127,14 +127,14 @@ def _digest(data: bytes) -> bytes:
 # -- what this process does ----------------------------------------------------------------------
 
 
-def _order(work: Work, given: _Given, known: Mapping[str, Screened]) -> _Order:
+def _task(work: Work, shared: _Shared, known: Mapping[str, Screened]) -> _Task:
     path, data = work
-    return _Order(path, len(data), _digest(data) if given.contents is None else b"", known.get(path))
+    return _Task(path, len(data), _digest(data) if shared.contents is None else b"", known.get(path))
 
 
-def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Screened]:
-    """Have the smaller files screened while this process imports what the others need."""
-    if given.contents is None or given.project is not None or _is_imported():
+def _screened_ahead(todo: list[Work], shared: _Shared, jobs: int) -> dict[str, Screened]:
+    """Let other processes prefilter the smaller files while this one imports LibCST."""
+    if shared.contents is None or shared.project is not None or _is_imported():
         return {}
     if not any(b"torch" in data for _, data in todo):
         return {}
@@ -142,15 +142,15 @@ def _screened_ahead(todo: list[Work], given: _Given, jobs: int) -> dict[str, Scr
 
     from torchlint.run import workers
 
-    dealt = _dealt(todo, max(1, jobs - 1))  # this process is one as well
+    parts = _partition(todo, max(1, jobs - 1))  # this process is busy, too
     enough = mmap(-1, 1)
-    whole = limits.patience(given.what.scopes.time_limit())  # for a part, however many files there are in it
-    patience = whole / max(map(len, dealt)) if whole is not None else None
-    job = workers.Job(_start, (given._replace(enough=enough),), _screen, patience)
+    whole = limits.patience(shared.what.scopes.time_limit())  # for a part, regardless of its number of files
+    patience = whole / max(map(len, parts)) if whole is not None else None
+    job = workers.Job(_start, (shared._replace(enough=enough),), _screen, patience)
     found: dict[str, Screened] = {}
     try:
-        for batch, results in workers.results(job, dealt, len(dealt), lambda: _import_analysis(enough)):
-            if not isinstance(results, workers.Lost):  # whoever lints the other files screens them as well
+        for batch, results in workers.results(job, parts, len(parts), lambda: _import_analysis(enough)):
+            if not isinstance(results, workers.Lost):  # the others are prefiltered when they are linted
                 found.update(zip(batch, results, strict=False))
     except workers.NoProcess:
         pass
@@ -162,7 +162,7 @@ def _is_imported() -> bool:
 
 
 def _import_analysis(done: mmap) -> None:
-    """Import what linting needs, and tell the other processes that this is done."""
+    """Import what linting needs, and tell the other processes when this is done."""
     import torchlint.analysis.dispatch
     import torchlint.analysis.module
     import torchlint.analysis.offers
@@ -172,8 +172,8 @@ def _import_analysis(done: mmap) -> None:
     done[0] = 1
 
 
-def _dealt(todo: list[Work], parts: int) -> list[list[str]]:
-    """The paths of the smaller files in as many parts of about the same size."""
+def _partition(todo: list[Work], parts: int) -> list[list[str]]:
+    """The paths of the smaller files, in this many parts of about the same size."""
     chosen: list[str] = []
     size = 0
     for path, data in sorted(todo, key=lambda work: (len(work[1]), work[0])):
@@ -184,13 +184,13 @@ def _dealt(todo: list[Work], parts: int) -> list[list[str]]:
     return [chosen[i::parts] for i in range(min(parts, len(chosen)))]
 
 
-def _batches(orders: list[_Order], jobs: int) -> Iterator[list[_Order]]:
-    """Largest files first, small ones together."""
-    batch: list[_Order] = []
-    size, left = 0, sum(order.size for order in orders)
-    for order in sorted(orders, key=lambda order: (-order.size, order.path)):
-        batch.append(order)
-        size += order.size
+def _batches(tasks: list[_Task], jobs: int) -> Iterator[list[_Task]]:
+    """Batches of files, largest files first."""
+    batch: list[_Task] = []
+    size, left = 0, sum(task.size for task in tasks)
+    for task in sorted(tasks, key=lambda task: (-task.size, task.path)):
+        batch.append(task)
+        size += task.size
         if size > min(_BATCH_BYTES, left // (_PARTS * jobs)):
             yield batch
             left -= size
@@ -200,30 +200,32 @@ def _batches(orders: list[_Order], jobs: int) -> Iterator[list[_Order]]:
 
 
 def _in_processes(
-    todo: list[Work], known: Mapping[str, Screened], given: _Given, jobs: int
+    todo: list[Work], known: Mapping[str, Screened], shared: _Shared, jobs: int
 ) -> Iterator[tuple[Work, Analysis]]:
     from torchlint.run import workers
 
-    what, project, left = given.what, given.project, dict(todo)
-    orders = [_order(work, given, known) for work in todo]
-    passed = given if given.contents is not None else given._replace(what=what._replace(rules=()))  # they find them
+    what, project, left = shared.what, shared.project, dict(todo)
+    tasks = [_task(work, shared, known) for work in todo]
+    passed = (
+        shared if shared.contents is not None else shared._replace(what=what._replace(rules=()))
+    )  # loaded in each process
     job = workers.Job(_start, (passed,), _work, limits.patience(what.scopes.time_limit()))
     try:
-        for batch, results in workers.results(job, _batches(orders, jobs), jobs):
+        for batch, results in workers.results(job, _batches(tasks, jobs), jobs):
             answers: Iterable[Analysis | None] = (
-                [_given_up(order.path, results, what) for order in batch]
+                [_lost_file(task.path, results, what) for task in batch]
                 if isinstance(results, workers.Lost)
                 else results
             )
-            for order, found in zip(batch, answers, strict=True):
-                data = left.pop(order.path)
-                yield (order.path, data), found or what.analyse(data, order.path, project)
+            for task, found in zip(batch, answers, strict=True):
+                data = left.pop(task.path)
+                yield (task.path, data), found or what.analyse(data, task.path, project)
     except workers.NoProcess:
         for path, data in left.items():
             yield (path, data), what.analyse(data, path, project)
 
 
-def _given_up(path: str, why: Lost, what: Plan) -> Analysis:
+def _lost_file(path: str, why: Lost, what: Plan) -> Analysis:
     """The result for a file on which two processes were lost."""
     from torchlint.run import workers
     from torchlint.run.engine import Analysis, unfinished

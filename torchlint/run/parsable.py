@@ -1,4 +1,4 @@
-"""Whether a file is a program at all, asked of files in which nothing else is to be parsed for."""
+"""Checks the syntax of files that need no other parsing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torchlint.text.decode import DecodeProblem, decode
 
 
 def is_parsable(data: bytes) -> bool:
-    """CPython reads the bytes as a module; if it does not, LibCST may, or can say what is wrong.
+    """Whether CPython can parse the bytes as a module; if not, LibCST may still parse them, or report the error.
 
-    The table of symbols is what its parser gives in the shortest time: no syntax tree becomes Python objects for it.
+    Building the symbol table is the fastest way to run the parser: it creates no Python objects for a syntax tree.
     """
     import symtable
 

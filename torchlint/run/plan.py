@@ -1,4 +1,4 @@
-"""What to run: the rules there are, those that are on, and the configuration."""
+"""A plan: the rules, and the configuration for each file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What to run: all rules there are, and what counts for which file."""
+    """All known rules, and the configuration for each file."""
 
     rules: tuple[type[Rule], ...]
     scopes: Scopes
@@ -30,15 +30,15 @@ class Plan(NamedTuple):
 
     @property
     def active(self) -> frozenset[str]:
-        """The ids of the rules that this has on."""
+        """The ids of the rules that it enables."""
         return self.scopes.first.active
 
     def scope(self, path: str) -> Scope:
-        """What counts for one file. Raises ``ConfigError``."""
+        """The configuration and rules for one file. Raises ``ConfigError``."""
         return self.scopes.of(path, self.rules)
 
     def lint(self, data: bytes, path: str) -> FileResult:
-        """Lint the bytes of one file by what it holds alone."""
+        """Lint the bytes of one file without facts of other files."""
         return self.analyse(data, path).result
 
     def analyse(
@@ -49,9 +49,9 @@ class Plan(NamedTuple):
         known: Screened | None = None,
         seconds: float | None = None,
     ) -> Analysis:
-        """Lint the bytes of one file, and gather its facts or use those of the others.
+        """Lint the bytes of one file, and collect its facts or use those of a project.
 
-        ``seconds`` replaces the limit of processor time that the configuration has.
+        ``seconds`` replaces the time limit of the configuration.
         """
         from torchlint.run.engine import analyse
 
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str) -> Screened:
-        """Only screen the bytes of one file."""
+        """Only prefilter the bytes of one file."""
         from torchlint.run.engine import screen_alone
 
         config, active = self.scope(path)

@@ -1,7 +1,7 @@
-"""Finds the rules: the modules below ``torchlint.rules``, and the entry points of other packages.
+"""Finds rules: the modules below ``torchlint.rules``, and the entry points of other packages.
 
-Names no rule. Rule modules are imported without LibCST, so that knowing the rules costs little. A rule
-that cannot be imported or is malformed stops the run: a linter that silently lacks a rule is worse.
+It names no rule. Rule modules do not import LibCST, so that loading them is fast. A rule that cannot be imported or is
+malformed stops the run, since a linter must not silently lack a rule.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ ENTRY_POINTS = "torchlint.rules"
 
 
 class RegistryError(Exception):
-    """A rule cannot be loaded; one line that names it and says why."""
+    """A rule cannot be loaded; a one-line message that names it and the reason."""
 
 
 @lru_cache(maxsize=1)
 def load() -> tuple[type[Rule], ...]:
-    """Every rule, in order of ids. Raises :class:`RegistryError`."""
+    """All rules, ordered by id. Raises :class:`RegistryError`."""
     found = [*_own(), *_plugged_in()]
     by_id: dict[str, type[Rule]] = {}
     for rule in found:
@@ -44,7 +44,7 @@ def _own() -> Iterator[type[Rule]]:
 
 
 def _modules(folder: str, package: str) -> Iterator[str]:
-    """The public modules in and below a folder; what ``pkgutil`` does, which takes longer to be imported."""
+    """The public modules in and below a folder, like ``pkgutil``, which takes longer to import."""
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             stem, dot, ending = entry.name.partition(".")
@@ -55,7 +55,7 @@ def _modules(folder: str, package: str) -> Iterator[str]:
 
 
 def plugins() -> list[str]:
-    """The entry points of rules, with the names and versions of the distributions that they come from."""
+    """The entry points for rules, with the names and versions of their distributions."""
     if not _may_have_plugins():
         return []
     from importlib.metadata import entry_points
@@ -66,9 +66,9 @@ def plugins() -> list[str]:
 
 @lru_cache(maxsize=1)
 def _may_have_plugins() -> bool:
-    """Some package that is installed names the entry points of rules.
+    """Whether some installed package has entry points for rules.
 
-    The standard library knows how to ask that, but takes longer to be imported than everything else here.
+    The standard library can find them, but takes longer to import than everything else here.
     """
     return any(_names_entry_points(folder) for folder in sys.path)
 
@@ -78,7 +78,7 @@ def _names_entry_points(folder: str) -> bool:
         with os.scandir(folder or ".") as entries:
             infos = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
     except NotADirectoryError:
-        return True  # an archive: only the standard library looks into it
+        return True  # an archive, which only the standard library can read
     except OSError:
         return False
     return any(_mentions(os.path.join(info, "entry_points.txt")) for info in infos)  # noqa: PTH118 - pathlib costs start-up

@@ -1,4 +1,4 @@
-"""What the bytes of one file tell by themselves: which rules may fire in it, and whether it has to be parsed."""
+"""Prefiltering of one file: which rules may find something in it, and whether it must be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run over many files: cache, what files know of each other, results in path order."""
+"""A run over many files: the cache, facts shared between files, and results in path order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plan(config: Config) -> Plan:
 
 
 def plan_of(configurations: Configurations) -> Plan:
-    """A plan with the configuration that counts for each file. Raises ``ConfigError`` and ``RegistryError``."""
+    """A plan with the configuration that applies to each file. Raises ``ConfigError`` and ``RegistryError``."""
     rules = registry.load()
     return Plan(rules, Scopes(configurations, rules))
 
@@ -48,17 +48,16 @@ def run(
     cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Lint files; the result depends on neither ``jobs`` nor the cache nor the order of ``paths``."""
+    """Lint files; the result does not depend on ``jobs``, on the cache, or on the order of ``paths``."""
     tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
     return tree.result()
 
 
 class Tree:
-    """Files that are linted together, as they are on the disk or as somebody would have them.
+    """Files that are linted together, with their content on disk or with changes that are not written yet.
 
-    Every file is first linted by what it holds alone. Files that asked for facts of others, and get another
-    answer now that all facts are known, are linted once more. Where they are to be repaired, nothing that is found
-    comes from the cache.
+    Every file is first linted without facts of other files. Files whose queries have other results once all facts are
+    known are linted again. If fixes are to be applied, cached results with findings are not used.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Tree:
         self._what, self._jobs = what, jobs or usable_cpus()
         self._paths = len(paths)
         for path in paths:
-            what.scope(path)  # what is wrong with a configuration is said before anything is done
+            what.scope(path)  # report errors in configurations before doing anything else
         self.contents: dict[str, bytes] = {}
         self._unreadable: list[FileResult] = []
         for path in paths:
@@ -102,7 +101,7 @@ class Tree:
             cache.save()
 
     def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
-        """Lint these files alone, then those that the facts of all files concern; gives the latter."""
+        """Lint these files, then those whose queries have other results now; returns the latter."""
         with phase("files alone"):
             for (path, _), analysis in self._analyse(paths, None, progress):
                 self._alone[path] = analysis
@@ -143,7 +142,7 @@ class Tree:
             yield (path, data), found
 
     def update(self, changed: Mapping[str, bytes]) -> dict[str, float]:
-        """Have files with other content, and lint what that concerns; gives the processor time that each took."""
+        """Replace the content of files, and lint what that affects; returns the processor time for each file."""
         self.contents.update(changed)
         self._edited |= set(changed)
         self._cached -= set(changed)
@@ -152,7 +151,7 @@ class Tree:
         return dict(self._seconds)
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
-        """What one file would give with other content, beside the others as they are, within so many seconds."""
+        """Lint one file with other content and this project, with this time limit."""
         return self._what.analyse(data, path, self.project, seconds=seconds)
 
     def result(self) -> RunResult:
@@ -169,7 +168,7 @@ def collect(
     from_cache: int = 0,
     problems: Iterable[Problem] = (),
 ) -> RunResult:
-    """The results of single files as the result of a run, everything in order."""
+    """Combine the results of files into the result of a run, in order."""
     listed = list(results)
     findings = sorted((f for r in listed for f in r.findings), key=lambda f: f.sort_key)
     every = [*problems, *(p for r in listed for p in r.problems)]
@@ -186,14 +185,14 @@ def collect(
 
 
 def infos(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
-    """The facts of all rules, torchlint's own findings first."""
+    """The facts about all rules, beginning with torchlint's built-in findings."""
     from torchlint.rule import info
 
     return (*BUILT_IN, *(info(rule) for rule in rules))
 
 
 def usable_cpus() -> int:
-    """The processors this process may use."""
+    """The number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Which files are Python: those that are looked for in folders, and those that may be named."""
+"""Which files are Python source: those found in folders, and those given explicitly."""
 
 # os.path, because pathlib costs start-up.
 # ruff: noqa: PTH119, PTH122
@@ -9,19 +9,19 @@ import re
 
 from torchlint.base import inputs
 
-#: The ends of the names that are looked for.
+# : Suffixes of files that are found in folders.
 SEARCHED = (".py", ".pyw")
-# What else may be named: stubs, and what pre-commit takes for Python and passes on.
+# Further suffixes of files that are given explicitly: stubs, and what pre-commit recognizes as Python.
 _SUFFIXES = frozenset((*SEARCHED, ".pyi", ".pyt", ".tac", ".wsgi", ".gyp", ".gypi"))
 _NAMES = frozenset(("wscript", "SConstruct", "SConscript", ".pdbrc"))
 _NOTEBOOK = ".ipynb"
 _NOT_READ = "is not checked: torchlint does not read notebooks; convert it with `jupyter nbconvert --to script`"
 _INTERPRETER = re.compile(rb"#![^\r\n]*(?:python|pypy|\buv\s+run\b)")
-_LINE = 200  # bytes of a first line that are read
+_LINE = 200  # bytes read of the first line
 
 
 def problem(path: str, name: str) -> str | None:
-    """Why a file that was named is not linted; None for one that is Python, or that cannot be read."""
+    """Why a file that was given explicitly is not linted; None for Python files, and for files that cannot be read."""
     end = os.path.splitext(name)[1].lower()
     if end in _SUFFIXES or os.path.basename(name) in _NAMES:
         return None
@@ -42,7 +42,7 @@ def problem(path: str, name: str) -> str | None:
 
 
 def piped_problem(data: bytes, name: str) -> str | None:
-    """Why standard input is not linted, whatever its name is: it is a notebook."""
+    """Why standard input is not linted: it is a notebook, whatever its name is."""
     if name.lower().endswith(_NOTEBOOK) or (data.lstrip()[:1] == b"{" and b'"nbformat"' in data):
         return _NOT_READ
     return None

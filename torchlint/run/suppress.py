@@ -1,6 +1,6 @@
-"""Suppressions: the comments that silence findings, and which of them silenced nothing.
+"""Suppression comments: which findings they suppress, and which of them are unused.
 
-The text is scanned only where it speaks of ``noqa`` or ``torchlint:``, and need not parse.
+The text is scanned only if it contains ``noqa`` or ``torchlint:``, and need not parse.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _WRITE = "write `# torchlint: ignore[TL101] reason`"
 
 
 class Unused(NamedTuple):
-    """A suppression to complain about; columns count from 1, the end is exclusive.
+    """An unused or malformed suppression; columns count from 1, the end is exclusive.
 
-    ``removal`` holds the offsets of what to delete from the text where deleting is all there is to do.
+    ``removal`` holds the offsets of the text to delete, if deleting is all there is to do.
     """
 
     line: int
@@ -41,7 +41,7 @@ class Unused(NamedTuple):
 
 
 class _Directive:
-    """One suppression of a comment: what to delete for all of it, and where its codes stand."""
+    """One suppression in a comment: the range to delete to remove all of it, and the ranges of its codes."""
 
     def __init__(self, whole: tuple[int, int], codes: list[tuple[int, int]]) -> None:
         self.whole, self.codes = whole, codes
@@ -49,11 +49,11 @@ class _Directive:
 
     @cached_property
     def needless(self) -> bool:
-        """Nothing of it is needed; to be asked when all entries are judged."""
+        """Whether none of its codes is needed, once all findings have been matched."""
         return all(entry.judged_unused for entry in self.entries)
 
     def without(self, number: int) -> tuple[int, int]:
-        """What to delete for one entry: its code and a comma, or everything where nothing else is needed."""
+        """The range to delete to remove one code: with its comma, or everything if no other code is needed."""
         if not self.codes or self.needless:
             return self.whole
         if number + 1 < len(self.codes):
@@ -62,7 +62,7 @@ class _Directive:
 
 
 class _Entry:
-    """One code of a suppression, or all codes (``None``). ``own``: written for torchlint only."""
+    """One code of a suppression, or all codes (``None``). ``own`` means that it is written only for torchlint."""
 
     def __init__(
         self, place: tuple[int, int, int], code: str | None, own: bool, directive: _Directive, number: int = 0
@@ -76,7 +76,7 @@ class _Entry:
 
 
 class Suppressions:
-    """What the comments of one file silence. Remembers which of them were needed."""
+    """The suppressions in the comments of one file. Records which of them are used."""
 
     def __init__(self) -> None:
         self.skip_file = False
@@ -84,7 +84,7 @@ class Suppressions:
         self._malformed: list[Unused] = []
 
     def matches(self, rule_id: str, rule_name: str, first_line: int, last_line: int) -> bool:
-        """Whether a finding of the rule on a statement from first to last line is silenced."""
+        """Whether a finding of the rule in a statement on these lines is suppressed."""
         found = False
         start = bisect_left(self._entries, first_line, key=lambda entry: entry.line)
         for index in range(start, len(self._entries)):
@@ -96,10 +96,10 @@ class Suppressions:
         return found
 
     def unused(self, known: Mapping[str, str], active: Collection[str]) -> list[Unused]:
-        """Suppressions of torchlint's own that silenced nothing, in the order of the text.
+        """The unused suppressions for torchlint, in source order.
 
-        ``known`` maps the ids of all rules to their names; ``active`` holds the ids that ran. Ask
-        after every finding has been matched.
+        ``known`` maps the ids of all rules to their names; ``active`` holds the ids that ran. Call it after matching
+        every finding.
         """
         complaints = list(self._malformed)
         judged = [(e, None if e.used else _complaint(e, known, active)) for e in self._entries]
@@ -114,10 +114,10 @@ class Suppressions:
 
 
 def scan(text: str) -> Suppressions:
-    """Read the suppressions of a source text."""
+    """Find the suppressions in a source text."""
     found = Suppressions()
     folded = text.lower()
-    # Folding never moves a character forward, so that nothing lies behind this place in the text.
+    # Case folding never moves a character to the front, so nothing is found before this offset.
     last = max(folded.rfind("noqa"), folded.rfind("torchlint:"))
     if last < 0:
         return found
@@ -130,7 +130,7 @@ def scan(text: str) -> Suppressions:
 
 
 class _Reader:
-    """Turns directives into entries and complaints, counting lines as it goes."""
+    """Turns directives into entries and complaints, and counts lines."""
 
     def __init__(self, text: str, found: Suppressions) -> None:
         self._text, self._found = text, found
@@ -153,7 +153,7 @@ class _Reader:
             self._add(directive, [], own=False)
 
     def _add(self, directive: re.Match[str], codes: list[tuple[int, int]], *, own: bool) -> None:
-        """Note the codes of a suppression; without any it is for all rules."""
+        """Add the codes of a suppression; without codes it applies to all rules."""
         group = _Directive(self._whole(directive), codes)
         if not codes and not (directive["codes"] or "").strip():
             group.entries.append(_Entry(self._place(*directive.span()), None, own, group))
@@ -162,10 +162,10 @@ class _Reader:
         self._found._entries += group.entries
 
     def _whole(self, directive: re.Match[str]) -> tuple[int, int]:
-        """What to delete to be rid of a suppression: with the space before it, or the line that is left empty."""
+        """The range to delete to remove a suppression: with the space before it, or its line if nothing is left."""
         start, end = directive.span()
         if self._text[end : end + 1] == "#":
-            return start, end  # another comment follows
+            return start, end  # another comment follows it
         before = self._text[self._line_start : start]
         if not before.strip():
             newline = _NEWLINE.match(self._text, end)
@@ -212,7 +212,7 @@ class _Reader:
 
 
 def _noqa_codes(directive: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The codes of a ``noqa``, up to the first word that is none: there the reason begins."""
+    """The codes of a ``noqa``, up to the first word that is not a code, which begins the explanation."""
     if directive["codes"] is None:
         return
     for item in _NOQA_CODE.finditer(directive.string, directive.start("codes"), directive.end("codes")):
@@ -230,7 +230,7 @@ def _malformed(word: str) -> str:
 
 
 def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str]) -> str | None:
-    """What to say of an entry that matched nothing; ``None`` where that is not our business."""
+    """The message for an unused entry; None if it is meant for another tool."""
     if entry.code is None:
         return f"{_UNUSED}nothing is found here; remove it" if entry.own else None
     rule_id = _resolve(entry.code, known)
@@ -242,7 +242,7 @@ def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str])
 
 
 def is_ours(code: str, known: Mapping[str, str]) -> bool:
-    """A code is that of one of our rules, whose ids and names are given, or written like one."""
+    """Whether a code belongs to one of torchlint's rules, or has the form of one."""
     return _resolve(code, known) is not None or _OURS_LIKE.fullmatch(code) is not None
 
 

@@ -1,8 +1,8 @@
-"""Work in several processes, and what becomes of it when one of them dies.
+"""Worker processes that may die.
 
-Each process has a pipe of its own and one batch at a time, so that it is known which batch a death has cost. The
-items of that batch are tried once more, each by itself and after everything else: whatever killed the process, such
-as too little memory, may not strike again. A process whose parent is gone finds its pipe closed and ends.
+Each process has its own pipe and one batch at a time, so that it is known which batch is lost when a process dies. The
+items of that batch are tried once more, one by one and after everything else: the cause, such as too little memory, may
+be gone. A process whose parent dies finds its pipe closed and exits.
 """
 
 from __future__ import annotations
@@ -26,21 +26,20 @@ _LOOK = 1.0
 
 
 class Lost(Enum):
-    """How two processes were lost on one item: they died, or had to be ended after having been waited for."""
+    """How two processes were lost on one item: they died, or were killed after a timeout."""
 
     DIED = "died"
     STUCK = "stuck"
 
 
 class NoProcess(Exception):
-    """The system starts no process at all; what has no answer yet is for the caller to do."""
+    """The system cannot start any process; the caller must do the remaining work."""
 
 
 class Job(Generic[Item, Answer]):
-    """What every process does: ``start`` once, with ``given``, and then ``work`` for each batch.
+    """What every process does: call ``start`` once with ``given``, and then ``work`` for each batch.
 
-    A process that answers nothing for ``patience`` seconds for each item of its batch is ended; None: it is
-    waited for.
+    A process without a result after ``patience`` seconds per item of its batch is killed; None means no timeout.
     """
 
     def __init__(
@@ -59,10 +58,10 @@ def results(
     count: int,
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[tuple[list[Item], Sequence[Answer] | Lost]]:
-    """Each batch with its answers, in the order they come; for an item on which two processes were lost, how.
+    """Each batch with its results, as they arrive; for an item on which two processes were lost, how.
 
-    ``meanwhile`` is done here once the processes have their first batches. What ``work`` raises is raised here.
-    Raises :class:`NoProcess`.
+    ``meanwhile`` is called in this process once all others have their first batches. Exceptions of ``work`` are raised
+    here. Raises :class:`NoProcess`.
     """
     lost: list[tuple[list[Item], Lost]] = []
     yield from _spread(job, deque(batches), count, lost, meanwhile)
@@ -73,7 +72,7 @@ def results(
 
 
 class _Worker(Generic[Item]):
-    """A process, the pipe to it, and the batch that it has."""
+    """A process, its pipe, and its current batch."""
 
     def __init__(self, process: Process, pipe: Connection, batch: list[Item]) -> None:
         self.process, self.pipe, self.batch = process, pipe, batch
@@ -81,7 +80,7 @@ class _Worker(Generic[Item]):
         self.stuck = False
 
     def watch(self, patience: float) -> None:
-        """End the process if it has been at its batch for too long."""
+        """Kill the process if its batch takes too long."""
         if not self.stuck and monotonic() - self.since > patience * len(self.batch):
             self.stuck = True
             self.process.kill()
@@ -94,7 +93,7 @@ def _spread(
     lost: list[tuple[list[Item], Lost]],
     meanwhile: Callable[[], None] | None = None,
 ) -> Iterator[tuple[list[Item], Sequence[Answer]]]:
-    """Have so many processes work until nothing waits; batches whose process is lost are added to ``lost``."""
+    """Run this many processes until all batches are done; batches of lost processes are appended to ``lost``."""
     busy: dict[Connection, _Worker[Item]] = {}
     try:
         while waiting or busy:
@@ -125,7 +124,7 @@ def _spread(
 
 
 def _go_on(worker: _Worker[Item], waiting: deque[list[Item]], busy: dict[Connection, _Worker[Item]]) -> None:
-    """Give a process that has answered its next batch, or let it go."""
+    """Send the next batch to a process that has finished one, or end the process."""
     if waiting and _sent(worker.pipe, waiting[0]):
         worker.batch, worker.since = waiting.popleft(), monotonic()
     else:
@@ -142,7 +141,7 @@ def _fill(
             worker = _started(job, waiting[0])
         except OSError as error:
             if busy:
-                return  # fewer will do
+                return  # continue with fewer processes
             raise NoProcess(str(error)) from error
         waiting.popleft()
         busy[worker.pipe] = worker
@@ -159,13 +158,13 @@ def _started(job: Job[Item, Answer], batch: list[Item]) -> _Worker[Item]:
         raise
     finally:
         theirs.close()
-    _sent(ours, batch)  # if that fails, the process is dead, and its pipe tells
+    _sent(ours, batch)  # if this fails, the process is dead, and reading from the pipe will show it
     return _Worker(process, ours, batch)
 
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keep the current folder off the module path of a Python that is started anew (from Python 3.11 on)."""
+    """Keep the current folder off the module path of a spawned Python process (from Python 3.11 on)."""
     name = "PYTHONSAFEPATH"
     if get_start_method() == "fork" or name in os.environ:
         yield
@@ -186,7 +185,7 @@ def _sent(pipe: Connection, batch: list[Item] | None) -> bool:
 
 
 def _end(worker: _Worker[Item]) -> None:
-    """Let a process go, and do not wait long for it."""
+    """End a process, and kill it if it does not exit soon."""
     _sent(worker.pipe, None)
     worker.pipe.close()
     worker.process.join(_LAST)
@@ -197,7 +196,7 @@ def _end(worker: _Worker[Item]) -> None:
 
 
 def _serve(job: Job[Item, Answer], ours: Connection, theirs: Connection) -> None:
-    """The life of a process."""
+    """The main function of a worker process."""
     interrupts.leave_to_parent()
     ours.close()
     job.start(*job.given)
@@ -210,6 +209,6 @@ def _answer(job: Job[Item, Answer], batch: list[Item]) -> Sequence[Answer] | Bas
     try:
         return job.work(batch)
     except MemoryError:
-        os._exit(1)  # as if the system had killed it
+        os._exit(1)  # as if the system had killed the process
     except Exception as error:
         return error
