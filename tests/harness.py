@@ -23,7 +23,7 @@ from typing import TypeAlias
 from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import Finding, Safety, Severity
-from torchlint.rule import Rule
+from torchlint.rule import Rule, topic_of
 from torchlint.run import registry, session
 from torchlint.run.fixer import fix_text
 
@@ -84,13 +84,22 @@ def goldens(path: Path) -> dict[Path, bytes]:
 
     Options of rules change only what differs without them.
     """
-    data, found = path.read_bytes(), {}
-    plain = {safety: fixed(data, path, safety, {}) for safety in Safety}
+    data, shown = path.read_bytes(), {}
+    unsafe = fixed(data, path, Safety.UNSAFE, {})
+    plain = {Safety.UNSAFE: unsafe, Safety.SAFE: data if unsafe == data else fixed(data, path, Safety.SAFE, {})}
     for variant, (safety, options) in variants().items():
+        if options and not _are_read(options, path):
+            continue
         after = fixed(data, path, safety, options) if options else plain[safety]
         if after != (plain[safety] if options else data):
-            found[path.with_name(f"{path.stem}.{variant}.py")] = after
-    return found
+            shown[path.with_name(f"{path.stem}.{variant}.py")] = after
+    return shown
+
+
+def _are_read(options: dict[str, dict[str, object]], path: Path) -> bool:
+    """Whether the rules of a file may read these options: those of one topic know nothing of the others."""
+    topics = {topic_of(rule.id) for rule in registry.load() if rule.name in options}
+    return not path.is_relative_to(FIXTURES) or topic_of(rule_of(path).id) in topics
 
 
 def fixed(data: bytes, path: Path, safety: Safety, options: dict[str, dict[str, object]]) -> bytes:
@@ -125,6 +134,12 @@ def marks(text: str) -> dict[int, Mark]:
     return found
 
 
+@cache
+def found(path: Path) -> list[Finding]:
+    """What the fixture's own rule finds in it; every test that needs it is given the same list."""
+    return lint(path.read_bytes(), path)
+
+
 def lint(text: str | bytes, path: Path) -> list[Finding]:
     """What the fixture's own rule finds; a file that does not parse fails here."""
     rule = rule_of(path)
@@ -137,17 +152,16 @@ def lint(text: str | bytes, path: Path) -> list[Finding]:
 
 def differences(path: Path) -> list[str]:
     """Where findings and marks disagree, one line each."""
-    text = path.read_text(encoding="utf-8")
-    wanted = marks(text)
+    wanted = marks(path.read_text(encoding="utf-8"))
     by_line: dict[int, list[Finding]] = {}
-    for finding in lint(text, path):
+    for finding in found(path):
         by_line.setdefault(finding.span.line, []).append(finding)
-    found = []
+    differing = []
     for line in sorted({*wanted, *by_line}):
         message = _difference(wanted.get(line), by_line.get(line, []))
         if message:
-            found.append(f"{path.relative_to(ROOT)}:{line}: {message}")
-    return found
+            differing.append(f"{path.relative_to(ROOT)}:{line}: {message}")
+    return differing
 
 
 def _difference(mark: Mark | None, findings: list[Finding]) -> str | None:
