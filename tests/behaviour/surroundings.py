@@ -62,6 +62,9 @@ def _put_back(dtype: torch.dtype, flags: list[bool]) -> None:
         setattr(torch.backends.cudnn, name, value)
 
 
+_SITES = Sites([])  # one for all programs, since to look where the files of torch are takes longer than they run
+
+
 @contextmanager
 def simulated_cuda() -> Iterator[None]:
     """The simulated GPU of the companion, and loaders that do the work of their workers themselves."""
@@ -71,7 +74,7 @@ def simulated_cuda() -> Iterator[None]:
         del num_workers
         real(loader, *args, **kwargs)
 
-    with Simulation(Recorder(), Sites([])):
+    with Simulation(Recorder(), _SITES):
         replaced = torch.utils.data.DataLoader.__init__
         torch.utils.data.DataLoader.__init__ = init
         try:

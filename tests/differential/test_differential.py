@@ -11,12 +11,14 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from tests.differential import case
 from tests.differential.campaign import Campaign, shown
-from tests.differential.case import Case, judged
+from tests.differential.case import Case, Verdict, judged
 from tests.differential.strategies import STRATEGIES
 
 
 @pytest.mark.parametrize("rule", STRATEGIES)
 def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule: str) -> None:
+    known: dict[str, Verdict] = {}  # Hypothesis draws many programs several times
+
     @settings(
         max_examples=200,
         derandomize=True,
@@ -27,7 +29,8 @@ def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule
     )
     @given(STRATEGIES[rule])
     def trial(drawn: Case) -> None:
-        verdict = judged(drawn)
+        name = repr(drawn)
+        verdict = known[name] = known.get(name) or judged(drawn)
         assume(verdict.repaired)
         assert not verdict.differences, shown(drawn, verdict)
 
