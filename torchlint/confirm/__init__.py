@@ -1,1 +1,1 @@
-"""The static half of the runtime companion: what a run is to watch, and what its evidence means; without torch."""
+"""The static half of the runtime companion: decides what a run should observe, and evaluates its evidence."""

@@ -1,4 +1,4 @@
-"""Budgets: how much a step may transfer and wait, checked against counted events."""
+"""Budgets: limits on what a step may transfer and wait, checked against counted events."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WORST = 5
 
 
 class BudgetProblem(Exception):
-    """A run cannot be held against a budget: one line that says why."""
+    """A run cannot be checked against a budget; a one-line reason."""
 
 
 @dataclass(frozen=True)
 class Excess:
-    """A figure that is over its limit, and the lines that make it so, the worst first."""
+    """A figure above its limit, and the source lines that contribute most."""
 
     key: str
     limit: float
@@ -35,7 +35,7 @@ class Excess:
 
 
 def exceeded(budget: Mapping[str, float], run: Run) -> list[Excess]:
-    """What is over the budget. Raises :class:`BudgetProblem` for a run that cannot be held against one."""
+    """The figures above their limits. Raises :class:`BudgetProblem` for a run that cannot be checked."""
     if not budget:
         return []
     if run.mode == "cpu":

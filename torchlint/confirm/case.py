@@ -1,4 +1,4 @@
-"""One finding beside the evidence: what happened at its places, how often, and what it cost."""
+"""One finding with its evidence: what happened in its code, how often, and at what cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST = ("array", "arrays", "data", "batch", "pin")
 
 @dataclass(frozen=True)
 class Case:
-    """A finding, its recipe, its mark, and the events at its places. ``own`` are those at the finding itself."""
+    """A finding, its recipe, its mark, and the events at its places; ``own`` are those in its own span."""
 
     finding: Finding
     recipe: Recipe
@@ -35,21 +35,21 @@ class Case:
 
     @property
     def reached(self) -> bool:
-        """The place was evaluated, or something happened there."""
+        """Whether the code was evaluated, or an event happened there."""
         return self.mark.begun > 0 or bool(self.events)
 
     @property
     def evaluated(self) -> str:
-        """How often it was evaluated, in words."""
+        """How often the code was evaluated, in words."""
         return times(self.evaluations, "evaluation")
 
     @property
     def evaluations(self) -> int:
-        """How often it was evaluated; where nobody could count, how much happened there."""
+        """How often the code was evaluated; if that was not counted, the number of events there."""
         return self.mark.begun or total(self.own)
 
     def confirmed(self, events: Sequence[Event], reason: str, *, nanoseconds: int | None = None) -> Verdict:
-        """The finding costs something. ``nanoseconds`` replaces the time of the events where a mark knows better."""
+        """The finding has a cost. ``nanoseconds`` replaces the time of the events if a mark has measured it better."""
         cost, basis = self._cost(events, nanoseconds)
         share = self._share(events, cost, basis)
         verdict = Verdict(
@@ -68,28 +68,28 @@ class Case:
         return verdict
 
     def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
-        """The finding costs nothing in this run."""
+        """The finding has no cost in this run."""
         return Verdict(Status.REFUTED, reason, Basis.COUNTED, total(events), sum(e.bytes for e in events))
 
     def waited(self, reason: str) -> str:
-        """A reason with the reservation that a measured wait needs: the device had other work to finish as well."""
+        """A reason, with the caveat for measured waits that the device also finished other queued work."""
         if self.run.mode != "gpu":
             return reason
         return f"{reason}; the time is an upper bound, since it includes work that was queued before"
 
     def too_few(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
-        """It happened too seldom to matter, which more of the run might have changed."""
+        """It happened too rarely to matter; a longer run might show more."""
         return (
             self.refuted(reason, events) if self.run.complete else self.unknown(f"{reason} so far, but {self.run.gap}")
         )
 
     def unknown(self, reason: str) -> Verdict:
-        """The run cannot tell."""
+        """The run does not show it."""
         return Verdict(Status.UNKNOWN, reason)
 
     @property
     def marked(self) -> int | None:
-        """On a GPU, the time inside of the expression in all evaluations, as if the first had been like the others."""
+        """On a GPU, the time inside the expression over all evaluations, with the first counted like the others."""
         mark = self.mark
         if self.run.mode != "gpu" or not mark.ns:
             return None
@@ -102,12 +102,12 @@ class Case:
         return per_step(self.run, events)
 
     def _cost(self, events: Sequence[Event], nanoseconds: int | None) -> tuple[float | None, Basis | None]:
-        """Microseconds for each step, or for the whole run where there were no steps."""
+        """Microseconds per step, or for the whole run if there were no steps."""
         host = bool(events) and all(event.kind in HOST for event in events)
         if nanoseconds is not None and self.run.mode != "sim":
             return nanoseconds / 1000 / max(self.run.all_steps, 1), Basis.MEASURED
         if host or self.run.mode == "gpu":
-            if any(event.kind == "sync" for event in events):  # torch says that there was a wait, not how long
+            if any(event.kind == "sync" for event in events):  # torch reports the synchronization, but not its duration
                 return None, None
             spent = each_step(self.run, events, lambda event: event.steady_ns, lambda event: event.ns)
             if spent is None:
@@ -121,7 +121,7 @@ class Case:
         return (modelled, Basis.MODELLED) if modelled else (None, None)
 
     def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None) -> float | None:
-        """The part of a step's time, where both are measured and the time is the main process's."""
+        """The share of a step's time, if both are measured and the time is that of the main process."""
         if basis is not Basis.MEASURED or cost is None or not self.run.step_ns or self.run.mode == "sim":
             return None
         if not (all(event.main for event in events) and self.mark.main):
@@ -142,7 +142,7 @@ def per_step(run: Run, events: Iterable[Event]) -> float | None:
 def each_step(
     run: Run, events: Iterable[Event], steady: Callable[[Event], float], whole: Callable[[Event], float]
 ) -> float | None:
-    """A figure of events for each step; None for a run without steps."""
+    """A figure of events per step; None for a run without steps."""
     if run.all_steps == 0:
         return None
     between = run.all_steps - max(len(run.ranks), 1)
@@ -152,7 +152,7 @@ def each_step(
 
 
 def total(events: Iterable[Event]) -> int:
-    """How many events there were."""
+    """The number of events."""
     return sum(event.count for event in events)
 
 
@@ -166,7 +166,7 @@ def times(count: int, noun: str) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as people read them: ``24.6 KB``."""
+    """Bytes in human-readable form: ``24.6 KB``."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""What the fix of a finding is worth: the program with and without it, timed side by side."""
+"""Measures the effect of a fix: runs the program with and without it, and compares the times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from torchlint.model import Finding, Safety
 from torchlint.run.fix import applied
 from torchlint.text.decode import DecodeProblem, decode
 
-# Less than this is not worth a change, whatever the interval says.
+# Smaller differences do not count, whatever the confidence interval.
 LEAST = 0.02
 _CONFIDENCE = 0.99
 _RESAMPLES = 4000
@@ -29,14 +29,14 @@ _BY_PAIRS = ("4", "5")
 
 
 class ComparisonProblem(Exception):
-    """Two forms cannot be compared: one line that says why and what to do."""
+    """Two forms cannot be compared; a one-line reason with advice."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was measured. Ratios are of the old form's time to the new form's; the interval holds at 99 %.
+    """The result of a comparison. Ratios are old time to new time; the interval has 99 % confidence.
 
-    ``equal`` says whether the losses of both forms are the same bits; None where no loss was seen.
+    ``equal`` says whether the losses of both forms are bitwise equal; None if no loss was recorded.
     """
 
     finding: Finding
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def chosen(findings: Sequence[Finding], wanted: str) -> Finding:
-    """The finding that is meant. Raises :class:`ComparisonProblem`."""
+    """The finding that the user selected. Raises :class:`ComparisonProblem`."""
     matching = [finding for finding in findings if _is_meant(finding, wanted)]
     if len(matching) == 1:
         return matching[0]
@@ -83,7 +83,7 @@ def _is_meant(finding: Finding, wanted: str) -> bool:
 
 
 def method_of(finding: Finding) -> str:
-    """Options of loaders and flags of backends take effect once a process; expressions can be switched."""
+    """How to compare: loader options and backend flags need a process for each form; expressions can be switched."""
     return "pairs" if finding.rule[2:3] in _BY_PAIRS else "switch"
 
 
@@ -109,7 +109,7 @@ class Forms:
             raise ComparisonProblem(f"{finding.path}: cannot be read: {problem}") from None
 
     def run(self, form: str, *, steps: int | None = None, blocks: int = 0, seed: int = 0) -> Run:
-        """Run one form, or both in blocks; the program's own output is left alone."""
+        """Run one form, or both in alternating blocks; the program's output is not captured."""
         with tempfile.TemporaryDirectory(dir=self._made.directory) as directory:
             switch = {"path": self._path, "fixed": self._fixed, "form": form, "blocks": blocks, "seed": seed}
             made = replace(
@@ -128,7 +128,7 @@ class Forms:
 
 
 def measure(forms: Forms, method: str, *, blocks: int, pairs: int) -> Comparison:
-    """Time both forms, and compare what they compute. Raises :class:`ComparisonProblem`."""
+    """Time both forms, and compare their losses. Raises :class:`ComparisonProblem`."""
     first = forms.run("old", steps=_CHECKED_STEPS)
     again = forms.run("old", steps=_CHECKED_STEPS)
     other = forms.run("new", steps=_CHECKED_STEPS)

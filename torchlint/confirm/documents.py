@@ -1,4 +1,4 @@
-"""The reports of a run for machines: JSON, SARIF and workflow commands, each that of linting with verdicts added."""
+"""Reports of a run for programs: the JSON, SARIF and GitHub formats of linting, with verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torchlint.report.shared import dump
 
 
 def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
-    """The document of linting; each finding has its verdict, and the run is described."""
+    """The JSON report with a verdict for each finding and a description of the run."""
     from torchlint.report.json import document
 
     whole = document(_run(result, rules))
@@ -31,7 +31,7 @@ def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
 
 
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
-    """A verdict as plain data. ``cost_us`` is for each step, or for the run where there were no steps."""
+    """A verdict as plain data. ``cost_us`` is per step, or for the run if there were no steps."""
     return {
         "status": verdict.status.value,
         "basis": verdict.basis.value if verdict.basis else None,
@@ -70,7 +70,7 @@ def _described(result: Result) -> dict[str, Any]:
 
 
 def as_sarif(result: Result, rules: tuple[RuleInfo, ...]) -> str:
-    """The log of linting; refuted findings are suppressed with the reason, and verdicts are properties."""
+    """The SARIF report; refuted findings are suppressed with the reason, and verdicts are properties."""
     from torchlint.report.sarif import document
 
     log = document(_run(_with_messages(result), rules))
@@ -82,7 +82,7 @@ def as_sarif(result: Result, rules: tuple[RuleInfo, ...]) -> str:
 
 
 def as_github(result: Result, rules: tuple[RuleInfo, ...]) -> str:
-    """Workflow commands; what was refuted or not reached is a notice at most."""
+    """Workflow commands; a finding that is refuted or not reached is at most a notice."""
     from torchlint.report.github import render
 
     said = _with_messages(result)

@@ -1,4 +1,4 @@
-"""Evidence: what the processes of a run have written, read and merged."""
+"""Evidence: reads and merges what the processes of a run have written."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NOWHERE = Place("", 0, -1, 0, -1)
 
 
 class EvidenceProblem(Exception):
-    """Evidence cannot be used: one line that names the file and says what to do."""
+    """Evidence cannot be used; a one-line message with the file and advice."""
 
 
 @dataclass
 class Event:
-    """Equal events of all processes. ``steady`` are those after the first step, per step the better figure."""
+    """Equal events of all processes. ``steady`` counts those after the first step, for figures per step."""
 
     kind: str
     place: Place
@@ -39,17 +39,18 @@ class Event:
     main: bool = True
 
     def place_of(self, fact: str) -> Place | None:
-        """A place among the facts."""
+        """The place in a fact of an event."""
         value = self.facts.get(fact)
         return Place(*value) if isinstance(value, list) and fits(value, Site) else None
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How often a flagged place was evaluated, in all processes.
+    """How often a flagged expression was evaluated, in all processes.
 
     ``ns`` is time on the host, ``first`` the part of the first evaluation of each process. ``tensors`` and ``graphs``
-    count evaluations whose result holds a tensor, and one with an autograd graph, where a probe has that noted.
+    count evaluations whose result contains a tensor, or a tensor with an autograd graph; they are recorded if a probe
+    needs them.
     """
 
     placed: bool
@@ -65,7 +66,7 @@ class Mark:
 
 @dataclass
 class Run:
-    """A whole run. Times are nanoseconds; ``step_ns`` is the median of the main process with the lowest rank."""
+    """A run. Times are in nanoseconds; ``step_ns`` is the median of the main process with the lowest rank."""
 
     mode: str
     device: str | None
@@ -119,7 +120,7 @@ def _document(path: str, run: str) -> dict[str, Any] | None:
 def _merged(documents: list[dict[str, Any]]) -> Run:
     mains = sorted((d for d in documents if d["process"]["role"] == "main"), key=_rank)
     gap = _gap(documents, mains)
-    # Where a program leaves training to processes that it starts, steps are theirs.
+    # If a program trains in child processes, the steps are theirs.
     stepping = [d for d in documents if d["steps"]["count"]]
     if not any(d in stepping for d in mains) and stepping:
         mains = stepping
@@ -159,7 +160,7 @@ def _rank(document: Mapping[str, Any]) -> int:
 
 
 def _gap(documents: list[dict[str, Any]], mains: list[dict[str, Any]]) -> str | None:
-    """Why something may have happened that no evidence tells of; None if that cannot be."""
+    """Why events may be missing from the evidence; None if it is complete."""
     for document in mains:
         ended = document["ended"]
         if ended["how"] == "running":

@@ -1,4 +1,4 @@
-"""The user's own modules that a program imports, found without importing anything."""
+"""Finds the user's own modules that a program imports, without importing anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def program_file(module: str, bases: Sequence[str]) -> str | None:
 
 
 def closure(first: str, bases: Sequence[str]) -> list[str]:
-    """A file and all modules below ``bases`` that it imports, directly or not, in the order of discovery."""
+    """A file and all modules below ``bases`` that it imports, directly or indirectly, in order of discovery."""
     found = [os.path.realpath(first)]
     known = set(found)
     for path in found:
@@ -60,7 +60,7 @@ def _from(node: ast.ImportFrom, path: str, bases: Sequence[str]) -> Iterator[str
 
 
 def _files(parts: Sequence[str], bases: Iterable[str]) -> Iterator[str]:
-    """The file of a module, and those of the packages around it."""
+    """The file of a module, and those of its parent packages."""
     for base in bases:
         found = []
         for count in range(1, len(parts) + 1):

@@ -1,4 +1,4 @@
-"""Verdicts: each finding beside the evidence of a run."""
+"""Verdicts: evaluates each finding with the evidence of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a
 
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
-    """The verdict on every finding of an order, by name."""
+    """The verdicts on all findings of an order, by name."""
     sources = Sources()
     verdicts = {}
     for name in order.findings:
@@ -38,7 +38,7 @@ def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sou
 
 
 def _rivals(name: str, order: Order, sources: Sources) -> list[Place]:
-    """The spans of the same rule's other findings in the file, one of which may fit an event better."""
+    """The spans of other findings of the same rule in the file, which may match an event better."""
     mine = order.findings[name]
     others = (f for other, f in order.findings.items() if other != name and f.rule == mine.rule and f.path == mine.path)
     return [sources.place(real(f.path, order.base), f.span) for f in others]
@@ -70,7 +70,7 @@ def _verdict(case: Case) -> Verdict:
 
 
 def left(run: Run) -> str:
-    """Where and why a program has left what can be simulated."""
+    """Where a program used something that cannot be simulated, and what."""
     assert run.left is not None
     place, what = run.left
     at = f" at {where([place])}" if place.known else ""
@@ -89,7 +89,7 @@ def _unreached(case: Case) -> Verdict:
 
 
 def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
-    """Say when only some ranks have seen it."""
+    """Note in the verdict if only some ranks have seen it."""
     seen: set[str] = set()
     for event in case.events:
         seen |= event.ranks
@@ -104,7 +104,7 @@ def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
 
 
 def unflagged(order: Order, run: Run) -> list[list[Event]]:
-    """Transfers and synchronisations of steps that no finding speaks of, by kind and place."""
+    """Transfers and synchronizations in steps that no finding covers, by kind and place."""
     spoken = _spoken(order)
     found: dict[tuple[str, Place], list[Event]] = {}
     for event in run.of("sync", "upload", "download"):
@@ -114,7 +114,7 @@ def unflagged(order: Order, run: Run) -> list[list[Event]]:
 
 
 def _spoken(order: Order) -> dict[str, list[Place]]:
-    """The places of findings, by the kinds of events that they speak of."""
+    """The places of findings, by the kinds of events that they cover."""
     sources = Sources()
     spoken: dict[str, list[Place]] = {"sync": [], "upload": [], "download": []}
     for name, finding in order.findings.items():

@@ -1,4 +1,4 @@
-"""Runs the observed program in a process of its own, and tells how it goes."""
+"""Runs the observed program in a child process, and reports its progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchlint.confirm.prepare import python
 _LOOK = 0.5
 _GRACE = 10.0
 _MORE_GRACE = 5.0
-# What is told of a run while it goes on: steps, seconds, synchronisations so far.
+# Reports progress: steps, seconds, synchronizations so far.
 Told = Callable[[int, float, int], None]
 
 
@@ -34,7 +34,7 @@ class Ended:
 def launch(order_path: str, made: Order, told: Told | None) -> Ended:
     """Run the program of an order to its end. Interrupts reach it directly; this process waits for it.
 
-    Off the GPU, CUDA is hidden from the program.
+    Except on a GPU, CUDA is hidden from the program.
     """
     directory, run, seconds = made.directory, made.run, made.seconds
     hidden = {"CUDA_VISIBLE_DEVICES": ""} if made.mode in ("cpu", "sim") else {}
@@ -59,7 +59,7 @@ def launch(order_path: str, made: Order, told: Told | None) -> Ended:
 
 @contextlib.contextmanager
 def _forwarding(child: subprocess.Popen[bytes]) -> Any:
-    """Leave Ctrl-C to the program, and hand a request to end on to it; gives when that was first asked for."""
+    """Leave Ctrl-C to the program, and forward SIGTERM to it; yields the time of the first signal."""
     asked: list[float] = []
 
     def forward(number: int, _frame: object) -> None:
@@ -79,12 +79,12 @@ def _forwarding(child: subprocess.Popen[bytes]) -> Any:
 
 
 def _has_begun(directory: str) -> bool:
-    """The program itself is running: importing torch and testing the simulation is over."""
+    """Whether the program itself is running, after torch has been imported and the simulation tested."""
     return bool(glob.glob(os.path.join(directory, "evidence-*.json")))
 
 
 def _end_if_late(child: subprocess.Popen[bytes], started: float, seconds: float | None) -> None:
-    """A program that does not end by itself when its time is over is ended."""
+    """End a program that exceeds its time limit."""
     if seconds is None:
         return
     late = time.monotonic() - started - seconds
@@ -103,7 +103,7 @@ def _tell(directory: str, run: str, started: float, told: Told) -> None:
             if document["run"] == run and document["process"]["role"] == "main":
                 steps = max(steps, document["steps"]["count"])
                 waits += sum(event["count"] for event in document["events"] if event["kind"] == "sync")
-        except (OSError, ValueError, KeyError, TypeError):  # being written, or not ours
+        except (OSError, ValueError, KeyError, TypeError):  # incomplete, or written by another program
             continue
     told(steps, time.monotonic() - started, waits)
 

@@ -1,4 +1,4 @@
-"""An order: what a run is to watch, written for the runtime; and read again when its evidence is judged."""
+"""Orders: what a run should observe. Written for the runtime, and read again to judge its evidence."""
 
 from __future__ import annotations
 
@@ -25,16 +25,15 @@ _ACCELERATED = re.compile(rb"cuda|accelerat|device|mps|xpu")
 
 
 class OrderProblem(Exception):
-    """An order cannot be given or read: one line that names the file and says what to do."""
+    """An order cannot be made or read; a one-line message with the file and advice."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is watched. Findings and recipes go by the same names; files are real paths with their SHA-256.
+    """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
-    The recipe of a finding that no run can confirm is None.
-
-    ``lint`` says that nobody has linted the files yet; ``switch`` that two forms of a file are compared.
+    The recipe is None for a finding that no run can confirm. ``lint`` means that the files have not been linted yet;
+    ``switch`` that two forms of a file are compared.
     """
 
     directory: str
@@ -57,7 +56,7 @@ class Order:
 
     @property
     def program(self) -> str:
-        """What was run, as it was named."""
+        """The program as the user named it."""
         return self.script or f"-m {self.module}"
 
 
@@ -70,7 +69,7 @@ def digest(path: str) -> str | None:
 
 
 def write(order: Order) -> str:
-    """Write an order into its directory, which must be there; gives the path of the file."""
+    """Write an order into its existing directory; returns the path of the file."""
     recipes = {name: recipe for name, recipe in order.recipes.items() if recipe is not None}
     notes = {name: probe.notes for name, recipe in recipes.items() if (probe := PROBES.get(recipe.probe))}
     document = {
@@ -116,7 +115,7 @@ def _mentions(path: str) -> bool:
 
 
 def read(directory: str) -> Order:
-    """Read the order that evidence was recorded for. Raises :class:`OrderProblem`."""
+    """Read the order for which evidence was recorded. Raises :class:`OrderProblem`."""
     path = os.path.join(directory, NAME)
     try:
         document = stored(path, StoredOrder, SCHEMA)
@@ -156,7 +155,7 @@ def _recipe(values: Mapping[str, Any]) -> Recipe:
 
 
 def stale(order: Order) -> str | None:
-    """A file that is not what it was when the evidence was recorded."""
+    """A file that has changed since the evidence was recorded; None if there is none."""
     return next((path for path, wanted in order.files.items() if digest(path) != wanted), None)
 
 
@@ -164,7 +163,7 @@ def stale(order: Order) -> str | None:
 
 
 def _written(finding: Finding) -> dict[str, Any]:
-    """A finding in the keys of the JSON report."""
+    """A finding with the keys of the JSON report."""
     from torchlint.report.json import finding_document
 
     return finding_document(finding, {})

@@ -1,4 +1,4 @@
-"""Places: spans of findings (characters from 1) beside sites of a run (UTF-8 bytes from 0)."""
+"""Places: maps spans of findings (characters from 1) to sites of a run (UTF-8 bytes from 0)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torchlint.text.lines import split_lines
 
 @dataclass(frozen=True)
 class Place:
-    """A stretch of a file as Python's own positions give it; a column of -1 is unknown."""
+    """A range in a file in the form of Python's own positions; a column of -1 is unknown."""
 
     path: str
     line: int
@@ -24,16 +24,16 @@ class Place:
 
     @property
     def known(self) -> bool:
-        """It is in the user's code."""
+        """Whether the place is in the user's code."""
         return self.path != ""
 
     @property
     def size(self) -> tuple[int, int]:
-        """For comparing which of two places is smaller."""
+        """A key that orders places by size."""
         return (self.end_line - self.line, self.end_column - self.column)
 
     def overlaps(self, other: Place) -> bool:
-        """The two share a character, or a line where columns are unknown."""
+        """Whether two places share a character, or a line if columns are unknown."""
         if self.path != other.path:
             return False
         if min(self.column, other.column) < 0:
@@ -45,13 +45,13 @@ class Place:
 
 
 class Sources:
-    """The lines of source files, for turning columns of characters into columns of bytes and back."""
+    """The lines of source files, for converting between columns of characters and of bytes."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Sequence[str]] = {}
 
     def lines(self, path: str) -> Sequence[str]:
-        """The lines of a file; none if it cannot be read."""
+        """The lines of a file; empty if it cannot be read."""
         if path not in self._lines:
             try:
                 self._lines[path] = split_lines(decode(content(path)))
@@ -60,7 +60,7 @@ class Sources:
         return self._lines[path]
 
     def place(self, path: str, span: Span) -> Place:
-        """A span of characters as Python would give it."""
+        """Convert a span to a place."""
         return Place(
             path,
             span.line,
@@ -74,9 +74,9 @@ class Sources:
         return self.place(path, Span(line, column, line, column + 1))
 
     def column(self, place: Place) -> int:
-        """Where a place begins, in characters from 1."""
+        """The column of the beginning of a place, in characters from 1."""
         line = self._line(place.path, place.line)
-        if not line:  # a cell of a notebook, or a file that is gone
+        if not line:  # a notebook cell, or a file that no longer exists
             return max(place.column, 0) + 1
         return len(line.encode("utf-8", "surrogatepass")[: max(place.column, 0)].decode("utf-8", "replace")) + 1
 
@@ -89,20 +89,20 @@ class Sources:
 
 
 def places_of(finding: Finding, path: str, sources: Sources, *, named: bool) -> list[Place]:
-    """The places of a finding: its own span, and those it names if they are wanted."""
+    """The places of a finding: its own span and, if requested, those of its evidence."""
     own = [sources.place(path, finding.span)]
     return own + [sources.point(path, e.line, e.column) for e in finding.evidence] if named else own
 
 
 def real(path: str, base: str) -> str:
-    """The path that frames of the interpreter are compared with."""
+    """The real path, as it appears in stack frames."""
     return os.path.realpath(os.path.join(base, path))
 
 
 def marks_of(
     findings: Mapping[str, Finding], base: str, notes: Mapping[str, str | None]
 ) -> dict[str, list[dict[str, object]]]:
-    """What the runtime is to mark, by file, and what it notes there beside counts and times."""
+    """The marks for the runtime, by file, and what to record there beside counts and times."""
     sources = Sources()
     found: dict[str, list[dict[str, object]]] = {}
     for name, finding in findings.items():

@@ -1,4 +1,4 @@
-"""What a run is to watch: the program, the user's modules that it imports, and their findings."""
+"""Prepares a run: the program, the user's modules that it imports, and their findings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Program:
 
     @property
     def shown(self) -> str:
-        """The file as reports name it."""
+        """The path of the file as shown in reports."""
         relative = os.path.relpath(self.file)
         return self.file if relative.startswith("..") else relative
 
@@ -73,7 +73,7 @@ def files_of(what: Program) -> list[str]:
         for _ in range(depth):
             folder = os.path.dirname(folder)
         bases.append(folder)
-        if "site-packages" in folder:  # of installed packages, only the program's own
+        if "site-packages" in folder:  # of an installed package, only the program's own modules
             return [path for path in closure(what.file, bases) if path.startswith(os.path.dirname(what.file))]
     here = os.getcwd()
     paths = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
@@ -81,7 +81,7 @@ def files_of(what: Program) -> list[str]:
 
 
 def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:
-    """Lint files. One that cannot be parsed is left to Python, which will say so itself."""
+    """Lint files. Syntax errors are left to Python, which will report them itself."""
     shown = [_shown(path) for path in paths]
     run = session.run(shown, plan)
     return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
@@ -97,7 +97,7 @@ def _shown(path: str) -> str:
 
 
 def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan: Plan, directory: str) -> Order:
-    """The order for a run with the usual limits and mode."""
+    """The order for a run with default limits and mode."""
     recipes = _recipes(plan)
     named = {str(number): finding for number, finding in enumerate(findings) if finding.rule in recipes}
     return Order(
@@ -114,12 +114,12 @@ def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan:
 
 
 def hashed(paths: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of files that can be read."""
+    """The SHA-256 of all readable files."""
     return {path: found for path in sorted(set(paths)) if (found := order.digest(path)) is not None}
 
 
 def adopted(made: Order, plan: Plan) -> Order:
-    """An order that asks for its files to be linted, with their findings."""
+    """An order with ``lint`` set, completed with the findings of its files."""
     recipes = _recipes(plan)
     named = {str(number): finding for number, finding in enumerate(findings_of(list(made.files), plan))}
     return replace(made, findings=named, recipes={name: recipes[found.rule] for name, found in named.items()})
@@ -129,12 +129,12 @@ def adopted(made: Order, plan: Plan) -> Order:
 
 
 def rank() -> int:
-    """This process's rank under torchrun; 0 without."""
+    """The rank of this process under torchrun, else 0."""
     return int(os.environ.get("RANK", "0") or 0)
 
 
 def run_name() -> str | None:
-    """What all ranks of one start of torchrun call it; None without torchrun."""
+    """A name that all ranks of one torchrun launch share; None without torchrun."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return None
     parts = ("TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT")
@@ -142,7 +142,7 @@ def run_name() -> str | None:
 
 
 def folder(wanted: str | None) -> str:
-    """The folder of the evidence, emptied of older evidence. Raises :class:`OrderProblem`."""
+    """The folder for the evidence, with older evidence deleted. Raises :class:`OrderProblem`."""
     if wanted is None:
         name = run_name()
         if name is None:
@@ -167,7 +167,7 @@ def _emptied(wanted: str) -> None:
 
 
 def remove(directory: str) -> None:
-    """Delete a folder that nobody asked to keep."""
+    """Delete a temporary evidence folder."""
     shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -185,7 +185,7 @@ def await_order(directory: str, run: str) -> str:
 
 
 def await_ranks(directory: str, run: str, world: int) -> None:
-    """Wait until the other ranks have written their last evidence, or have had the time to."""
+    """Wait until the other ranks have written their final evidence, with a timeout."""
     until = time.monotonic() + _WAIT
     while time.monotonic() < until:
         try:
@@ -198,7 +198,7 @@ def await_ranks(directory: str, run: str, world: int) -> None:
 
 
 def python() -> list[str]:
-    """The interpreter with the options that this one was given."""
+    """The Python command with the interpreter options of this process."""
     import subprocess
 
     return [sys.executable, *subprocess._args_from_interpreter_flags()]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Prices: what copies and synchronisations cost on some device, for times that nobody has measured."""
+"""Prices: what copies and synchronizations cost on some device, for modelled times."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiles")
 
 
 class ProfileProblem(Exception):
-    """A profile cannot be used: one line that names it and says what to do."""
+    """A profile cannot be used; a one-line message with its name and advice."""
 
 
 @dataclass(frozen=True)
 class Prices:
-    """A price list. Bandwidths are bytes a microsecond, the rest microseconds.
+    """A price list. Bandwidths are in bytes per microsecond, everything else in microseconds.
 
-    ``device`` says what it was measured on; None means that nobody measured it.
+    ``device`` is the device it was measured on; None means that it was not measured.
     """
 
     name: str
@@ -46,14 +46,14 @@ class Prices:
             return 0.0
         pinned = bool(event.facts.get("pinned"))
         if pinned and event.facts.get("non_blocking"):
-            return count * self.launch  # the rest goes on beside the program
+            return count * self.launch  # the rest overlaps with the program
         waits = 0.0 if event.facts.get("non_blocking") else self.synchronise
         rate = self.download if event.kind == "download" else self.pinned if pinned else self.pageable
         return count * (self.copy + waits) + size / rate
 
 
 def load(name: str) -> Prices:
-    """A profile that comes with torchlint, or the file of one. Raises :class:`ProfileProblem`."""
+    """A profile that is included in torchlint, or one from a file. Raises :class:`ProfileProblem`."""
     path = name if os.path.isfile(name) or os.sep in name else os.path.join(_FOLDER, f"{name}.json")
     if not os.path.lexists(path):
         known = ", ".join(names())
@@ -84,5 +84,5 @@ def _prices(values: dict[str, Any]) -> Prices:
 
 
 def names() -> Iterable[str]:
-    """The profiles that come with torchlint."""
+    """The names of the included profiles."""
     return sorted(name.removesuffix(".json") for name in os.listdir(_FOLDER) if name.endswith(".json"))

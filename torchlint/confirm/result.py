@@ -1,4 +1,4 @@
-"""What ``confirm`` and ``verdict`` give: verdicts, totals, hot spots and budget, ready to be shown."""
+"""The result of ``confirm`` and ``verdict``: verdicts, totals, hot spots and budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from torchlint.model import Finding, Severity
 
 @dataclass(frozen=True)
 class HotSpot:
-    """Transfers or synchronisations in every step that no finding speaks of. ``cost`` is microseconds a step."""
+    """Transfers or synchronizations in every step that no finding covers. ``cost`` is in microseconds per step."""
 
     kind: str
     path: str
@@ -34,7 +34,7 @@ class HotSpot:
 
 @dataclass(frozen=True)
 class Result:
-    """Everything a report needs. ``verdicts`` has a verdict for each of ``findings``."""
+    """Everything that reports need. ``verdicts`` has one verdict for each of ``findings``."""
 
     order: Order
     run: Run
@@ -46,7 +46,7 @@ class Result:
     excesses: tuple[budgets.Excess, ...]
 
     def fails(self, least: Severity | None) -> bool:
-        """A confirmed finding is as severe as that, or the budget is exceeded."""
+        """Whether a confirmed finding has at least this severity, or the budget is exceeded."""
         if self.excesses:
             return True
         if least is None:

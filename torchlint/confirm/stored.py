@@ -1,6 +1,6 @@
-"""Reads what the companion has stored as JSON: whether it is whole is checked here, and nowhere else.
+"""Reads and validates the JSON files of the companion.
 
-Evidence may be cut off, edited, or come along with a repository. What has the shape that its type says can be judged.
+Evidence may be truncated, edited, or come from a repository. Only data that fits its type is used.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from torchlint.confirm.stored_types import FACTS
 
 
 class NotStored(Exception):
-    """Why a file cannot be used: the end of a sentence that begins with its name."""
+    """Why a file cannot be used. The message continues a sentence that begins with its name."""
 
 
 def stored(path: str, kind: Any, schema: int) -> dict[str, Any]:
-    """The document in a file, if it has the shape of this type. Raises :class:`NotStored`."""
+    """The document in a file, if it fits this type. Raises :class:`NotStored`."""
     try:
         data = read(path, REPORT)
         document = json.loads(data)

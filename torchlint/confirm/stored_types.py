@@ -1,6 +1,6 @@
-"""The shapes of what the companion stores as JSON: reports, orders, evidence of processes, price lists.
+"""Types of the companion's JSON files: reports, orders, evidence of processes, and price lists.
 
-Keys that a type does not name may be there as well, and are not read.
+Additional keys are allowed and ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torchlint.base.shape import MOST
 
 
 class _Paths:
-    """Names that files can have."""
+    """File names."""
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -22,7 +22,7 @@ class _Paths:
 
 
 class _Ranks:
-    """What says how many processes there are, or which of them this is."""
+    """The number of processes, and the rank of this one."""
 
     def __contains__(self, number: object) -> bool:
         return isinstance(number, str) and (not number or (number.isascii() and number.isdigit() and len(number) < 10))
@@ -30,7 +30,7 @@ class _Ranks:
 
 Path = Annotated[str, _Paths()]
 Rank = Annotated[str, _Ranks()]
-Amount = Annotated[int, range(2**63)]  # of events, bytes, nanoseconds
+Amount = Annotated[int, range(2**63)]  # counts, bytes, nanoseconds
 _Column = Annotated[int, range(-1, MOST)]
 Site = tuple[Path, int, _Column, int, _Column]
 Flag = Literal["enabled", "benchmark", "deterministic", "algorithms"]
@@ -40,7 +40,7 @@ Flag = Literal["enabled", "benchmark", "deterministic", "algorithms"]
 
 
 class _Span(TypedDict):
-    """A span, in the keys of the JSON report."""
+    """A span with the keys of the JSON report."""
 
     line: int
     column: int
@@ -55,7 +55,7 @@ class _Edit(_Span):
 
 
 class _Evidence(TypedDict):
-    """A fact that a finding rests on."""
+    """Evidence of a finding."""
 
     line: int
     column: int
@@ -117,7 +117,7 @@ class _OrderOfBlock(TypedDict, total=False):
 
 
 class StoredOrder(_OrderOfBlock):
-    """What a run was to watch."""
+    """What a run should observe."""
 
     run: str
     base: Path
@@ -237,7 +237,7 @@ class _Switch(TypedDict):
 
 
 class _Instrumented(TypedDict, total=False):
-    """What single instruments add, where a run has them."""
+    """What single instruments add, if they were active."""
 
     flags: list[_Write]
     synchronisations: _Account | None
@@ -245,7 +245,7 @@ class _Instrumented(TypedDict, total=False):
 
 
 class StoredRun(_Instrumented):
-    """What one process of a run has seen."""
+    """The evidence of one process of a run."""
 
     run: str
     process: _Process
@@ -287,7 +287,7 @@ class _Written(TypedDict):
     before: bool
 
 
-# The facts that events of a kind cannot do without.
+# The facts that events of each kind must have.
 FACTS: dict[str, Any] = {
     "convolution": _Layer,
     "recurrent": _Layer,

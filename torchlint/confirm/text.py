@@ -1,4 +1,4 @@
-"""The report of a run for people."""
+"""The report of a run as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Paint = Callable[[str, str], str]
 
 
 def render(result: Result, *, color: bool = False) -> str:
-    """Verdicts, the gravest first; then totals, hot spots and the budget."""
+    """Verdicts, most severe first; then totals, hot spots and the budget."""
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
     lines = [_head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
     if result.run.left is not None:
@@ -124,7 +124,7 @@ def _account(result: Result) -> str:
 
 
 def _profiled(result: Result) -> list[str]:
-    """Copies as the profiler has timed them, and whether it has seen as many as were counted."""
+    """Copies timed by the profiler, and whether it has seen as many as were counted."""
     found = result.run.profiled
     if found is None:
         return []

@@ -1,4 +1,4 @@
-"""Totals of a run for each step: transfers, bytes, synchronisations, waiting for data."""
+"""Totals of a run per step: transfers, bytes, synchronizations, and time spent waiting for data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torchlint.confirm.evidence import Event, Run
 
 @dataclass(frozen=True)
 class Totals:
-    """Figures for each step, without the first where there were more. Copies that the host waits for are waits, too."""
+    """Figures per step, without the first step if there were more. Blocking copies count as waits as well."""
 
     uploads: float
     upload_bytes: float
@@ -23,7 +23,7 @@ class Totals:
 
 
 def waits(event: Event) -> bool:
-    """The host waits for the device."""
+    """Whether the host waits for the device."""
     return event.kind == "sync" or (event.kind in ("upload", "download") and not event.facts.get("non_blocking"))
 
 

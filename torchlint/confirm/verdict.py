@@ -1,4 +1,4 @@
-"""What a run says of a finding."""
+"""Verdicts: what a run shows about a finding."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Status(str, enum.Enum):
-    """What a run says of a finding."""
+    """The outcome for a finding."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -16,7 +16,7 @@ class Status(str, enum.Enum):
 
 
 class Basis(str, enum.Enum):
-    """Where a figure comes from: a clock, a count of events, or a price list applied to counts."""
+    """The basis of a figure: measured time, counted events, or a price list applied to counts."""
 
     MEASURED = "measured"
     COUNTED = "counted"
@@ -25,11 +25,11 @@ class Basis(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says of one finding, and why.
+    """The outcome for one finding, and the reason.
 
-    ``count`` and ``bytes`` are those of the whole run, ``per_step`` is a count; ``cost`` is in microseconds for each
-    step (of the whole run where there were no steps) on the given ``cost_basis``; ``share`` is the part of a step's
-    measured time, between 0 and 1.
+    ``count`` and ``bytes`` are for the whole run, ``per_step`` is a count; ``cost`` is in microseconds per step (or for
+    the whole run if there were no steps) on the given ``cost_basis``; ``share`` is the part of a step's measured time,
+    between 0 and 1.
     """
 
     status: Status

@@ -1,1 +1,1 @@
-"""What torch, NumPy and the frameworks mean, as tables without logic."""
+"""Facts about PyTorch, NumPy and frameworks, as tables without logic."""

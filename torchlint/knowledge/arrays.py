@@ -1,4 +1,4 @@
-"""Calls and methods that make ndarrays, and those that do not.
+"""Functions and methods that return ndarrays.
 
 Sources: the NumPy, SciPy, OpenCV, librosa, soundfile, scikit-image and pandas reference manuals.
 """
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 
 class ArrayFact(NamedTuple):
-    """What a call returns, when it returns an ndarray.
+    """The result of a call that returns an ndarray.
 
-    ``dtype`` is what it makes without ``dtype=``; ``position`` the positional index of ``dtype``;
-    ``fresh`` whether nobody else holds the memory; ``rank`` the number of dimensions where certain;
-    ``unshareable`` whether a tensor cannot share it (read-only memory, negative strides); ``readonly`` whether
-    the array may be read-only; ``destination`` the positional index of an array that is filled and returned.
+    ``dtype`` is the default dtype; ``position`` the positional index of ``dtype``; ``fresh`` means that the memory is
+    newly allocated; ``rank`` is the number of dimensions, if certain; ``unshareable`` means that a tensor cannot share
+    the memory (read-only memory, negative strides); ``readonly`` that the array may be read-only; ``destination`` is
+    the positional index of an array that is filled and returned.
     """
 
     dtype: str | None = None
@@ -74,7 +74,7 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named("skimage.io", "imread", ArrayFact(readonly=True)),
     **_named("skimage.transform", "resize rescale rotate warp", ArrayFact()),
     **_named("skimage.color", "rgb2lab lab2rgb rgb2hsv hsv2rgb", ArrayFact()),
-    **_named("skimage.color", "rgb2gray gray2rgb", _SHARED),  # some versions hand an image back as it is
+    **_named("skimage.color", "rgb2gray gray2rgb", _SHARED),  # some versions return the same image
     **_named("skimage.util", "img_as_float img_as_float32 img_as_ubyte", _SHARED),
     **_named("matplotlib.pyplot", "imread", ArrayFact(readonly=True)),
     **_named(
@@ -90,13 +90,13 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named("scipy.special", "softmax expit logit", ArrayFact()),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
     **_named("librosa", "stft istft amplitude_to_db power_to_db", ArrayFact()),
-    "librosa.resample": _SHARED,  # equal rates leave the signal as it is
+    "librosa.resample": _SHARED,  # with equal rates the signal is returned as it is
     **_named("librosa.filters", "mel", ArrayFact()),
     **_named("librosa.util", "normalize pad_center fix_length", _SHARED),
     **_named("tifffile", "imread", ArrayFact()),
 }
 
-# Calls that return several values; the ndarrays among them by position.
+# Calls that return several values: the indices of the ndarrays among them.
 TUPLES: dict[str, tuple[ArrayFact | None, ...]] = {
     "librosa.load": (ArrayFact("float32"), None),
     "soundfile.read": (ArrayFact("float64"), None),
@@ -104,7 +104,7 @@ TUPLES: dict[str, tuple[ArrayFact | None, ...]] = {
     "librosa.effects.trim": (_SHARED, ArrayFact()),
 }
 
-# numpy.random and Generator methods: an ndarray only when a size is asked for. Positional index of size.
+# numpy.random and Generator methods, which return an ndarray only if a size is passed: its positional index.
 RANDOM_SIZE: dict[str, int] = {
     "randint": 2,
     "integers": 2,
@@ -127,7 +127,7 @@ RANDOM_SIZE: dict[str, int] = {
 RANDOM_INTEGER = frozenset({"randint", "integers", "binomial", "poisson"})
 RANDOM_UNKNOWN_DTYPE = frozenset({"choice"})
 
-# Elementwise functions: an ndarray when an argument is one.
+# Elementwise functions, which return an ndarray if an argument is one.
 ELEMENTWISE = frozenset(
     "abs absolute fabs sign exp expm1 exp2 log log2 log10 log1p sqrt square cbrt sin cos tan arcsin "
     "arccos arctan arctan2 "
@@ -139,7 +139,7 @@ ELEMENTWISE = frozenset(
     "cumprod diff gradient "
     "heaviside hypot sort unwrap isin matmul".split()
 )
-# The arrays that an elementwise function takes, where there are more than one; a further one is filled and returned.
+# The number of operands of elementwise functions with more than one; a further argument is the output array.
 OPERANDS = {
     **dict.fromkeys(
         "arctan2 add subtract multiply divide true_divide floor_divide power mod remainder maximum minimum fmax fmin "
@@ -149,10 +149,10 @@ OPERANDS = {
     "where": 3,
     "clip": 3,
 }
-# Where functions and methods take ``copy`` by position.
+# The positional index of ``copy``.
 COPY_POSITIONS = {"astype": 4, "nan_to_num": 1}
-# Functions that may hand out memory of their argument.
-ELEMENTWISE_SHARED = frozenset({"real", "imag", "round", "around"})  # integers are rounded already
+# Functions whose result may share the memory of their argument.
+ELEMENTWISE_SHARED = frozenset({"real", "imag", "round", "around"})  # integers are returned as they are
 REDUCTIONS = frozenset(
     "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
     "nansum nanmax nanmin "
@@ -189,7 +189,7 @@ DTYPE_NAMES: dict[str, str] = {
     "builtins.complex": "complex128",
 }
 
-# pandas: what makes frames and series, and which of their attributes and methods lead to an ndarray.
+# pandas: functions that create frames and series, and their attributes and methods that lead to an ndarray.
 FRAMES = frozenset(
     f"pandas.{n}"
     for n in "read_csv read_excel read_parquet read_table read_json read_pickle read_hdf DataFrame concat merge".split()
@@ -200,20 +200,20 @@ FRAME_METHODS = frozenset(
     "filter query merge join "
     "drop_duplicates replace iloc loc assign select_dtypes".split()
 )
-# scikit-learn: functions that return two of every array given.
+# scikit-learn functions that return two arrays for every argument.
 SPLITTERS = frozenset({"sklearn.model_selection.train_test_split"})
-# Where none of these is named, nothing is known to be an array.
+# A file that mentions none of these contains no known arrays.
 ARRAY_LIBRARIES = "numpy cv2 pandas librosa soundfile skimage scipy sklearn imageio h5py tifffile matplotlib".split()
 ARRAY_ANNOTATIONS = frozenset({"numpy.ndarray", "numpy.typing.NDArray"})
 
-# Functions that return several arrays of the same kind, in a list or tuple.
+# Functions that return a list or tuple of arrays of the same kind.
 ARRAY_LISTS = frozenset(
     f"numpy.{name}"
     for name in "meshgrid array_split split hsplit vsplit dsplit nonzero histogram broadcast_arrays "
     "unravel_index".split()
 )
 SAMPLE_DATASETS = "sklearn.datasets."
-# Objects whose methods return ndarrays, by the beginning of the name that makes them.
+# Objects whose methods return ndarrays, by the prefix of the name that creates them.
 PRODUCERS: dict[str, frozenset[str]] = {
     **{
         f"sklearn.preprocessing.{name}": frozenset({"fit_transform", "transform", "inverse_transform"})
@@ -224,9 +224,9 @@ PRODUCERS: dict[str, frozenset[str]] = {
     "sklearn.decomposition.PCA": frozenset({"fit_transform", "transform", "inverse_transform"}),
     "scipy.spatial.transform.Rotation.": frozenset("as_matrix as_quat as_euler as_rotvec as_mrp".split()),
 }
-# Reading these looks at no element.
+# Attributes that do not depend on the elements.
 SHAPE_ATTRIBUTES = frozenset("shape size ndim dtype nbytes itemsize strides".split())
-# Methods that write to the array they are called on.
+# Methods that modify their array.
 MUTATORS = frozenset("fill sort partition put resize setfield itemset setflags byteswap shuffle".split())
 WRITING_FUNCTIONS = frozenset(
     "numpy.random.shuffle numpy.copyto numpy.put numpy.place numpy.putmask numpy.fill_diagonal "

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 
 class Preference(NamedTuple):
-    """What a project wants where determinism and cuDNN's benchmark are both on: nobody else can know."""
+    """What a project wants if both determinism and cuDNN's benchmark are on, which the code does not show."""
 
     prefer: Literal["reproducible", "fast"] | None = None
 
@@ -19,10 +19,10 @@ CUDNN = "torch.backends.cudnn"
 BENCHMARK = f"{CUDNN}.benchmark"
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ENABLED = f"{CUDNN}.enabled"
-# Two switches that are calls; they are followed as if they were flags.
+# Two settings made by calls, which are analysed like flags.
 ALGORITHMS = "torch.use_deterministic_algorithms"
 AUTOTUNE = "torch.compile.max-autotune"
-# A part of each name that stands in every file that writes the flag, also through other functions that set it.
+# A part of each name, which occurs in every file that writes the flag, even through helper functions.
 SPELLED = {
     BENCHMARK: "benchmark",
     DETERMINISTIC: "deterministic",
@@ -39,10 +39,10 @@ DEBUG_MODE = frozenset({"torch.set_deterministic_debug_mode"})
 DETERMINISM = frozenset({ALGORITHMS, "torch.set_deterministic"})
 COMPILE = "torch.compile"
 FLAGS_CONTEXT = f"{CUDNN}.flags"
-# Calls that set both flags through arguments of these names.
+# Calls that set both flags through arguments with these names.
 TRAINERS = frozenset({"pytorch_lightning.Trainer", "pytorch_lightning.fabric.Fabric"})
 SETTERS = frozenset({FLAGS_CONTEXT, "pytorch_lightning.Trainer"})
-# What a comment, a docstring or a function's name says where the pair is meant.
+# Words in a comment, docstring or function name that show that the combination is intended.
 INTENT = (
     "per process",
     "within a process",
@@ -52,7 +52,7 @@ INTENT = (
     "intentional",
     "fastest det",
 )
-# What a comment says where cuDNN is switched off because of a fault.
+# Words in a comment that show that cuDNN is disabled to avoid a bug.
 BUG_WORDS = (
     "bug",
     "issue",
@@ -72,12 +72,12 @@ BUG_WORDS = (
     "memory",
     "segfault",
 )
-# Layers that cuDNN has kernels for, by the beginning of their names.
+# Layers with cuDNN kernels, by the prefix of their names.
 CUDNN_LAYERS = ("Conv", "LazyConv", "RNN", "LSTM", "GRU", "CTC", "BatchNorm", "SyncBatchNorm", "LazyBatchNorm")
-# What a condition mentions that chooses a machine or a version, or asks the user.
+# Words in a condition that selects a machine or a version, or depends on a user's option.
 CHOICE_WORDS = frozenset("version platform hip rocm cudnn system windows capability arch".split())
 
-# Attributes that may be assigned, by module, with the version of torch that brought them.
+# Attributes that can be assigned, by module, with the version of torch that introduced them.
 SETTABLE: dict[str, dict[str, str]] = {
     "torch.backends": {"fp32_precision": "2.9"},
     "torch.backends.cudnn": {
@@ -109,7 +109,7 @@ SETTABLE: dict[str, dict[str, str]] = {
     "torch.backends.quantized": {"engine": "1.3"},
     "torch.backends.nnpack": {"enabled": "2.0"},
 }
-# Where a flag that was written to the wrong module belongs.
+# The right place of a flag that was written to the wrong module.
 ELSEWHERE: dict[str, str] = {
     "torch.backends.benchmark": "torch.backends.cudnn.benchmark",
     "torch.backends.deterministic": "torch.backends.cudnn.deterministic",
@@ -124,7 +124,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.backends.cudnn.fastest": "",
     "torch.backends.cudnn.verbose": "",
 }
-# Functions that somebody may take for an attribute.
+# Functions that may be mistaken for an attribute.
 CALLED = frozenset(
     "torch.use_deterministic_algorithms torch.manual_seed torch.seed torch.cuda.manual_seed "
     "torch.cuda.manual_seed_all torch.set_float32_matmul_precision torch.set_default_dtype torch.set_num_threads "
@@ -132,13 +132,13 @@ CALLED = frozenset(
     "torch.cuda.empty_cache torch.cuda.synchronize torch.autograd.set_detect_anomaly torch.backends.cudnn.flags "
     "torch.set_deterministic torch.set_deterministic_debug_mode numpy.random.seed random.seed".split()
 )
-# Context managers, which do nothing as statements of their own.
+# Context managers, which have no effect as a statement of their own.
 CONTEXTS = frozenset(
     "torch.no_grad torch.inference_mode torch.enable_grad torch.autocast torch.amp.autocast "
     "torch.cuda.amp.autocast torch.autograd.detect_anomaly torch.backends.cudnn.flags".split()
 )
 VALIDATE = "set_default_validate_args"
-# Methods that do nothing when they are named and not called.
+# Methods that have no effect if they are not called.
 MODULE_METHODS = frozenset("eval train zero_grad".split())
 OPTIMIZER_METHODS = frozenset("zero_grad step".split())
 TENSOR_METHODS = frozenset("backward zero_ detach_ requires_grad_".split())
@@ -147,17 +147,17 @@ START_VARIABLES = frozenset(
     "CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING PYTORCH_CUDA_ALLOC_CONF CUDA_DEVICE_ORDER "
     "PYTORCH_NO_CUDA_MEMORY_CACHING PYTORCH_ALLOC_CONF".split()
 )
-# Calls that start CUDA whatever their arguments.
+# Calls that initialize CUDA, whatever their arguments.
 STARTS_CUDA = frozenset(
     "torch.cuda.init torch.cuda.set_device torch.cuda.current_device torch.cuda.get_device_name "
     "torch.cuda.get_device_properties torch.cuda.synchronize torch.cuda.empty_cache torch.cuda.current_stream "
     "torch.cuda.Stream torch.cuda.Event torch.cuda.mem_get_info torch.cuda.get_device_capability".split()
 )
 
-# A word of the name of a function that sets up reproducibility, or of a script that only evaluates.
+# Words in names of functions that set up reproducibility, and of scripts that only evaluate.
 SEED_WORDS = frozenset({"seed", "seeds", "seeding"})
 
-# Evidence that inputs of many shapes reach the convolutions.
+# Evidence that the convolutions get inputs of varying shapes.
 PADDERS = frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence"})
 TRANSFORMS = ("torchvision.transforms.", "torchvision.transforms.v2.")
 CONVOLUTIONS = frozenset("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split())
@@ -167,7 +167,7 @@ CNN_WORDS = frozenset(
     "convnext regnet wide_resnet mnasnet deeplabv3 fcn cnn dcgan".split()
 )
 DETECTION = "torchvision.models.detection."
-# Sample datasets of which all images have one size.
+# Sample data sets whose images all have the same size.
 FIXED_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST CIFAR10 CIFAR100 SVHN STL10 USPS".split())
-# What sets the benchmark itself, or tunes in another way.
+# Trainers that set the benchmark flag themselves, or tune in another way.
 OWN_TUNING = ("pytorch_lightning", "lightning", "composer", "mmengine", "mmcv", "detectron2", "max-autotune", "fastai")

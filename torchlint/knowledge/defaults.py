@@ -1,8 +1,8 @@
-"""Which methods construct a module: frameworks may run them with another default device or dtype."""
+"""Methods that construct a module: frameworks may call them with another default device or dtype."""
 
 from __future__ import annotations
 
-# Methods of modules that belong to their construction.
+# Methods of modules that are part of their construction.
 CONSTRUCTING_METHODS = frozenset(
     "__init__ setup build reset_parameters init_weights _init_weights configure_model post_init __post_init__".split()
 )

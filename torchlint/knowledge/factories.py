@@ -1,10 +1,10 @@
-"""Functions that make tensors and arrays of regular or random content. Sources: the PyTorch and NumPy manuals."""
+"""Functions that create tensors and arrays with regular or random content. Sources: the PyTorch and NumPy manuals."""
 
 from __future__ import annotations
 
 from torchlint.knowledge.tensors import LEGACY
 
-# Content that is the same on every device.
+# Content that is equal on every device.
 DETERMINISTIC = frozenset(
     f"torch.{name}"
     for name in "zeros ones full empty eye arange range tril_indices triu_indices zeros_like ones_like full_like "
@@ -15,14 +15,14 @@ ROUNDED = frozenset(
     f"torch.{name}"
     for name in "linspace logspace hann_window hamming_window bartlett_window blackman_window kaiser_window".split()
 )
-# Content that another generator makes differently.
+# Content that depends on the generator of the device.
 RANDOM = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
 )
 ALL = DETERMINISTIC | ROUNDED | RANDOM
 LAST = frozenset(name.rpartition(".")[2] for name in ALL)
 LIKE = frozenset(name for name in ALL if name.endswith("_like"))
-# Methods that change the form of a new tensor, or its dtype, and compute nothing.
+# Methods that only change the shape or dtype of a new tensor.
 FORM = frozenset(
     "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
     "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
@@ -32,7 +32,7 @@ CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "t
 LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 
 
-# NumPy's factory, and the torch factory that makes the same.
+# NumPy factories, and the equivalent torch factories.
 ARRAYS = {
     "numpy.zeros": "torch.zeros",
     "numpy.ones": "torch.ones",
@@ -52,7 +52,7 @@ ARRAYS = {
     "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
-# What NumPy gives where no dtype is written.
+# NumPy's default dtypes.
 ARRAY_DTYPES = {
     "numpy.zeros": "float64",
     "numpy.ones": "float64",
@@ -63,7 +63,7 @@ ARRAY_DTYPES = {
     "numpy.random.randint": "int64",
     "numpy.random.permutation": "int64",
 }
-# Methods of an array that only change its form or dtype.
+# Methods of an array that only change its shape or dtype.
 ARRAY_FORM = frozenset("astype reshape copy".split())
-# Methods that fill a tensor, and the torch factory that makes the same.
+# Methods that fill a tensor, and the equivalent torch factories.
 FILLS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}

@@ -1,4 +1,4 @@
-"""What runs every step: loops over batches, methods that frameworks call, and what a step consists of."""
+"""Code that runs in every step: loops over batches, methods that frameworks call, and the calls that make a step."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ HOT_METHODS = frozenset(
 )
 HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
-# Functions that run every step by their names.
+# Functions that run in every step, by name.
 HOT_NAMES = HOT_METHODS | HOT_FUNCTIONS
-# What functions that make loaders are mostly called: `train_loader`, or `data` after such a beginning, `get_data`.
+# Names of functions that make loaders: `train_loader`, or a verb and `data`, as in `get_data`.
 MAKER_VERBS = r"(?:load|get|create|make|build|setup|prepare|init)_"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
-# Methods that wrap a loader and hand on its batches.
+# Methods that wrap a loader and yield its batches.
 WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
-# Words of the names of functions that do one step and nothing else.
+# Words in names of functions that make one step.
 STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
-# Words of the names of functions that evaluate.
+# Words in names of functions that evaluate.
 EVALUATION_WORDS = frozenset(
     "eval evaluate evaluation evaluator val valid validate validation test testing infer inference predict prediction "
     "predictions generate sample sampling demo extract embed visualize export detect bench benchmark".split()

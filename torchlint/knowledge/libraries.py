@@ -1,4 +1,4 @@
-"""Packages that are installed, not part of a project: their names are never looked up among its files."""
+"""Installed packages, which are not part of a project: their names are not looked up among its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What asks for CUDA, what needs it by nature, and what only looks like it. Sources: the PyTorch reference manual."""
+"""Requests for CUDA, code that needs CUDA, and code that only looks like it. Sources: the PyTorch reference manual."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ AVAILABLE = frozenset(
     "torch.accelerator.is_available "
     "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
 )
-# One of these words stands in every file that asks so.
+# Words of which one occurs in every file that requests CUDA.
 ASKS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
-# What a function does about a missing CUDA: it ends the program, or asks and may choose another device.
+# What a function does if CUDA is missing: it ends the program, or checks and may select another device.
 ENDS, FALLS_BACK = "ends", "falls back"
 # Functions that end the program without CUDA stand in files with such a line, or are called after devices.
 CUDA_CHECK = r"is_available(?<=(?:not|ert)\storch\.cuda\.is_available)"
 PARSERS = frozenset({"argparse.ArgumentParser"})
 PARSING = frozenset({"parse_args", "parse_known_args"})
-# A condition on something with one of these words in its name asks for CUDA, or for its absence.
+# A condition on a name with one of these words checks whether CUDA is available.
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
 NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
-# Exceptions that a missing CUDA raises.
+# Exceptions raised if CUDA is missing.
 RAISED = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
-# Packages that exist for CUDA alone: a file that cannot do without one is CUDA-only by nature.
+# Packages that need CUDA: a file that cannot work without one needs CUDA.
 CUDA_PACKAGES = frozenset(
     "triton cupy flash_attn bitsandbytes pycuda tensorrt torch_tensorrt apex nvidia cuda transformer_engine".split()
 )
@@ -36,7 +36,7 @@ CUDA_NAMES = frozenset(
 )
 # One of these stands in every function that asks for CUDA in so many words.
 ASKING = frozenset({"cuda", "set_default_tensor_type"})
-# Libraries whose objects have a `cuda` or `to` of their own.
+# Libraries whose objects have their own `cuda` or `to` methods.
 FOREIGN = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()
 )
@@ -48,9 +48,9 @@ NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cud
 AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
 DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
 RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
-# A name of these words alone, or an option of these, chooses the device of the whole program.
+# A name of these words, or an option with such a name, selects the device of the whole program.
 PLAIN_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())
-# What raises without CUDA, and so keeps a function from running there whatever device it is given.
+# Calls that raise without CUDA, so that a function with one needs CUDA on any device.
 RAISING = frozenset(
     f"torch.cuda.{name}"
     for name in "synchronize Event current_device current_stream default_stream get_device_name "
@@ -58,10 +58,10 @@ RAISING = frozenset(
     "device init ipc_collect get_rng_state".split()
 )
 MOVING = frozenset({"cuda", "to", "cpu"})
-# Attributes that tensors have, and arrays and sizes have not.
+# Attributes of tensors that arrays and sizes lack.
 TENSOR_ONLY = frozenset(
     "new_zeros new_ones new_tensor new_empty new_full unsqueeze detach requires_grad requires_grad_ is_cuda numel "
     "grad masked_fill index_select contiguous permute expand backward softmax".split()
 )
-# Under these, nothing is made in memory.
+# Contexts in which no memory is allocated.
 FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})

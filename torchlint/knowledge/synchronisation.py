@@ -1,13 +1,13 @@
-"""What makes the host wait for the device, and what keeps code from running every step.
+"""Operations that synchronize with the device, and conditions under which code rarely runs.
 
 Sources: PyTorch performance tuning guide; Lightning, "Speed up model training"; NVIDIA, "Sync-free PyTorch".
 """
 
 from __future__ import annotations
 
-# Methods of a tensor that bring its content to the host.
+# Methods of a tensor that copy its content to the host.
 READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
-# Builtins that do so with a tensor as argument.
+# Builtins that do so if their argument is a tensor.
 CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
 MATHS = frozenset(
     f"math.{name}" for name in "sqrt exp log log2 log10 isnan isinf isfinite pow floor ceil fabs tanh cos sin".split()
@@ -24,7 +24,7 @@ LOG_METHODS = frozenset(
 )
 LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# One of these stands in every function with a call that reads a tensor; `logging` calls go by their level.
+# Identifiers of which one occurs in every function that reads a tensor through a call.
 READ_NAMES = (
     READS
     | LOG_METHODS
@@ -32,17 +32,17 @@ READ_NAMES = (
     | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATHS | PRINTERS)
     | frozenset({"to", "type", "log"})
 )
-# Prefixes of strings that format: one of these stands as a word of its own in every function with such a string.
+# Prefixes of f-strings, one of which is a word in every function that contains such a string.
 FORMATTED = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
-# What only modules have.
+# Attributes that only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
-# Reading these of a tensor looks at no content.
+# Attributes of a tensor that do not depend on its content.
 SHAPES = frozenset(
     "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize "
     "nbytes names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
 )
 
-# Words of conditions under which code seldom runs.
+# Words in conditions that are rarely true.
 SELDOM_WORDS = frozenset(
     "debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split()
 )
@@ -80,24 +80,24 @@ COUNTERS = frozenset(
 )
 PROFILERS = frozenset({"torch.profiler.profile", "torch.autograd.profiler.profile"})
 
-# Words of names that are called with tensors and give tensors: modules, losses, metrics, reductions.
+# Words in names of callables from tensors to tensors: modules, losses, metrics, reductions.
 CALLABLE_WORDS = frozenset(
     "model net network module criterion generator discriminator encoder decoder netg netd backbone classifier policy "
     "critic actor agent unet vae head ddp student teacher objective loss bce mse accuracy acc topk dice iou reduce "
     "forward criterions diffusion".split()
 )
-# Of these, what compares tensors where they lie.
+# Those that compare tensors on their device.
 LOSS_WORDS = frozenset("criterion criterions objective loss bce mse accuracy acc topk dice iou".split())
-# Names of values that a program must have on the host to act on.
+# Names of values that a program needs on the host to act on them.
 ACTING = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
 ACTING_FUNCTIONS = frozenset(
     "act select_action choose_action get_action get_actions sample_action predict_action step".split()
 )
-# Loops over these go through parameters.
+# Methods that iterate over parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
-# Functions of frameworks that are handed what already lies on the device.
+# Framework methods whose arguments are already on the device.
 DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())
-# Calls whose arguments are sizes, which the host must know before anything can be queued.
+# Calls whose arguments are sizes, which the host must know before it can queue the operation.
 SIZE_TAKERS = frozenset(
     "split split_with_sizes tensor_split chunk view reshape expand repeat zeros ones empty full eye arange linspace "
     "range rand randn randint new_zeros new_ones new_empty new_full narrow topk "

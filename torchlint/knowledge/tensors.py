@@ -1,4 +1,4 @@
-"""Calls, methods and classes of torch, by what they give. Sources: the PyTorch reference manual, 2.4 to 2.15."""
+"""Functions, methods and classes of torch, by their results. Sources: the PyTorch reference manual, 2.4 to 2.15."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LEGACY_DTYPES = {
 }
 FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
 
-# Functions of the torch namespace that do not return one tensor.
+# Functions of the torch namespace whose result is not a single tensor.
 NOT_TENSOR_FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode "
@@ -47,7 +47,7 @@ TUPLE_FUNCTIONS = frozenset(
     f"torch.{name}"
     for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()
 )
-# Methods that return neither a tensor nor anything on the device.
+# Methods whose result is neither a tensor nor on the device.
 HOST_METHODS = {
     "item": "scalar",
     "tolist": "list",
@@ -70,7 +70,7 @@ HOST_METHODS = {
     "type_": "unknown",
 }
 TUPLE_METHODS = frozenset("topk sort split chunk unbind unique kthvalue mode tensor_split svd".split())
-# With a dimension they return values and indices.
+# With a dimension, these return values and indices.
 VALUES_AND_INDICES = frozenset({"max", "min", "median", "cummax", "cummin"})
 CASTS = {
     "float": "float32",
@@ -86,7 +86,7 @@ CASTS = {
 }
 # Methods that keep content, dtype and shape.
 SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
-# Factories of one dimension, and factories that take the sizes of all dimensions.
+# Factories of one-dimensional tensors, and factories that take sizes.
 VECTORS = frozenset("arange range linspace logspace randperm hann_window hamming_window".split())
 SIZED = frozenset("zeros ones empty rand randn".split())
 TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
@@ -100,7 +100,7 @@ MODULE_BASES = frozenset(
     }
 )
 LIGHTNING_BASES = frozenset({"pytorch_lightning.LightningModule", "pytorch_lightning.core.LightningModule"})
-# Classes of frameworks that put model and batches on the device.
+# Framework classes that move model and batches to the device.
 FRAMEWORK_BASES = LIGHTNING_BASES | {"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"}
 DATASET_BASES = frozenset(
     {

@@ -1,12 +1,12 @@
-"""Operations that exist on the host and on the device alike: a detour over the host for them buys nothing.
+"""Operations that exist both on the host and on the device, so that a detour over the host gains nothing.
 
-Sources: the PyTorch and NumPy reference manuals. Linear algebra, scatter and histogram operations are
-left out on purpose: they are moved to the CPU for want of a kernel, for precision or for determinism.
+Sources: the PyTorch and NumPy reference manuals. Linear algebra, scatter and histogram operations are excluded: they
+are moved to the CPU because a kernel is missing, for precision or for determinism.
 """
 
 from __future__ import annotations
 
-# Methods of a tensor with a kernel on every backend.
+# Tensor methods with kernels for every backend.
 TENSOR_METHODS = frozenset(
     "abs add addcmul all amax amin any argmax argmin argsort bool byte clamp clamp_ clip clone contiguous "
     "cos cumsum detach "
@@ -37,7 +37,7 @@ FUNCTIONAL = frozenset(
     f"torch.nn.functional.{name}"
     for name in "interpolate pad softmax log_softmax relu normalize one_hot sigmoid tanh avg_pool2d max_pool2d".split()
 )
-# NumPy functions that torch has under the same or another name.
+# NumPy functions that torch also has, with the same or another name.
 NUMPY_FUNCTIONS = frozenset(
     f"numpy.{name}"
     for name in "abs absolute add all amax amin any arange argmax argmin argsort array asarray "
@@ -55,9 +55,9 @@ ARRAY_METHODS = frozenset(
     "var cumsum argsort all "
     "any repeat swapaxes prod".split()
 )
-# Reading these leaves the value where it is.
+# Attributes that can be read without moving the value.
 NEUTRAL_READS = frozenset("shape size dtype device ndim dim numel nelement requires_grad is_cuda".split())
-# What a comment says where the detour is meant.
+# Words in a comment that show that the detour is intended.
 INTENT = (
     "mps",
     "not implemented",
@@ -69,21 +69,21 @@ INTENT = (
     "oom",
     "offload",
 )
-# What tells that a program is being exported or traced.
+# Names that show that a program is exported or traced.
 EXPORTING = frozenset(
     {"torch.onnx.is_in_onnx_export", "torch.jit.is_tracing", "torch.compiler.is_exporting", "torch.export.is_exporting"}
 )
-# A variable of unknown value with one of these words in its name is taken for a device to move to.
+# A variable of unknown value with one of these words in its name is assumed to hold a device.
 DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
-# Accelerators that are no CUDA devices: reads wait for them as well, but neither pinned memory nor asynchronous copies
-# are to be had from a data loader.
+# Accelerators other than CUDA devices: reads synchronize as well, but data loaders support neither pinned memory nor
+# asynchronous copies for them.
 OTHER_ACCELERATORS = ("mps", "xpu", "hpu", "npu", "mtia")
-# Methods that change the form of a value and compute nothing.
+# Methods that only change the shape or dtype of a value.
 FORM_METHODS = frozenset(
     "numpy detach clone contiguous reshape view squeeze unsqueeze flatten permute transpose t".split()
 )
-# Tables that an index from the device looks things up in.
+# Names of tables that are indexed with a value from the device.
 NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
-# Frameworks that put model and batches on the device themselves.
+# Frameworks that move model and batches to the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")

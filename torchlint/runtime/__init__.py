@@ -1,4 +1,4 @@
-"""What runs beside the user's program: the only code of torchlint that imports torch."""
+"""The runtime half of the companion, which runs in the user's program. No other code of torchlint imports torch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["observe"]
 
 @contextmanager
 def observe(*, on: str = "auto", evidence: str | None = None) -> Iterator[None]:
-    """Observe a few steps of a training loop, in a script or a notebook, and print what they cost.
+    """Observe some steps of a training loop in a script or notebook, and print their cost.
 
-    ``on`` is ``auto``, ``gpu``, ``sim`` or ``cpu``; what is to be on the simulated GPU must be moved there inside of
-    the block. ``evidence`` is a folder that keeps the evidence, for ``torchlint verdict``. Findings are those of the
-    files whose code ran. Raises :class:`torchlint.runtime.modes.Refused` when the mode cannot be had.
+    ``on`` is ``auto``, ``gpu``, ``sim`` or ``cpu``; objects must be moved to the simulated GPU inside the block.
+    ``evidence`` is a folder that keeps the evidence, for ``torchlint verdict``. Findings are those in the files whose
+    code ran. Raises :class:`torchlint.runtime.modes.Refused` if the mode is not available.
     """
     from torchlint.runtime.block import observed
 

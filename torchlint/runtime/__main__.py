@@ -1,4 +1,4 @@
-"""``python -m torchlint.runtime ORDER``: runs the program that an order names, and leaves evidence of it."""
+"""``python -m torchlint.runtime ORDER``: runs the program of an order and writes evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ REFUSED = 2
 
 
 def main() -> int:
-    """Run the program; gives its exit status."""
+    """Run the program; returns its exit status."""
     path = os.path.abspath(sys.argv[1])
     with open(path, encoding="utf-8") as stream:
         order = json.load(stream)

@@ -1,4 +1,4 @@
-"""Observing a block of code: ``with torchlint.runtime.observe():``."""
+"""Observes a block of code: ``with torchlint.runtime.observe():``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCHEMA = 1
 
 @contextmanager
 def observed(on: str, evidence: str | None) -> Iterator[None]:
-    """Observe this process; print the verdicts when the block ends without an exception."""
+    """Observe this process; print the verdicts if the block ends without an exception."""
     directory = os.path.abspath(evidence) if evidence else tempfile.mkdtemp(prefix="torchlint-")
     os.makedirs(directory, exist_ok=True)
     order = _order(on, directory)
@@ -70,7 +70,7 @@ def _order(on: str, directory: str) -> dict[str, Any]:
 
 
 def _caller() -> str | None:
-    """The file of the code that opened the block."""
+    """The file that contains the block."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -81,7 +81,7 @@ def _caller() -> str | None:
 
 
 def _files(observation: Observation) -> dict[str, str]:
-    """The files in which something happened, with their SHA-256."""
+    """The files in which events happened, with their SHA-256."""
     found = {}
     for event in observation.recorder.written():
         path = event["site"][0]
@@ -98,7 +98,7 @@ def _write(path: str, order: dict[str, Any]) -> None:
 
 
 def _verdict(directory: str) -> str:
-    """The report, made by the static half in a process of its own."""
+    """The report, created by the static half in a child process."""
     command = [sys.executable, "-m", "torchlint", "verdict", directory, "--fail-on", "never"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout or done.stderr

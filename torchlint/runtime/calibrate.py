@@ -1,4 +1,4 @@
-"""``python -m torchlint.runtime.calibrate TARGET NAME``: the prices of this machine's GPU, as a profile."""
+"""``python -m torchlint.runtime.calibrate TARGET NAME``: measures a price profile of this machine's GPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUNDS = 30
 
 
 def main() -> int:
-    """Measure, and write the profile; 2 without a GPU."""
+    """Measure, and write the profile; returns 2 without a GPU."""
     target, name = sys.argv[1], sys.argv[2]
     if not torch.cuda.is_available():
         built = "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def profile(name: str) -> dict[str, Any]:
-    """Measure everything that a profile holds, on the current CUDA device. Takes some seconds."""
+    """Measure a complete profile on the current CUDA device. Takes some seconds."""
     return {
         "schema": _SCHEMA,
         "name": name,
@@ -54,9 +54,9 @@ def profile(name: str) -> dict[str, Any]:
 
 
 def prices() -> dict[str, float]:
-    """Bandwidths in bytes a microsecond, the rest in microseconds; medians of thirty.
+    """Bandwidths in bytes per microsecond, everything else in microseconds; medians of thirty measurements.
 
-    A synchronisation is what reading one number takes; what a blocking copy waits for is charged as one.
+    The price of a synchronization is that of ``.item()``; the wait of a blocking copy costs one as well.
     """
     large, small = torch.empty(_LARGE, dtype=torch.uint8), torch.empty(_SMALL, dtype=torch.uint8)
     pinned = large.pin_memory()
@@ -76,7 +76,7 @@ def prices() -> dict[str, float]:
 
 
 def _median(work: Callable[[], Any], *, queued: bool = True) -> float:
-    """Microseconds of the host until the device is done, the median after three warm-up rounds."""
+    """Microseconds until the device is done, the median after three warm-up rounds."""
     spent = []
     for number in range(_ROUNDS + 3):
         torch.cuda.synchronize()
@@ -90,7 +90,7 @@ def _median(work: Callable[[], Any], *, queued: bool = True) -> float:
 
 
 def _launch() -> float:
-    """Microseconds of the host for one launch, of a thousand in a row."""
+    """Microseconds on the host per kernel launch, for a thousand in a row."""
     there = torch.zeros(8, device="cuda")
     there.add_(1)  # loads the kernel
     torch.cuda.synchronize()
@@ -103,9 +103,9 @@ def _launch() -> float:
 
 
 def synchronising() -> dict[str, int]:
-    """How often each operation of the self-test makes the host wait, by torch's own account; -1 where it fails.
+    """How often each operation of the self-test synchronizes, as reported by torch; -1 if it fails.
 
-    Every probe moves its operand there and reads its result; what that costs is taken off.
+    Every probe moves its operand to the device and reads its result; these are subtracted.
     """
     least = _waits(PROBES["identity"])
     counts = {name: _waits(probe) for name, probe in PROBES.items()}
@@ -113,7 +113,7 @@ def synchronising() -> dict[str, int]:
 
 
 def _waits(probe: Callable[[str], Any]) -> int:
-    """Synchronisations that torch warns of; -1 where the probe does not run."""
+    """The synchronizations that torch warns of; -1 if the probe fails."""
     try:
         probe("cuda")  # loads libraries
     except Exception:  # as below
@@ -123,7 +123,7 @@ def _waits(probe: Callable[[str], Any]) -> int:
         torch.cuda.set_sync_debug_mode("warn")
         try:
             probe("cuda")
-        except Exception:  # whatever a probe raises on this device: it says nothing
+        except Exception:  # a probe may raise anything on this device
             return -1
         finally:
             torch.cuda.set_sync_debug_mode("default")

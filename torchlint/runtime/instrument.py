@@ -1,4 +1,4 @@
-"""What an instrument is: it watches one thing that programs do, and counts it."""
+"""Instruments: each watches one kind of operation in the program, and counts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchlint.runtime.steps import Steps
 
 
 class Watch(NamedTuple):
-    """What instruments share: the order and mode of the run, and where they leave what they see."""
+    """What instruments share: the order and mode of the run, and the recorder for events."""
 
     order: Mapping[str, Any]
     mode: str
@@ -23,9 +23,9 @@ class Watch(NamedTuple):
 
 
 class Instrument:
-    """Derive from this in a module of ``torchlint.runtime.instruments``: those are found by walking.
+    """Base class of instruments. Classes in ``torchlint.runtime.instruments`` are found automatically.
 
-    ``modes`` are the modes in which it watches.
+    ``modes`` are the modes in which it is active.
     """
 
     modes: ClassVar[frozenset[str]] = frozenset(("gpu", "sim", "cpu"))
@@ -37,27 +37,27 @@ class Instrument:
 
     @classmethod
     def wanted(cls, watch: Watch) -> bool:
-        """It has something to watch in this run."""
+        """Whether it has anything to watch in this run."""
         return watch.mode in cls.modes
 
     def prepare(self) -> None:
-        """Look at torch before the simulated GPU is put in place."""
+        """Called before the simulated GPU is installed."""
 
     def install(self, patches: Patches) -> None:
-        """Wrap what it watches."""
+        """Wrap the functions to watch."""
 
     def forked(self) -> None:
-        """Begin anew in a child process."""
+        """Reset the counts in a child process."""
 
     def stepped(self, count: int) -> None:
-        """A step is done."""
+        """Called at the end of every step."""
 
     def finish(self) -> None:
-        """Record what only the end of the run can tell."""
+        """Called at the end of the program, to record what is only known then."""
 
     def stop(self) -> None:
-        """The run is over, perhaps in the middle of a step."""
+        """Called at the end of the observation, which may be in the middle of a step."""
 
     def written(self) -> dict[str, Any]:
-        """What belongs in the evidence beside events, as plain data."""
+        """Plain data for the evidence, beside events."""
         return {}

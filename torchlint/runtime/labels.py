@@ -1,7 +1,7 @@
-"""Labels on storages: which device memory pretends to be on, whether it is pinned, and where it came from.
+"""Labels on storages: the device that memory pretends to be on, whether it is pinned, and where its content came from.
 
-The Python object of a storage lives as long as its memory does, so that a label survives views, ``detach``,
-``.data``, saved tensors and garbage collection, without tables on the side (measured for torch 2.13).
+The Python object of a storage lives as long as its memory, so a label survives views, ``detach``, ``.data``, saved
+tensors and garbage collection, without additional tables (tested with torch 2.13).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Label:
-    """What is known of one piece of memory.
+    """Facts about one block of memory.
 
-    ``device`` is the index of the simulated device, or None; ``host`` says that the program has it on the host (memory
-    that an operation makes for itself is neither); ``born`` is the factory call that made the content, ``left`` the
-    copy to the host it came from, ``loader`` the loader that yielded it.
+    ``device`` is the index of the simulated device, or None; ``host`` means that the program has it on the host (memory
+    that an operation allocates for itself is neither); ``born`` is the factory call that created the content, ``left``
+    the copy to the host that it came from, ``loader`` the loader that yielded it.
     """
 
-    # Of the class, so that a label costs no more than an empty object until something is known.
+    # Class attributes as defaults: a label costs no more than an empty object until something is set.
     device: int | None = None
     host = False
     pinned = False
@@ -36,7 +36,7 @@ class Label:
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
-    """The storage of a tensor, of a sparse one's values, of the tensor inside a wrapper; None without any."""
+    """The storage of a tensor, of a sparse tensor's values, or of a wrapped tensor; None if there is none."""
     if type(tensor) in _PLAIN:
         try:
             return _untyped_storage(tensor)
@@ -45,7 +45,7 @@ def storage_of(tensor: torch.Tensor) -> Any:
     with torch._C.DisableTorchFunctionSubclass():
         try:
             return _untyped_storage(tensor)
-        except Exception:  # whatever a subclass raises: it has no memory of its own
+        except Exception:  # a subclass may raise anything: it has no memory of its own
             return _inner_storage(tensor)
 
 
@@ -68,7 +68,7 @@ def label_of(tensor: torch.Tensor) -> Label | None:
 
 
 def labelled(tensor: torch.Tensor) -> Label:
-    """The label of a tensor's memory; it gets one if it has none."""
+    """The label of a tensor's memory, created if there is none."""
     storage = storage_of(tensor)
     found = getattr(storage, LABEL, None)
     if found is None:
@@ -85,13 +85,13 @@ def device_of(tensor: torch.Tensor) -> int | None:
 
 
 def place(tensor: torch.Tensor, device: int | None) -> None:
-    """Have a tensor be on a simulated device, or on the host."""
+    """Put a tensor on a simulated device, or on the host."""
     label = labelled(tensor)
     label.device, label.host = device, device is None
 
 
 def size_of(tensor: torch.Tensor) -> int:
-    """The bytes of a tensor's elements; of sparse and unmade ones nothing is counted."""
+    """The size of a tensor's elements in bytes; 0 for sparse and uninitialized tensors."""
     if tensor.layout is not torch.strided or isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return 0
     return int(tensor.numel() * tensor.element_size())

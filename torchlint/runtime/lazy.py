@@ -1,4 +1,4 @@
-"""Lazy parameters, which let only some methods of tensors through, and know them by identity."""
+"""Lazy parameters, which allow only some tensor methods and recognize them by identity."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from torchlint.runtime.patches import Patches
 
 
 def let_through(patches: Patches, *names: str) -> None:
-    """Have lazy parameters let methods through that have been wrapped.
+    """Allow wrapped methods on lazy parameters.
 
-    C++ looks methods up by name when it hands them to subclasses, and so finds what stands in for them.
+    C++ looks up methods by name before it passes them to subclasses, and so finds the wrapper.
     """
     lazy = torch.nn.parameter.UninitializedTensorMixin
     wrapped = [getattr(torch.Tensor, name) for name in names]

@@ -1,9 +1,9 @@
-"""Marks: the flagged expressions, rewritten so that their evaluations are counted and timed.
+"""Marks: flagged expressions, rewritten so that their evaluations are counted and timed.
 
-``EXPR`` becomes ``end(begin(i), EXPR)``. Arguments are evaluated in order and nothing moves into another scope, so
-that assignment expressions, ``yield``, ``await`` and ``super()`` mean what they meant; positions in tracebacks are
-those of the source. Other findings get a call before (and after) their statement. Code is compiled anew in memory:
-neither files nor byte code on the disk are touched.
+``EXPR`` becomes ``end(begin(i), EXPR)``. Arguments are evaluated in order and nothing moves to another scope, so
+assignment expressions, ``yield``, ``await`` and ``super()`` keep their meaning; tracebacks show the original positions.
+Findings on statements get a call before (and after) the statement. Code is compiled in memory: neither source files nor
+cached bytecode are modified.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _Span = tuple[int, int, int, int]
 
 @dataclass
 class Mark:
-    """A flagged place: its findings, its span as ``ast`` gives it, what to note there, and what was noted.
+    """A flagged span: its findings, its position in the ``ast``, what to record, and what was recorded.
 
-    ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a flag of a backend, ``tensors`` those
-    whose result holds a tensor, ``graphs`` those whose result holds one with an autograd graph.
+    ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a backend flag, ``tensors`` those whose
+    result contains a tensor, ``graphs`` those whose result contains one with an autograd graph.
     """
 
     ids: list[str]
@@ -62,7 +62,7 @@ class Mark:
         }
 
     def look_at(self, value: Any) -> None:
-        """Note whether a result carries an autograd graph."""
+        """Record whether a result has an autograd graph."""
         found = [tensor.grad_fn is not None for tensor in tensors_in(value)]
         self.tensors += bool(found)
         self.graphs += any(found)
@@ -92,7 +92,7 @@ class Marks:
         self.other: Callable[[bytes, str], CodeType | None] = lambda source, path: None
 
     def forked(self) -> None:
-        """Count anew in a child process."""
+        """Reset the counts in a child process."""
         for mark in self._all:
             mark.begun = mark.ended = mark.nanoseconds = mark.first = mark.changed = 0
             mark.tensors = mark.graphs = 0
@@ -104,7 +104,7 @@ class Marks:
     # -- what marked code calls --------------------------------------------------------------------
 
     def install(self) -> None:
-        """Make the functions known to marked code."""
+        """Make the functions available to marked code."""
         marks = self._all
         is_compiling, now = torch.compiler.is_compiling, perf_counter_ns
 
@@ -115,7 +115,7 @@ class Marks:
             return now()
 
         def end(start: int, number: int, value: Any) -> Any:
-            if not start:  # a graph is being made of it
+            if not start:  # a graph is being traced
                 return value
             mark = marks[number]
             spent = now() - start
@@ -150,7 +150,7 @@ class Marks:
     # -- rewriting ---------------------------------------------------------------------------------
 
     def compile(self, source: bytes, path: str) -> CodeType:
-        """Compile a file with its marks, or as ``other`` has it. Raises what compiling raises."""
+        """Compile a file with its marks, or as ``other`` compiles it. Raises what compiling raises."""
         found = self.other(source, path)
         if found is not None:
             return found
@@ -163,7 +163,7 @@ class Marks:
 
 
 def place(tree: ast.Module, wanted: dict[_Span, tuple[int, Mark]]) -> None:
-    """Put marks on the expressions of these spans; what is no expression is marked as a statement."""
+    """Mark the expressions with these spans; if there is no such expression, mark the statement."""
     _Expressions(wanted).visit(tree)
     left = {span: found for span, found in wanted.items() if not found[1].placed}
     if left:
@@ -175,17 +175,17 @@ class _Expressions(ast.NodeTransformer):
         self._wanted = wanted
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Positions inside of formatted strings are not reliable before Python 3.12."""
+        """Skip f-strings, whose positions are not reliable before Python 3.12."""
         return self.generic_visit(node) if sys.version_info >= (3, 12) else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Annotations are not evaluated as expressions are."""
+        """Skip annotations, which are not evaluated like expressions."""
         if node.value is not None:
             node.value = self.visit(node.value)
         return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Wrap an expression that is flagged."""
+        """Wrap a flagged expression."""
         super().generic_visit(node)
         if not isinstance(node, ast.expr) or isinstance(node, (ast.Starred, ast.FormattedValue)):
             return node
@@ -199,7 +199,7 @@ class _Expressions(ast.NodeTransformer):
 
 
 def span_of(node: ast.expr | ast.stmt) -> _Span:
-    """Where a node stands."""
+    """The span of a node."""
     return (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or 0)
 
 
@@ -209,7 +209,7 @@ def _call(name: str, arguments: list[ast.expr], **keywords: bool) -> ast.Call:
 
 
 def _at(place: ast.expr | ast.stmt, made: Any) -> Any:
-    """Give new nodes the position of ``place``; those that have one keep it."""
+    """Give new nodes the position of ``place``; others keep theirs."""
     for node in ast.walk(made):
         if isinstance(node, (ast.expr, ast.stmt, ast.keyword)) and not hasattr(node, "lineno"):
             ast.copy_location(node, place)
@@ -217,7 +217,7 @@ def _at(place: ast.expr | ast.stmt, made: Any) -> Any:
 
 
 def _statements(tree: ast.Module, wanted: dict[_Span, tuple[int, Mark]]) -> None:
-    """Mark the smallest statement that holds each span."""
+    """Mark the smallest statement that contains each span."""
     for span, (number, mark) in wanted.items():
         found = _smallest(tree, span)
         if found is None:
@@ -250,7 +250,7 @@ def _holds(statement: ast.stmt, span: _Span) -> bool:
 
 
 def _is_first(node: ast.AST, index: int, body: list[ast.stmt]) -> bool:
-    """A docstring, or an import from the future, before which nothing may stand."""
+    """A docstring or an import from ``__future__``, before which nothing can be inserted."""
     statement = body[index]
     if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
         return True
@@ -259,7 +259,7 @@ def _is_first(node: ast.AST, index: int, body: list[ast.stmt]) -> bool:
 
 
 def flags_now() -> tuple[object, ...]:
-    """The flags of the backends."""
+    """The current backend flags."""
     c = torch._C
     return (
         c._get_cudnn_enabled(),
@@ -276,12 +276,12 @@ def flags_now() -> tuple[object, ...]:
 def _quietly(read: Any) -> object:
     try:
         return read()
-    except RuntimeError:  # old and new interfaces of TF32 were mixed
+    except RuntimeError:  # the old and new interfaces for TF32 were mixed
         return None
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Has imported files compiled with their marks, and nothing written beside them."""
+    """An import hook that compiles files with their marks, and writes no bytecode."""
 
     def __init__(self, marks: Marks) -> None:
         self._marks = marks
@@ -289,7 +289,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Answer for flagged files; all others are found as ever."""
+        """Find marked files; leave all others to the other finders."""
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         plain = spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader
         if spec is None or not plain or not spec.origin:
@@ -306,6 +306,6 @@ class _Loader(importlib.machinery.SourceFileLoader):
         self._marks = marks
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile with marks, past the cached byte code."""
+        """Compile with marks, ignoring cached bytecode."""
         path = self.get_filename(fullname)
         return self._marks.compile(self.get_data(path), path)

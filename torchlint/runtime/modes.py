@@ -1,4 +1,4 @@
-"""Which mode a run takes: a real GPU, the simulated one, or the CPU alone."""
+"""The mode of a run: a real GPU, the simulated one, or only the CPU."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ OLDEST = (2, 4)
 
 
 class Refused(Exception):
-    """The run cannot be observed as asked: one line that says why and what to do."""
+    """The run cannot be observed as requested; a one-line reason with advice."""
 
 
 def version() -> tuple[int, ...]:
-    """Torch's version, as numbers."""
+    """The version of torch, as numbers."""
     return tuple(int(part) for part in re.findall(r"\d+", torch.__version__.partition("+")[0])[:3])
 
 
 def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
-    """The mode, and what is to be said of it. Raises :class:`Refused`."""
+    """The mode, and notes on it. Raises :class:`Refused`."""
     if version()[:2] < OLDEST:
         raise Refused(f"torch {torch.__version__} is too old: confirm needs {OLDEST[0]}.{OLDEST[1]} or newer")
     asked = order["mode"]
@@ -43,7 +43,7 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _available() -> bool:
-    """There is a GPU; found out without initialising CUDA, which the program may want to do in its own way."""
+    """Whether there is a GPU, without initializing CUDA, which is left to the program."""
     name = "PYTORCH_NVML_BASED_CUDA_CHECK"
     before = os.environ.get(name)
     os.environ[name] = "1"
@@ -57,7 +57,7 @@ def _available() -> bool:
 
 
 def _traceable(order: dict[str, Any]) -> list[str]:
-    """Have torch's callbacks left alone where they would get in the way of the program's exceptions."""
+    """Disable torch's callbacks if they would interfere with exceptions of the program."""
     failed = _remembered(order, "trace", "torchlint.runtime.selftest.trace")
     if not failed:
         return []
@@ -81,7 +81,7 @@ def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _remembered(order: dict[str, Any], kind: str, module: str) -> list[str]:
-    """What fails in a self-test with this torch; remembered for this user."""
+    """The failures of a self-test with this torch, cached for this user."""
     folder = order.get("cache")
     name = f"{kind}-{order['torchlint']}-{torch.__version__}-{sys.version_info[0]}.{sys.version_info[1]}.json"
     known = os.path.join(folder, name) if folder else None
@@ -98,7 +98,7 @@ def _remembered(order: dict[str, Any], kind: str, module: str) -> list[str]:
             with open(f"{known}.{os.getpid()}", "w", encoding="utf-8") as stream:
                 json.dump(failed, stream)
             os.replace(f"{known}.{os.getpid()}", known)
-        except OSError:  # it is run again next time
+        except OSError:  # it will run again next time
             pass
     return failed
 

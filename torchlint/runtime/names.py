@@ -1,4 +1,4 @@
-"""Names of torch that several instruments wrap."""
+"""Names of torch functions that several instruments wrap."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ FACTORIES = (
     "randint_like randn randn_like randperm range scalar_tensor sparse_coo_tensor sparse_csr_tensor tril_indices "
     "triu_indices zeros zeros_like tensor as_tensor asarray frombuffer from_numpy"
 ).split()
-# Of these the first argument is data, which is copied to the device.
+# Their first argument is data, which is copied to the device.
 OF_DATA = frozenset("tensor as_tensor asarray sparse_coo_tensor sparse_csr_tensor frombuffer from_numpy".split())

@@ -1,4 +1,4 @@
-"""One observation: instruments put in place, evidence written, everything put back."""
+"""One observation: installs the instruments, writes evidence, and restores everything."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _OFTEN = 2.0
 
 
 class Observation:
-    """Watches this process in one mode: ``gpu``, ``sim`` or ``cpu``.
+    """Observes this process in one mode: ``gpu``, ``sim`` or ``cpu``.
 
-    ``order`` is what the static half asks for: ``roots``, ``marks``, ``directory``, ``run``, ``steps``, ``devices``.
+    ``order`` comes from the static half: ``roots``, ``marks``, ``directory``, ``run``, ``steps``, ``devices``.
     """
 
     def __init__(self, order: dict[str, Any], mode: str, notes: list[str] | None = None, role: str = "main") -> None:
@@ -54,9 +54,9 @@ class Observation:
         self._clock = self._flushed = time.perf_counter()
 
     def start(self) -> None:
-        """Put the instruments in place. Whatever was put in place is taken away when that fails.
+        """Install the instruments, and uninstall them again if that fails.
 
-        To compare two forms of a program, only steps are watched: instruments take time.
+        When two forms of a program are compared, only steps are observed: instruments take time.
         """
         try:
             if self.switch is not None:
@@ -85,14 +85,14 @@ class Observation:
     def _simulate(self) -> None:
         from torchlint.runtime.sim.simulation import Simulation
 
-        # Ranks of one machine have a device each, as they would expect.
+        # Each rank on a machine has its own device, as programs expect.
         devices = max(self.order.get("devices", 1), int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1))
         simulation = Simulation(self.recorder, self.sites, devices)
         simulation.on_leaving = self.leave
         self._stack.enter_context(simulation)
 
     def stop(self) -> None:
-        """Take the instruments away, in reverse order."""
+        """Uninstall the instruments, in reverse order."""
         for instrument in self.instruments:
             instrument.stop()
         self.steps.remove()
@@ -100,7 +100,7 @@ class Observation:
         self._stack.close()
 
     def leave(self, what: str) -> None:
-        """The program has asked for what is not simulated."""
+        """The program has used something that is not simulated."""
         if self.left is None:
             self.left = (self.sites.here(2), what)
 
@@ -114,7 +114,7 @@ class Observation:
     # -- evidence ----------------------------------------------------------------------------------
 
     def forked(self) -> None:
-        """This is a child process now: what the parent has seen is the parent's."""
+        """Called in a forked child process: the counts so far belong to the parent."""
         self.role = "forked"
         self.children = []
         self.ended = {"how": "running"}
@@ -135,7 +135,7 @@ class Observation:
             self.write()
 
     def failed(self, error: BaseException) -> Site:
-        """The process ends by an exception; gives the innermost line of the user's code in its traceback."""
+        """The process ends with an exception; returns the innermost line of user code in its traceback."""
         site = self.sites.raised(error)
         self.ended = {
             "how": "exception",
@@ -149,28 +149,28 @@ class Observation:
         """Write the evidence for the last time."""
         if self.ended["how"] == "running":
             self.ended = ended or {"how": "finished"}
-        with contextlib.suppress(Exception):  # what is watched may be in any state by now
+        with contextlib.suppress(Exception):  # watched objects may be in any state by now
             for instrument in self.instruments:
                 instrument.finish()
         self.write()
 
     def write(self) -> None:
-        """Write the evidence file of this process; an old one is replaced as a whole."""
+        """Write the evidence file of this process, replacing the old one atomically."""
         self._flushed = time.perf_counter()
         rank = os.environ.get("RANK", "x")
         directory = self.order["directory"]
         target = os.path.join(directory, f"evidence-{rank}-{os.getpid()}.json")
         try:
             os.makedirs(directory, exist_ok=True)
-            partial = f"{target}.{threading.get_native_id()}.partial"  # several threads may come here at once
+            partial = f"{target}.{threading.get_native_id()}.partial"  # several threads may write
             with open(partial, "w", encoding="utf-8") as stream:
                 json.dump(self.evidence(), stream, default=str)
             os.replace(partial, target)
-        except Exception:  # the program goes on; the static half says that evidence is missing
+        except Exception:  # the program continues; the static half reports the missing evidence
             pass
 
     def evidence(self) -> dict[str, Any]:
-        """What was seen so far, as plain data."""
+        """The evidence so far, as plain data."""
         return {
             "schema": EVIDENCE,
             "torchlint": self.order["torchlint"],
@@ -201,7 +201,7 @@ class Observation:
         }
 
     def _device(self) -> str | None:
-        """The name of the device. CUDA is never initialised for it: not before the program, not in a forked child."""
+        """The name of the device. Does not initialize CUDA, neither before the program does nor in a forked child."""
         if self.mode == "gpu":
             if self._name is None and torch.cuda.is_initialized():
                 self._name = str(torch.cuda.get_device_name())
@@ -210,9 +210,9 @@ class Observation:
 
 
 def _introduce() -> None:
-    """Have Dynamo learn torch's functions as they are, which it does once: what is wrapped it would not know again.
+    """Let Dynamo register torch's functions before they are wrapped, since it does so only once, by identity.
 
-    It is loaded by the first optimizer anyway. The same goes for what ``with torch.device(..):`` knows.
+    The first optimizer imports it anyway. The same applies to what ``with torch.device(..):`` registers.
     """
     _device_constructors()
     with contextlib.suppress(ImportError, AttributeError):

@@ -10,21 +10,21 @@ _MISSING = object()
 
 
 class Patches:
-    """Replacements that :meth:`restore` undoes, whatever was replaced how often."""
+    """Replaced attributes that :meth:`restore` restores, even if they were replaced several times."""
 
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any]] = []
         self._entries: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        """Replace an attribute of a module, class or object. An inherited one is hidden, not changed."""
+        """Replace an attribute of a module, class or object. An inherited attribute is shadowed, not changed."""
         self._introduce(owner, name, value)
         own = vars(owner).get(name, _MISSING) if hasattr(owner, "__dict__") else getattr(owner, name, _MISSING)
         setattr(owner, name, value)
         self._before.append((owner, name, own))
 
     def _introduce(self, owner: Any, name: str, value: Any) -> None:
-        """Have TorchScript take a wrapped function for the operation it stands for, which it finds by identity."""
+        """Let TorchScript recognize a wrapped function as the original operation, which it finds by identity."""
         real = getattr(owner, name, None)
         operation = _find_builtin(real) if callable(real) and callable(value) else None
         if operation is not None:
@@ -41,7 +41,7 @@ class Patches:
         owner[key] = value
 
     def restore(self) -> None:
-        """Put everything back."""
+        """Restore everything."""
         while self._before:
             owner, name, value = self._before.pop()
             if value is _MISSING:

@@ -1,4 +1,4 @@
-"""Evidence from other processes: forked and spawned children observe themselves, and leave files of their own."""
+"""Evidence from other processes: forked and spawned children observe themselves, and write their own files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _current: Observation | None = None
 
 
 def follow(observation: Observation, order_path: str) -> None:
-    """Have children of this process observed as well, and evidence written when processes end."""
+    """Observe the children of this process as well, and write evidence when processes end."""
     global _current  # noqa: PLW0603 - hooks of the interpreter cannot be taken back
     first = _current is None
     _current = observation
@@ -43,7 +43,7 @@ def follow(observation: Observation, order_path: str) -> None:
 
 
 def unfollow() -> None:
-    """Children that start from now on are not observed."""
+    """Do not observe children that start from now on."""
     global _current  # noqa: PLW0603 - see above
     _current = None
 
@@ -54,14 +54,14 @@ def _in_child() -> None:
 
 
 def _in_worker(observation: Observation) -> None:
-    """``multiprocessing`` forgets finalizers in a child before it calls this."""
+    """Write evidence at the end of a ``multiprocessing`` child, which has forgotten finalizers by then."""
     if _current is observation:
         multiprocessing.util.Finalize(None, observation.finish, exitpriority=100)
         _on_termination(observation)
 
 
 def _handling(observation: Observation) -> Any:
-    """Workers of loaders have torch end them on SIGTERM with status 0; they leave their evidence first."""
+    """Handle SIGTERM in loader workers, which torch would end with status 0 before they write evidence."""
     real = signal_handling._set_worker_signal_handlers
 
     def set_worker_signal_handlers() -> None:
@@ -77,11 +77,11 @@ def _handling(observation: Observation) -> Any:
 
 
 def _on_termination(observation: Observation) -> None:
-    """Write the evidence before a default SIGTERM ends the process."""
+    """Write evidence before SIGTERM ends the process."""
     if threading.current_thread() is not threading.main_thread():
         return
     before = signal.getsignal(signal.SIGTERM)
-    if before is not signal.SIG_DFL and not hasattr(before, _OWN_HANDLER):  # a forked child has its parent's
+    if before is not signal.SIG_DFL and not hasattr(before, _OWN_HANDLER):  # inherited by a forked child
         return
     pid = os.getpid()
 
@@ -107,7 +107,7 @@ def _starting(observation: Observation) -> Any:
 
 
 def _running(real: Any) -> Any:
-    """A child that fails says so in its evidence; ``multiprocessing`` prints the exception."""
+    """Record in the evidence that a child fails; ``multiprocessing`` prints the exception."""
 
     def run(process: Any) -> None:
         try:
@@ -124,7 +124,7 @@ def _running(real: Any) -> Any:
 
 
 def _command_line(real: Any, order_path: str, observation: Observation) -> Any:
-    """A spawned child runs ``python -c PROGRAM``; it begins to observe before that."""
+    """The command line ``python -c PROGRAM`` of a spawned child, changed so that it starts to observe first."""
     arguments = f"{order_path!r}, {observation.mode!r}, untraced={bool(observation.order.get('untraced'))}"
 
     def get_command_line(**kwargs: Any) -> list[str]:
@@ -139,7 +139,7 @@ def _command_line(real: Any, order_path: str, observation: Observation) -> Any:
 
 
 def spawned(order_path: str, mode: str, *, untraced: bool) -> None:
-    """Begin to observe in a spawned child. A child that cannot be observed runs on, and its evidence is missing."""
+    """Start to observe in a spawned child. If that fails, the child continues, and its evidence is missing."""
     try:
         with open(order_path, encoding="utf-8") as stream:
             order = json.load(stream)
@@ -147,7 +147,7 @@ def spawned(order_path: str, mode: str, *, untraced: bool) -> None:
         observation = Observation(order, mode, role="spawned")
         mark_modules(observation.marks)
         observation.start()
-    except Exception as error:  # the program is more important than its observation
+    except Exception as error:  # the program matters more than its observation
         sys.stderr.write(f"torchlint: a spawned process is not observed: {error}\n")
         return
     follow(observation, order_path)
@@ -155,9 +155,9 @@ def spawned(order_path: str, mode: str, *, untraced: bool) -> None:
 
 
 def mark_modules(marks: Marks, at: int = 0) -> None:
-    """Have flagged files compiled with their marks, when imported and when run by ``runpy``.
+    """Compile flagged files with their marks when they are imported, or run by ``runpy``.
 
-    ``at`` is the place among the finders of modules.
+    ``at`` is the index in the list of import finders.
     """
     sys.meta_path.insert(at, Finder(marks))
     real: Any = runpy._get_code_from_file  # type: ignore[attr-defined]

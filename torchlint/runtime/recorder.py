@@ -1,4 +1,4 @@
-"""Events of a run, counted by what they are and where they happened."""
+"""Counts the events of a run, by kind, site and facts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _OFTEN = 2048
 
 
 class Count:
-    """How often, how many bytes, and how many nanoseconds of the host: in all, and between the first and the last step.
+    """Numbers of events, bytes, and nanoseconds on the host: in all, and between the first and the last step.
 
-    What happens after the end of a step belongs to the next one, which may never come: it is kept apart until then.
+    Events after the end of a step belong to the next one, which may never come: they are kept separately until it does.
     """
 
     __slots__ = ("_pending", "_steady", "_step", "bytes", "nanoseconds", "number")
@@ -49,16 +49,16 @@ class Count:
             self._step = step
 
     def steady(self, step: int) -> list[int]:
-        """The same three figures, of all whole steps but the first."""
+        """The same three figures, for all complete steps but the first."""
         self._settle(step)
         return self._steady
 
 
 @dataclass
 class Recorder:
-    """Counts events. Several threads may record at once; ``quiet`` silences only its own.
+    """Counts events. Several threads may record at the same time; ``quiet`` applies to one thread.
 
-    ``now_and_then`` is called after every two thousand events, so that little is lost when a process is killed.
+    ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed.
     """
 
     counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
@@ -70,9 +70,9 @@ class Recorder:
         self._own = threading.local()
 
     def forked(self) -> None:
-        """Begin anew in a child process, whose lock somebody else may hold.
+        """Reset in a child process, whose lock another thread of the parent may have held.
 
-        Handlers of signals write the evidence whatever this thread is doing: the lock lets the same thread in again.
+        Signal handlers write the evidence at any time: the lock is reentrant.
         """
         self._lock = threading.RLock()
         self._events = 0
@@ -81,7 +81,7 @@ class Recorder:
 
     @property
     def listening(self) -> bool:
-        """This thread's events are counted."""
+        """Whether events of this thread are counted."""
         return getattr(self._own, "silenced", 0) == 0
 
     def add(self, kind: str, site: Site, size: int = 0, nanoseconds: int = 0, **facts: object) -> None:
@@ -95,7 +95,7 @@ class Recorder:
             self.now_and_then()
 
     def counter(self, kind: str, site: Site, facts: Mapping[str, object]) -> Count:
-        """The counter of equal events, for those who count often; :meth:`forked` makes it void."""
+        """The counter of equal events, for frequent events; :meth:`forked` invalidates it."""
         key = (kind, site, tuple(facts.items()))
         count = self.counts.get(key)
         if count is None:
@@ -104,7 +104,7 @@ class Recorder:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """What happens inside is torchlint's own doing."""
+        """A context whose events are torchlint's own and not counted."""
         before = getattr(self._own, "silenced", 0)
         self._own.silenced = before + 1
         try:

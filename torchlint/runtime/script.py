@@ -1,4 +1,4 @@
-"""Runs a program as Python itself would, with its flagged expressions marked."""
+"""Runs a program like Python itself, with its flagged expressions marked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOON = 0.01
 
 
 def run(observation: Observation, *, script: str | None, module: str | None, arguments: list[str]) -> int:
-    """Run a script or a module as ``__main__``; gives the exit status that it would have had."""
+    """Run a script or a module as ``__main__``; returns its exit status."""
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
     try:
@@ -42,10 +42,10 @@ def run(observation: Observation, *, script: str | None, module: str | None, arg
 
 
 def limit_seconds(seconds: float) -> None:
-    """Raise :class:`Enough` in the main thread after so many seconds."""
+    """Raise :class:`Enough` in the main thread after this many seconds."""
 
     def over(_number: int, frame: Any) -> None:
-        if _in_callback(frame):  # torch would swallow the exception
+        if _in_callback(frame):  # torch would suppress the exception
             signal.setitimer(signal.ITIMER_REAL, _SOON)
             return
         raise Enough
@@ -93,7 +93,7 @@ def _status(code: object) -> int:
 
 
 def _failed(observation: Observation, error: BaseException) -> int:
-    """Show an exception as Python would, without the frames of the runtime, and remember where it came from."""
+    """Print an exception like Python, without frames of the runtime, and record where it was raised."""
     site = observation.failed(error)
     if observation.mode == "sim" and observation.left is None:
         from torchlint.runtime.sim.subset import beyond
@@ -107,7 +107,7 @@ def _failed(observation: Observation, error: BaseException) -> int:
 
 
 def cleaned(error: BaseException, seen: set[int]) -> None:
-    """Take the frames of the runtime out of an exception's traceback, and of those that led to it."""
+    """Remove the frames of the runtime from the tracebacks of an exception and its causes."""
     if id(error) in seen:
         return
     seen.add(id(error))

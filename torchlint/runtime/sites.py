@@ -1,4 +1,4 @@
-"""Sites: which expression of the user's code is running, from the frames of the interpreter."""
+"""Sites: the expression of user code that is running, from the frames of the interpreter."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Site(NamedTuple):
-    """An expression of the user's code. Columns count UTF-8 bytes from 0, as Python's own do; -1 is unknown."""
+    """An expression in user code. Columns count UTF-8 bytes from 0, like Python's own; -1 is unknown."""
 
     path: str
     line: int
@@ -27,24 +27,24 @@ _LIBRARY = os.path.join(os.path.realpath(sysconfig.get_paths()["stdlib"]), "")
 
 
 def is_own(name: str) -> bool:
-    """A file of the runtime itself."""
+    """Whether this is a file of the runtime itself."""
     return name.startswith(OWN)
 
 
 class Sites:
-    """Finds the innermost frame of files below ``roots``, and what stands there.
+    """Finds the innermost frame in files below ``roots``, and its current expression.
 
-    Installed packages below a root do not count, unless the root lies inside of them. Cells of notebooks count.
+    Installed packages below a root do not count, unless the root is inside them. Notebook cells count.
     """
 
     def __init__(self, roots: Iterable[str]) -> None:
         self._roots = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
-        # By identity, since hashing code takes microseconds; the code is kept, so that no other gets its number.
+        # By identity, since hashing code objects takes microseconds; they are kept alive, so that no id is reused.
         self._mine: dict[int, tuple[bool, CodeType]] = {}
         self._known: dict[tuple[int, int], Site] = {}
 
     def here(self, depth: int = 1) -> Site:
-        """The site that called, seen from ``depth`` frames above this one."""
+        """The site of the caller, ``depth`` frames above this one."""
         frame: FrameType | None = sys._getframe(depth)
         while frame is not None:
             code = frame.f_code
@@ -61,7 +61,7 @@ class Sites:
         return NOWHERE
 
     def raised(self, error: BaseException) -> Site:
-        """The innermost line of the user's code in a traceback."""
+        """The innermost line of user code in a traceback."""
         found = NOWHERE
         trace = error.__traceback__
         while trace is not None:

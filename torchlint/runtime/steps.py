@@ -1,4 +1,4 @@
-"""Steps: how many there were, how long they took, and the end of a run that has a limit."""
+"""Steps: their number, their duration, and the end of a limited run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _is_compiling = torch.compiler.is_compiling
 
 
 class Enough(BaseException):
-    """The run has lasted as long as it was asked to. Not an ``Exception``, so that programs let it through."""
+    """The run has reached its limit. Not an ``Exception``, so that programs do not catch it."""
 
 
 class Steps:
-    """Counts steps: those of the busiest optimizer, or batches where there is none."""
+    """Counts steps: those of the busiest optimizer, or batches if there is none."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
@@ -29,32 +29,32 @@ class Steps:
         self.reached = False
 
     def install(self) -> None:
-        """Be told of every step of every optimizer."""
+        """Register hooks for the steps of all optimizers."""
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         self._handle = register_optimizer_step_post_hook(self._stepped)
 
     def remove(self) -> None:
-        """Be told no more."""
+        """Remove the hooks."""
         if self._handle is not None:
             self._handle.remove()
 
     def forked(self) -> None:
-        """Count anew in a child process."""
+        """Reset the counts in a child process."""
         self._by_optimizer, self._batches, self._most, self.durations, self._last = {}, 0, 0, [], None
 
     @property
     def count(self) -> int:
-        """The steps so far."""
+        """The number of steps so far."""
         return self._most or self._batches
 
     @property
     def unit(self) -> str:
-        """What a step is: ``optimizer step`` or ``batch``."""
+        """The unit: ``optimizer step`` or ``batch``."""
         return "optimizer step" if self._by_optimizer else "batch"
 
     def batch(self) -> None:
-        """A loader has yielded a batch: where no optimizer steps, the one before is done."""
+        """A loader has yielded a batch: if no optimizer makes steps, this ends the previous step."""
         self._batches += 1
         if not self._by_optimizer:
             self._done(self._batches - 1)
@@ -80,7 +80,7 @@ class Steps:
             raise Enough
 
     def written(self) -> dict[str, Any]:
-        """The steps as plain data. ``median_ns`` leaves the first two out where there are more."""
+        """The steps as plain data. ``median_ns`` ignores the first two if there are more."""
         kept = sorted(self.durations[2:] or self.durations)
         return {
             "count": self.count,

@@ -1,7 +1,7 @@
-"""Comparing two forms of a program: both compiled into one, and chosen between block by block.
+"""Compares two forms of a program: compiles both into one, and switches between them in blocks of steps.
 
-Expressions that differ become ``NEW if choice() else OLD``, statements ``if choice(): NEW else: OLD``. Imports and
-definitions that only the new form has are always there.
+Expressions that differ become ``NEW if choice() else OLD``, statements become ``if choice(): NEW else: OLD``. Imports
+and definitions that exist only in the new form are always included.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _ALWAYS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, as
 
 
 class Unswitchable(Exception):
-    """The two forms cannot stand in one program."""
+    """The two forms cannot be merged into one program."""
 
 
 def merged(old: ast.Module, new: ast.Module) -> ast.Module:
-    """Both forms in one tree. Raises :class:`Unswitchable`."""
+    """Merge both forms into one tree. Raises :class:`Unswitchable`."""
     found = ast.Module(_statements(old.body, new.body), old.type_ignores)
     return ast.fix_missing_locations(found)
 
@@ -80,7 +80,7 @@ def _statement(old: Any, new: Any) -> Any:
 
 
 def _expression(old: Any, new: Any) -> Any:
-    """The smallest expression that differs becomes a choice."""
+    """Turn the smallest expression that differs into a conditional expression."""
     if _same(old, new):
         return old
     if type(old) is type(new):
@@ -95,7 +95,7 @@ def _expression(old: Any, new: Any) -> Any:
 
 
 def _fields(old: Any, new: Any) -> Any:
-    """Merge the parts of two nodes of one kind, where these are statements or expressions."""
+    """Merge the fields of two nodes of the same class, if they are statements or expressions."""
     values = {name: _field(getattr(old, name, None), getattr(new, name, None)) for name in old._fields}
     return ast.copy_location(type(old)(**values), old)
 
@@ -135,7 +135,7 @@ def _choice() -> ast.expr:
 
 
 class Switch:
-    """Chooses a form, for the whole run or block by block in random order, and notes how long the steps took."""
+    """Selects a form, for the whole run or in blocks of random order, and records the duration of steps."""
 
     def __init__(self, order: dict[str, Any]) -> None:
         wanted = order["switch"]
@@ -155,7 +155,7 @@ class Switch:
         self.losses: list[Any] = []
 
     def compile(self, source: bytes, path: str) -> CodeType | None:
-        """The program's code in the chosen form, or in both; None for files that are the same in both."""
+        """Compile a file in the selected form, or with both; None for files that do not differ."""
         if os.path.realpath(path) != self._path:
             return None
         if self._form is not None:
@@ -165,7 +165,7 @@ class Switch:
         return compile(tree, path, "exec", dont_inherit=True)
 
     def install(self, patches: Patches) -> None:
-        """Make the choice known to the program, and note the losses."""
+        """Make ``choice`` available to the program, and record losses."""
 
         def choice() -> bool:
             if not torch.compiler.is_compiling():
@@ -184,7 +184,7 @@ class Switch:
         return backward
 
     def stepped(self, _count: int) -> None:
-        """A step is done: perhaps it is the other form's turn."""
+        """At the end of a step: perhaps switch to the other form."""
         now = perf_counter_ns()
         if self._form is not None:
             return
@@ -198,7 +198,7 @@ class Switch:
             self._turn()
 
     def _turn(self) -> None:
-        """A block is over. Its first step still has some of the other form in it, and does not count."""
+        """End a block. The first step of a block is not counted, since it contains work of the other form."""
         if self._order:
             self._medians[self._now] = statistics.median(self._durations[1:])
         self._durations = []
@@ -214,7 +214,7 @@ class Switch:
             self._now = self._order[1]
 
     def written(self) -> dict[str, Any]:
-        """What was measured, as plain data."""
+        """The measurements, as plain data."""
         return {
             "pairs": self.pairs,
             "evaluated": self.evaluated,

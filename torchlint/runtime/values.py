@@ -1,4 +1,4 @@
-"""What values of a program hold."""
+"""Tensors inside values of the program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEPTH = 6
 
 
 def tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[torch.Tensor]:
-    """The tensors of a value, however deep in dictionaries, sequences and attributes up to a limit."""
+    """The tensors in a value, in nested dictionaries, sequences and attributes, up to a depth."""
     if isinstance(value, torch.Tensor):
         yield value
     elif depth and isinstance(value, dict):

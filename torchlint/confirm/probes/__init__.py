@@ -1,7 +1,7 @@
-"""Probes: how a kind of finding is judged. A rule names one in its recipe; several rules may share one.
+"""Probes: functions that judge findings. A recipe names one; several rules may share it.
 
-Each module here has a table ``PROBES``; those of ``generic`` know nothing of what a rule is about. A judge gets a
-:class:`Case` whose place was reached, unless it looks at the whole run.
+Each module here has a table ``PROBES``; those of ``generic`` fit any rule. A probe receives a :class:`Case` whose code
+was reached, unless it looks at the whole run.
 """
 
 from __future__ import annotations

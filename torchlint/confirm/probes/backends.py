@@ -1,4 +1,4 @@
-"""Flags of the backends, and the layers that run under them."""
+"""Probes for backend flags, and for the layers that run with them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
-# The order in which the runtime notes the flags of a layer.
+# The order in which the runtime records the flags of a layer.
 _FLAGS = ("enabled", "benchmark", "deterministic", "algorithms")
 _SHOWN = 4
 
@@ -22,18 +22,18 @@ def _layers(case: Case, *kinds: str) -> list[Event]:
 
 
 def _under(case: Case, events: Iterable[Event]) -> list[Event]:
-    """The layers that ran in the state of flags that the recipe looks for."""
+    """The layers that ran with the flags that the recipe asks for."""
     wanted = [(_FLAGS.index(flag), value) for flag, value in case.recipe.flags]
     return [event for event in events if all(event.facts["flags"][index] is value for index, value in wanted)]
 
 
 def convolution_flags(case: Case) -> Verdict:
-    """Convolutions run while certain flags are set."""
+    """Convolutions run with certain flags."""
     return _layer_flags(case, _layers(case, "convolution"), "convolution")
 
 
 def layer_flags(case: Case) -> Verdict:
-    """Convolutions or recurrent layers run while certain flags are set."""
+    """Convolutions or recurrent layers run with certain flags."""
     return _layer_flags(case, _layers(case, "convolution", "recurrent"), "layer")
 
 
@@ -50,7 +50,7 @@ def _layer_flags(case: Case, layers: list[Event], noun: str) -> Verdict:
 
 
 def timeline(case: Case) -> str:
-    """The writes of flags in their order, each after how many layers it came."""
+    """The writes of flags in order, each with the number of layers that had run before."""
     names = {flag for flag, _ in case.recipe.flags} or set(_FLAGS)
     writes = [write for write in case.run.flags if write["flag"] in names]
     if not writes:
@@ -67,7 +67,7 @@ def _write(write: Mapping[str, Any]) -> str:
 
 
 def convolution_shapes(case: Case) -> Verdict:
-    """Input shapes keep changing while cuDNN searches for each of them."""
+    """The input shapes of convolutions keep changing, while cuDNN benchmarks each of them."""
     under = _under(case, _layers(case, "convolution"))
     if not under:
         return case.refuted(f"no convolution ran with the benchmark on; {timeline(case)}")
@@ -82,7 +82,7 @@ def convolution_shapes(case: Case) -> Verdict:
 
 
 def untuned_convolutions(case: Case) -> Verdict:
-    """Convolutions run without the benchmark: whether it would help, only a GPU can tell."""
+    """Convolutions run without the benchmark; only a comparison on a GPU shows whether it would help."""
     layers = _layers(case, "convolution")
     under = _under(case, layers)
     if not under:
@@ -93,7 +93,7 @@ def untuned_convolutions(case: Case) -> Verdict:
 
 
 def unseeded(case: Case) -> Verdict:
-    """Determinism was asked for, and nothing was seeded."""
+    """Deterministic algorithms are enabled, but nothing is seeded."""
     seeds = [event for event in case.run.of("seed") if event.main]
     if seeds:
         return case.refuted(f"torch was seeded at {where(event.place for event in seeds) or 'a place in a library'}")
@@ -104,7 +104,7 @@ def unseeded(case: Case) -> Verdict:
 
 
 def unchanged_flags(case: Case) -> Verdict:
-    """A statement that means to set a flag, and sets none."""
+    """A statement that is meant to set a flag, but sets none."""
     if case.mark.changed:
         return case.refuted(f"it changed a flag in {case.mark.changed} of {times(case.mark.begun, 'evaluation')}")
     writes = [event for event in case.own if event.kind == "flag"]
@@ -114,7 +114,7 @@ def unchanged_flags(case: Case) -> Verdict:
 
 
 def flag_writes(case: Case) -> Verdict:
-    """A call that sets a flag which it does not name."""
+    """A call that sets a flag which it does not mention."""
     wanted = dict(case.recipe.flags)
     writes = [e for e in case.of("flag") if wanted.get(e.facts["flag"]) is e.facts["value"]]
     state = " and ".join(f"{flag}={value}" for flag, value in case.recipe.flags)

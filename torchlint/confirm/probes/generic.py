@@ -1,4 +1,4 @@
-"""Probes for any rule: how often a place ran and how long it took, calls of functions, results that carry a graph."""
+"""Probes for any rule: evaluations of the flagged code, calls of functions, and results with an autograd graph."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torchlint.confirm.verdict import Verdict
 
 
 def evaluations(case: Case) -> Verdict:
-    """The flagged code runs as often as the recipe says."""
+    """The flagged code runs as often as the recipe requires."""
     runs, steps = case.mark.begun, case.run.all_steps
     figures = evaluated(case)
     seldom = runs < case.recipe.least
@@ -22,7 +22,7 @@ def evaluations(case: Case) -> Verdict:
 
 
 def function_calls(case: Case) -> Verdict:
-    """The functions that the recipe names are called at the flagged places."""
+    """The functions that the recipe names are called in the flagged code."""
     calls = [event for event in case.of("call") if event.facts["function"] in case.recipe.functions]
     named = ", ".join(sorted({str(event.facts["function"]) for event in calls}) or case.recipe.functions)
     if not calls:
@@ -37,7 +37,7 @@ def function_calls(case: Case) -> Verdict:
 
 
 def graphs(case: Case) -> Verdict:
-    """What the flagged expression gives carries an autograd graph."""
+    """The result of the flagged expression has an autograd graph."""
     mark = case.mark
     if not mark.tensors:
         return case.unknown(f"{case.evaluated}, and no tensor was seen in a result")
@@ -48,16 +48,16 @@ def graphs(case: Case) -> Verdict:
 
 
 def evaluated(case: Case) -> str:
-    """How often the flagged code ran, and how long it took where the run does not distort that."""
+    """How often the flagged code ran and, if the run does not distort it, how long it took."""
     runs, spent = case.mark.begun, case.mark.ns
     figures = times(runs, "evaluation")
-    if case.run.mode == "sim":  # which slows Python down as well
+    if case.run.mode == "sim":  # which slows down Python code, too
         return figures
     return f"{figures}, {spent / 1000 / max(runs, 1):.0f} us each"
 
 
 def as_event(case: Case, count: int | None = None) -> Event:
-    """The evaluations of the flagged code as an event, for the figures of a verdict."""
+    """The evaluations of the flagged code as an event."""
     event = Event("data", case.places[0], {}, case.mark.begun if count is None else count, 0, case.mark.ns)
     event.steady = event.count
     event.main = case.mark.main

@@ -1,4 +1,4 @@
-"""Work of the host: arrays that are copied, lists of arrays, content made in Python."""
+"""Probes for work on the host: copied arrays, lists of arrays, and data created in Python."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
 _MILLISECOND = 1_000_000
-# A list of arrays that takes less than this for each call is not worth a line; rules.md, TL102.
+# Converting a list of arrays in less time than this per call is not worth a finding (TL102).
 _LIST_NS = 50_000
 
 
 def array_copies(case: Case) -> Verdict:
-    """``torch.tensor`` of an ndarray: a copy of equal content, which could have been shared."""
+    """``torch.tensor`` copies an ndarray whose memory it could have shared."""
     arrays = case.of("array")
     if not arrays:
         return _no_array(case)
@@ -60,7 +60,7 @@ def _sharing(case: Case) -> str:
 
 
 def array_lists(case: Case) -> Verdict:
-    """A list of ndarrays, which torch reads element by element."""
+    """torch converts a list of ndarrays element by element."""
     lists = case.of("arrays")
     if not lists:
         if case.of("data", "array"):
@@ -76,7 +76,7 @@ def array_lists(case: Case) -> Verdict:
 
 
 def host_content(case: Case) -> Verdict:
-    """Content that Python makes and torch could."""
+    """Data is created in Python that torch could create."""
     runs, spent = case.mark.begun, case.mark.ns
     moved = [event for event in case.events if event.kind == "upload"]
     figures = evaluated(case)

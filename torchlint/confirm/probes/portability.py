@@ -1,4 +1,4 @@
-"""Code that cannot run without CUDA."""
+"""Probes for code that cannot run without CUDA."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIGNS = ("cuda", "nvidia", "accelerator")
 
 
 def cuda_required(case: Case) -> Verdict:
-    """The line asks for CUDA. Without a GPU, that it raises can be seen; with one, that it is evaluated."""
+    """The code requests CUDA. A run without a GPU can show the exception; one with a GPU that the code runs."""
     run, mark = case.run, case.mark
     if run.mode != "cpu":
         if not any(run.of("upload", "made", "peer")):
@@ -27,7 +27,7 @@ def cuda_required(case: Case) -> Verdict:
 
 
 def _failed_at(case: Case) -> str | None:
-    """Where the program ended for want of CUDA: here, or later with a device that was named here."""
+    """Where the program failed because CUDA is missing: here, or later with a device requested here."""
     ended = case.run.ended
     if ended["how"] != "exception":
         return None

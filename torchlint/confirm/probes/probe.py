@@ -1,4 +1,4 @@
-"""What a probe is."""
+"""The type of probes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torchlint.confirm.verdict import Verdict
 
 @dataclass(frozen=True)
 class Probe:
-    """A judge, whether it needs an accelerator, and whether it looks at the whole run instead of one place.
+    """A judging function, whether it needs an accelerator, and whether it looks at the whole run.
 
-    ``kinds`` are the transfers and waits it speaks of: at its places, these are no longer unflagged. ``notes`` is what
-    the marks of its findings note beside counts and times: ``flags`` of backends, or autograd ``graphs`` that results
-    carry. ``confirms`` is False where only a comparison of two runs could confirm a finding.
+    ``kinds`` are the transfers and waits it covers: at the places of its findings these are not reported as unflagged.
+    ``notes`` is what marks record beside counts and times: backend ``flags``, or results with autograd ``graphs``.
+    ``confirms`` is False if only a comparison of two runs can confirm a finding.
     """
 
     judge: Callable[[Case], Verdict]

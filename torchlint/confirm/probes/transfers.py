@@ -1,4 +1,4 @@
-"""Copies between host and device, and waits for the device."""
+"""Probes for copies between host and device, and for synchronizations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def synchronisations(case: Case) -> Verdict:
 
 
 def blocking_uploads(case: Case) -> Verdict:
-    """Copies to the device that the host waits for."""
+    """Blocking copies to the device."""
     uploads = case.of("upload")
     if not uploads:
         return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
@@ -52,7 +52,7 @@ def blocking_uploads(case: Case) -> Verdict:
 
 
 def pageable_batches(case: Case) -> Verdict:
-    """Batches of a loader, copied to the device from memory that is not pinned."""
+    """Batches of a loader that are copied to the device from pageable memory."""
     loader = case.places[0]
     mine = [e for e in case.run.of("upload") if (made := e.place_of("loader")) is not None and made.overlaps(loader)]
     batches = case.of("batch")
@@ -71,7 +71,7 @@ def pageable_batches(case: Case) -> Verdict:
 
 
 def _waiting(batches: list[Event]) -> str:
-    """Waiting for data is another matter than copying it, and pinning does not help there."""
+    """A note on time spent waiting for the loader, which pinned memory does not reduce."""
     count = total(batches)
     if not count:
         return ""
@@ -80,7 +80,7 @@ def _waiting(batches: list[Event]) -> str:
 
 
 def born_on_host(case: Case) -> Verdict:
-    """Content that is made on the host and only then copied to the device."""
+    """Data that is created on the host, and only then copied to the device."""
     uploads = [event for event in case.run.of("upload") if _made_here(event, case.places[0])]
     if not uploads:
         return case.refuted(f"{case.evaluated}, nothing of it copied to the device")
@@ -98,12 +98,12 @@ def _made_here(event: Event, place: Place) -> bool:
 
 
 def round_trips(case: Case) -> Verdict:
-    """Data that goes to the host and comes back."""
+    """Data that is copied to the host and back."""
     downloads = case.of("download")
     if not downloads:
         return case.refuted(f"{case.evaluated}, none of a tensor on the device")
     linked = [event for event in case.run.of("upload") if _left_at(event, downloads)]
-    # Where no memory links the two, the analysis has: the copy back is the flagged expression itself.
+    # If no memory connects the two copies, the analysis has: the copy back is the flagged expression.
     back = linked or [event for event in case.of("upload") if event.place.overlaps(case.places[0])]
     if not back:
         return case.too_few(f"{times(total(downloads), 'copy')} to the host, none of which came back", downloads)

@@ -1,4 +1,4 @@
-"""Instruments: each module here has classes that watch one thing. They are found by walking and installed by name."""
+"""Instruments: every class in these modules is found automatically."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torchlint.runtime.instrument import Instrument, Watch
 
 
 def classes() -> list[type[Instrument]]:
-    """The instruments of this folder, by module."""
+    """The instruments of this package, in order of modules."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__, f"{__name__}."))
     modules = [importlib.import_module(name) for name in names]
     return [
@@ -21,5 +21,5 @@ def classes() -> list[type[Instrument]]:
 
 
 def made(watch: Watch) -> list[Instrument]:
-    """The instruments that watch in this run."""
+    """The instruments that are active in this run."""
     return [instrument(watch) for instrument in classes() if instrument.wanted(watch)]

@@ -1,4 +1,4 @@
-"""What ``torch.tensor`` is given: arrays that are copied, and whether sharing them would have been safe."""
+"""Watches ``torch.tensor``: arrays that are copied, and whether sharing their memory would have been safe."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = "fiubc"
 
 
 class Arguments(Instrument):
-    """Watches calls that turn data into tensors."""
+    """Watches calls that convert data to tensors."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -37,7 +37,7 @@ class Arguments(Instrument):
         self._counts: dict[tuple[int, bool, bool, bool], Count] = {}
 
     def prepare(self) -> None:
-        """Keep torch's own factories, to sample their time where the simulation would distort it."""
+        """Keep the original factories, to measure their time where the simulation would distort it."""
         self._raw = {name: getattr(torch, name) for name in ("tensor", "as_tensor")}
 
     def install(self, patches: Patches) -> None:
@@ -79,13 +79,13 @@ class Arguments(Instrument):
             self._recorder.add("data", self._sites.here(3), size, spent, type=type(data).__name__)
 
     def _note_array(self, data: Any, made: Any, kwargs: Any, spent: int) -> None:
-        """The commonest case, kept short: programs do this for every sample."""
+        """The most common case, kept short: programs may do this for every sample."""
         if not self._recorder.listening:
             return
         site = self._sites.here(3)
         same = kwargs.get("dtype") is None or _dtype_of(data) == made.dtype
         writable, on_host = data.flags.writeable, not made.is_cuda
-        # Sites are made once each, so that they can be told apart by identity.
+        # There is one object per site, so identity is enough.
         key = (id(site), same, writable, on_host)
         count = self._counts.get(key)
         if count is None:
@@ -98,7 +98,7 @@ class Arguments(Instrument):
             self._watch(site, data, made)
 
     def _honest(self, site: Site, name: str, data: Any, dtype: Any, spent: int) -> int:
-        """The time of a call without the simulation, from a few calls that are repeated without it."""
+        """The time of a call without the simulation, from a few repeated calls."""
         if not self._sampled:
             return spent
         samples = self._samples.setdefault(site, [])
@@ -124,13 +124,13 @@ class Arguments(Instrument):
             watched.add(_Pair(data, made))
 
     def stepped(self, count: int) -> None:
-        """A step is done: a tensor that was written to may be gone after the next."""
+        """At the end of a step: a tensor that was written to may be freed in the next one."""
         for watched in self._shared.values():
             for pair in watched.open:
                 pair.look_at_tensor()
 
     def finish(self) -> None:
-        """Look at everything that is watched for the last time, and record what was seen."""
+        """Compare all pairs for the last time, and record the outcomes."""
         for site, watched in self._shared.items():
             watched.look()
             for outcome, count in watched.outcomes().items():
@@ -140,7 +140,7 @@ class Arguments(Instrument):
 
 
 class _Watched:
-    """The pairs of one call: those that may still change, and what became of the others."""
+    """The pairs of one call: those that may still change, and the outcomes of the others."""
 
     def __init__(self) -> None:
         self.open: list[_Pair] = []
@@ -148,7 +148,7 @@ class _Watched:
         self._closed: Counter[str] = Counter()
 
     def add(self, pair: _Pair) -> None:
-        """Watch one more."""
+        """Watch one more pair."""
         self.open.append(pair)
         self.count += 1
 
@@ -162,14 +162,14 @@ class _Watched:
             self.open = [pair for pair in self.open if not pair.settled]
 
     def outcomes(self) -> Counter[str]:
-        """How many came out how."""
+        """The number of pairs by outcome."""
         return self._closed + Counter(pair.outcome for pair in self.open)
 
 
 class _Pair:
-    """An array and the tensor copied from it: was one of them written to while both lived?
+    """An array and the tensor copied from it: was one of them written to while both existed?
 
-    The array's memory is kept until the tensor's is gone; then it is compared for the last time.
+    The memory of the array is kept until that of the tensor is freed; then they are compared for the last time.
     """
 
     def __init__(self, data: Any, made: Any) -> None:
@@ -188,25 +188,25 @@ class _Pair:
             self.outcome = "array written"
 
     def look_at_tensor(self) -> None:
-        """Compare the tensor's version, which costs next to nothing."""
+        """Compare the tensor's version counter, which is cheap."""
         made = self._made()
         if made is not None and self.outcome == "safe" and _version(made) != self._version:
             self.outcome = "tensor written"
 
     @property
     def settled(self) -> bool:
-        """Nothing that happens from now on matters."""
+        """Nothing that happens from now on changes the outcome."""
         return self._memory is None or self.outcome != "safe"
 
     def _gone(self) -> None:
-        """The tensor's memory is no more: later writes to the array concern nobody."""
+        """The tensor's memory was freed: later writes to the array do not matter."""
         self.look()
         self._memory = None
 
 
 @functools.cache
 def _ndarray() -> Any:
-    """NumPy's array; without NumPy, a class that nothing is an instance of."""
+    """The class of NumPy arrays; without NumPy, a class without instances."""
     try:
         import numpy
     except ImportError:
@@ -215,7 +215,7 @@ def _ndarray() -> Any:
 
 
 class _Nothing:
-    """Stands for arrays where there are none."""
+    """A class without instances."""
 
 
 def _digest(data: Any) -> int:
@@ -225,7 +225,7 @@ def _digest(data: Any) -> int:
 def _version(made: Any) -> int:
     try:
         return int(made._version)
-    except RuntimeError:  # tensors of inference mode have none
+    except RuntimeError:  # tensors created in inference mode have no version counter
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Flags of the backends, seeds, and the layers that run under them."""
+"""Watches backend flags, seeds, and the layers that depend on them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEPT = 200
 
 
 class Backends(Instrument):
-    """Watches flags being written, and convolutions and recurrent layers being run."""
+    """Watches writes of flags, and calls of convolutions and recurrent layers."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -52,7 +52,7 @@ class Backends(Instrument):
         self.timeline, self._layers = [], 0
 
     def written(self) -> dict[str, Any]:
-        """The writes of flags in their order."""
+        """The writes of flags in order."""
         return {"flags": self.timeline}
 
     # -- flags -------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ class Backends(Instrument):
         return written
 
     def _property(self, flag: str, real: Any) -> Any:
-        """``torch.backends.cudnn.benchmark``, which holds on to the setter that it was made with."""
+        """Patch ``torch.backends.cudnn.benchmark``, a property that keeps a reference to its setter."""
         backends = self
 
         class Watched:
@@ -116,7 +116,7 @@ class Backends(Instrument):
         return layer
 
     def _ran(self, kind: str, args: Any, kwargs: Any) -> None:
-        if torch._C._get_tracing_state() is not None:  # nothing is computed, and sizes are tensors
+        if torch._C._get_tracing_state() is not None:  # nothing is computed while tracing, and sizes are tensors
             return
         self._layers += 1
         c = torch._C

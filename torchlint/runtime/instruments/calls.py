@@ -1,4 +1,4 @@
-"""Calls of the functions of PyTorch that recipes name."""
+"""Watches calls of the PyTorch functions that recipes name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from torchlint.runtime.patches import Patches
 
 
 class Calls(Instrument):
-    """Counts and times calls of functions and methods, and the making of objects, by their dotted names."""
+    """Counts and times calls of functions, methods and constructors, by dotted name."""
 
     @classmethod
     def wanted(cls, watch: Watch) -> bool:
-        """A recipe of the order names a function."""
+        """Whether a recipe of the order names a function."""
         return bool(watch.order.get("functions"))
 
     def install(self, patches: Patches) -> None:
@@ -27,7 +27,7 @@ class Calls(Instrument):
             owner, last = self._owner(name)
             real = getattr(owner, last, None)
             if real is None:
-                continue  # this version of torch has no such function, so nobody calls it
+                continue  # this version of torch does not have the function
             if isinstance(real, type):
                 owner, last, real = real, "__init__", real.__init__  # type: ignore[misc]
             try:

@@ -1,4 +1,4 @@
-"""Loaders: where they were made, how long programs wait for their batches, and which tensors come from them."""
+"""Watches loaders: where they are constructed, how long the program waits for batches, and which tensors they yield."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Loading(Instrument):
         self._iterators: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def install(self, patches: Patches) -> None:
-        """Wrap the making of loaders and the fetching of batches."""
+        """Wrap the constructor of loaders and the fetching of batches."""
         make, begin, fetch = DataLoader.__init__, _BaseDataLoaderIter.__init__, _BaseDataLoaderIter.__next__
 
         def made(loader: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,7 +1,7 @@
-"""A few steps under torch's profiler, for how long copies take on the device.
+"""Profiles a few steps with torch's profiler, to time copies on the device.
 
-Starting and stopping the profiler makes the host wait, which no other instrument does: it is used only when asked for,
-and the steps around it count for nothing else.
+Starting and stopping the profiler synchronizes, which no other instrument does: it is used only on request, and the
+steps around it are not counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _KINDS = {"HtoD": "upload", "DtoH": "download"}
 
 
 class Profiled(Instrument):
-    """Profiles the steps from ``FIRST`` to ``LAST``, and counts what the other instruments see meanwhile."""
+    """Profiles the steps from ``FIRST`` to ``LAST``, and counts the events of other instruments in them."""
 
     modes = frozenset(("gpu",))
 
@@ -28,11 +28,11 @@ class Profiled(Instrument):
 
     @classmethod
     def wanted(cls, watch: Watch) -> bool:
-        """It was asked for, since it makes the host wait."""
+        """Whether it was requested."""
         return super().wanted(watch) and bool(watch.order.get("copy_times"))
 
     def written(self) -> dict[str, Any]:
-        """The copies that were timed."""
+        """The timed copies."""
         return {"profiled": self.found}
 
     def _counted(self, kind: str) -> int:
@@ -51,7 +51,7 @@ class Profiled(Instrument):
         try:
             profiler = profile(activities=[ProfilerActivity.CUDA], acc_events=True)
             profiler.__enter__()
-        except Exception as error:  # another profiler runs, or this build has none for the device
+        except Exception as error:  # another profiler is running, or this build has none for the device
             self.watch.notes.append(f"copies could not be timed: {type(error).__name__}: {str(error)[:120]}")
             return
         self._profiler = profiler
@@ -69,7 +69,7 @@ class Profiled(Instrument):
         self.found = {"steps": count - FIRST, "copies": copies, "seen": seen}
 
     def stop(self) -> None:
-        """The run is over, perhaps in the middle of it."""
+        """End the profiling, perhaps in the middle of a step."""
         if self._profiler is not None:
             self._end(LAST)
 

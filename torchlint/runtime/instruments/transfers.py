@@ -1,7 +1,6 @@
-"""Copies between host and a real device, seen where the program asks for them; synchronisations, seen by torch itself.
+"""Watches copies between host and a real device at the calls that request them, and synchronizations reported by torch.
 
-Nothing here waits for the device. What an instrument must not change, it does not: a wrapped method calls the real one
-with what it was given and returns what that returned.
+Nothing here synchronizes. Wrapped methods call the originals with the same arguments and return their results.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
 _is_compiling = torch.compiler.is_compiling
 _UNUSED = "MemoryAllocation MemoryDeallocation EventCreation EventDeletion EventRecord EventWait StreamCreation".split()
-_NOBODY: Any = {}.get  # takes one argument or two, and gives None
+_NOBODY: Any = {}.get  # a setter with one or two arguments
 
 
 class Transfers(Instrument):
@@ -38,7 +37,7 @@ class Transfers(Instrument):
         self.explained = 0
 
     def install(self, patches: Patches) -> None:
-        """Wrap methods and factories, and have torch report synchronisations where it can."""
+        """Wrap methods and factories, and let torch report synchronizations if it can."""
         for name in ("to", "cuda", "cpu"):
             patches.set(_TENSOR, name, self._moving(name, getattr(_TENSOR, name)))
         patches.set(_TENSOR, "copy_", self._copying(_TENSOR.copy_))
@@ -51,18 +50,18 @@ class Transfers(Instrument):
             self._trace_or_note(patches)
 
     def written(self) -> dict[str, Any]:
-        """How many of the synchronisations that torch reports are those of copies."""
+        """How many of the synchronizations reported by torch belong to copies."""
         return {"synchronisations": {"explained": self.explained, "unexplained": self.unexplained}}
 
     @property
     def _busy(self) -> bool:
-        """This thread is inside of a copy that is being watched."""
+        """Whether this thread is inside a copy that is being recorded."""
         return getattr(self._own, "inside", False)
 
     def _moving(self, name: str, real: Any) -> Any:
         @functools.wraps(real)
         def move(tensor: T, *args: Any, **kwargs: Any) -> Any:
-            if _is_compiling() or self._busy:  # what the outer call does is the outer call's
+            if _is_compiling() or self._busy:  # nested calls belong to the outer one
                 return real(tensor, *args, **kwargs)
             was, start = tensor.is_cuda, perf_counter_ns()
             self._own.inside = True
@@ -164,7 +163,7 @@ class Transfers(Instrument):
             )
 
     def trace(self, patches: Patches) -> None:
-        """Have torch report every synchronisation. Raises ``ImportError`` or ``AttributeError`` where it cannot."""
+        """Let torch report every synchronization. Raises ``ImportError`` or ``AttributeError`` if it cannot."""
         from torch.cuda import _gpu_trace as trace
 
         torch._C._activate_gpu_trace()
@@ -174,8 +173,8 @@ class Transfers(Instrument):
             (trace.EventSynchronizationCallbacks, "event"),
         ):
             patches.set(registry, "callback_list", [*registry.callback_list, self._synchronised(why)])
-        # The others are called for every piece of memory and every event. Where nobody listens, a function of C takes
-        # the call: it takes no time, and lets no handler of a signal run where its exception would be lost.
+        # The other callbacks are called for every allocation and event. A C function as a no-op callback takes no time,
+        # and does not run signal handlers where their exceptions would be lost.
         for name in _UNUSED:
             registry = getattr(trace, f"{name}Callbacks", None)
             if registry is not None and not registry.callback_list:
@@ -201,9 +200,9 @@ def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
 
 
 def _pinned(tensor: T) -> bool:
-    """The tensor is in pinned memory; one that cannot be asked is not."""
+    """Whether the tensor is in pinned memory; False if that cannot be determined."""
     try:
         with torch._C.DisableTorchFunctionSubclass():
             return bool(_TENSOR.is_pinned(tensor))
-    except Exception:  # lazy parameters and other subclasses have no memory yet, or none of their own
+    except Exception:  # lazy parameters and some subclasses have no memory, or none of their own
         return False

@@ -1,7 +1,7 @@
-"""The self-test of the simulation: programs in miniature, run on the CPU and on the simulated device.
+"""The self-test of the simulation: small programs that run on the CPU and on the simulated device.
 
-Each probe takes the name of a device and returns something that must be the same on both. A probe that fails says that
-this version of torch is not simulated faithfully.
+Each probe takes the name of a device and returns a value that must be equal on both. A probe that fails shows that this
+version of torch is not simulated faithfully.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Failure", "all_probes", "run"]
 
 @dataclass(frozen=True)
 class Failure:
-    """A probe that does not give on the simulated device what it gives on the CPU."""
+    """A probe whose result on the simulated device differs from that on the CPU."""
 
     name: str
     reason: str
@@ -42,7 +42,7 @@ def all_probes() -> dict[str, Probe]:
 
 
 def run(names: list[str] | None = None) -> list[Failure]:
-    """Run probes (all by default); gives those that fail, in order."""
+    """Run probes (by default all); returns those that fail, in order."""
     probes = all_probes()
     chosen = {name: probes[name] for name in (names if names is not None else probes)}
     on_cpu = {name: _outcome(probe, "cpu") for name, probe in chosen.items()}
@@ -62,7 +62,7 @@ def _outcome(probe: Probe, device: str) -> Any:
         warnings.simplefilter("ignore")
         try:
             return probe(device)
-        except Exception as error:  # whatever goes wrong is the result of the probe
+        except Exception as error:  # any exception is a result of the probe
             return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:160]}"
 
 

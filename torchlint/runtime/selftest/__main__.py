@@ -1,4 +1,4 @@
-"""``python -m torchlint.runtime.selftest``: the names of the probes that fail, as JSON on the last line."""
+"""``python -m torchlint.runtime.selftest``: prints the names of the probes that fail, as JSON on the last line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes of devices: where tensors are made and moved, streams, several devices, aliasing."""
+"""Probes of devices: creating and moving tensors, streams, several devices, aliasing."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _moved(device: str) -> Any:
 
 
 def _same(device: str) -> Any:
-    """Moving to where a tensor is gives the tensor itself."""
+    """Moving a tensor to its own device returns the tensor itself."""
     x = torch.ones(2).to(device)
     return x.to(device) is x, x.to(x.device) is x, x.to(x.dtype) is x, x.to(device, copy=True) is x
 
 
 def _apart(device: str) -> Any:
-    """What was copied shares no memory; views do."""
+    """Copies share no memory; views do."""
     x = torch.zeros(4).to(device)
     x[:2].add_(1)
     host = x.cpu().clone()

@@ -1,4 +1,4 @@
-"""Probes of errors: what a machine with a GPU refuses, the simulation refuses, too."""
+"""Probes of errors: the simulation raises where a machine with a GPU raises."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import nn
 
 
 def _refused(error: str, action: Callable[[torch.Tensor, torch.Tensor], Any]) -> Callable[[str], str]:
-    """On a device the action raises; on the CPU there is nothing to refuse."""
+    """On a device the action raises; on the CPU it may not."""
 
     def probe(device: str) -> str:
         if device == "cpu":
             return error
         try:
             action(torch.ones(2, 2).to(device), torch.ones(2, 2))
-        except Exception as raised:  # which one is the result
+        except Exception as raised:  # the class of the exception is the result
             return type(raised).__name__
         return "nothing raised"
 

@@ -1,4 +1,4 @@
-"""Probes of operations: values are those of the CPU, and results are where operands are."""
+"""Probes of operations: values are those of the CPU, and results are on the device of the operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T: TypeAlias = Any  # a tensor
 
 
 def _on(device: str, *tensors: T) -> None:
-    """Tensors are where they should be."""
+    """Check that tensors are on the expected device."""
     for tensor in tensors:
         if tensor.device.type != device:
             raise AssertionError(f"a result is on {tensor.device}")
@@ -24,7 +24,7 @@ def _a(device: str, *shape: int) -> T:
 
 
 def _unary(function: Callable[[T], Any]) -> Callable[[str], float]:
-    """A function of a 3 x 4 matrix that gives a tensor, or several."""
+    """A function of a 3 x 4 matrix that returns one or more tensors."""
 
     def probe(device: str) -> float:
         result = function(_a(device, 3, 4))
@@ -82,7 +82,7 @@ def _out(x: T) -> T:
 
 
 def _into_host(x: T) -> T:
-    """A copy into memory of the host stays there."""
+    """A copy into host memory stays on the host."""
     host = torch.empty(3, 4)
     host.copy_(x)
     if host.device.type != "cpu":
@@ -179,7 +179,7 @@ PROBES: dict[str, Callable[[str], Any]] = {
     "solve": _square(lambda x: torch.linalg.solve(x, torch.ones(3, device=x.device))),
     "eigh": _square(lambda x: torch.linalg.eigh(x)[0]),
     "det": _square(torch.linalg.det),
-    # The last bits depend on how the operands happen to lie in memory.
+    # The last bits depend on the alignment of the operands in memory.
     "lstsq": _square(lambda x: torch.linalg.lstsq(x, torch.ones(3, 1, device=x.device))[0].double().round(decimals=4)),
     "allclose": lambda device: torch.allclose(_a(device, 3), _a(device, 3)),
     "equal": lambda device: torch.equal(_a(device, 3), _a(device, 3)),

@@ -1,6 +1,6 @@
-"""``python -m torchlint.runtime.selftest.trace``: whether exceptions survive torch's callbacks on this GPU.
+"""``python -m torchlint.runtime.selftest.trace``: checks that exceptions survive torch's callbacks on this GPU.
 
-Callbacks run while memory of the device is freed, which also happens while an exception goes up. Prints what failed, as
+Callbacks run when device memory is freed, which may happen while an exception propagates. Prints the failed checks, as
 JSON on the last line.
 """
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 
 def _trained(module: Callable[[], nn.Module], optimizer: Callable[[Any], Any], shape: tuple[int, ...]) -> Any:
-    """Three steps, and the loss after them."""
+    """Train for three steps, and return the loss."""
 
     def probe(device: str) -> float:
         model = module().to(device)

@@ -1,1 +1,1 @@
-"""A simulated GPU: ordinary CPU tensors whose memory carries the label of a device."""
+"""A simulated GPU: CPU tensors whose memory is labelled with a device."""

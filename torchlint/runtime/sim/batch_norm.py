@@ -1,7 +1,7 @@
-"""The kernels of ``SyncBatchNorm``, which torch has for CUDA only, written with operations that the CPU has.
+"""The kernels of ``SyncBatchNorm``, which torch implements only for CUDA, written with CPU operations.
 
-Shapes: ``x`` is N x C x ..., statistics are C, those of all ranks R x C. Formulas: torch's own documentation of batch
-normalisation, with counts for ranks of different sizes.
+Shapes: ``x`` is N x C x ..., statistics are C, those of all ranks R x C. The formulas are those of torch's
+documentation of batch normalization, with counts for ranks of different sizes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def install(simulation: Machine) -> None:
-    """Put the functions in place."""
+    """Install the functions."""
     simulation.patches.set_all(
         torch,
         batch_norm_stats=_stats,
@@ -27,12 +27,12 @@ def install(simulation: Machine) -> None:
 
 
 def _others(x: Any) -> list[int]:
-    """All dimensions but that of channels."""
+    """All dimensions except that of channels."""
     return [dimension for dimension in range(x.dim()) if dimension != 1]
 
 
 def _along(x: Any, values: Any) -> Any:
-    """One value for each channel, to be combined with ``x``."""
+    """One value per channel, broadcastable to ``x``."""
     return values.view(1, -1, *[1] * (x.dim() - 2))
 
 

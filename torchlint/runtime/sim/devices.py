@@ -1,4 +1,4 @@
-"""``torch.cuda`` and ``torch.accelerator`` as a program with GPUs finds them."""
+"""``torch.cuda`` and ``torch.accelerator`` as on a machine with GPUs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BINDINGS = ("_cuda_getDevice", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevi
 
 
 def install(simulation: Machine) -> None:
-    """Replace what programs ask torch about CUDA."""
+    """Replace the functions with which programs query CUDA."""
     patches, cuda = simulation.patches, torch.cuda
     streams = _streams(simulation)
     known = SimpleNamespace(
@@ -100,7 +100,7 @@ def _install_accelerator(simulation: Machine, streams: Any) -> None:
 
 
 def _always(value: Any) -> Any:
-    """A function of its own each time: Dynamo refuses one that stands under two names."""
+    """A new function on every call: Dynamo refuses one function with two names."""
     return lambda *_, **__: value
 
 
@@ -131,13 +131,13 @@ def _context(simulation: Machine) -> Any:
 
 def _streams(simulation: Machine) -> Any:  # noqa: C901 - two classes with the methods of the real ones
     class Event:
-        """An event of the simulated device: it has always happened."""
+        """An event of the simulated device, which is always complete."""
 
         def __init__(self, *_: Any, **__: Any) -> None:
             self._time = time.perf_counter()
 
         def record(self, *_: Any) -> None:
-            """Note the time of the host."""
+            """Record the current time of the host."""
             self._time = time.perf_counter()
 
         def synchronize(self) -> None:
@@ -152,11 +152,11 @@ def _streams(simulation: Machine) -> Any:  # noqa: C901 - two classes with the m
             return True
 
         def elapsed_time(self, other: Any) -> float:
-            """Milliseconds of the host."""
+            """Milliseconds on the host."""
             return float((other._time - self._time) * 1e3)
 
     class Stream:
-        """A stream of the simulated device, in which everything is done already."""
+        """A stream of the simulated device, which is always idle."""
 
         def __init__(self, *_: Any, **__: Any) -> None:
             self.device = torch.device("cuda", simulation.current)
@@ -185,7 +185,7 @@ def _streams(simulation: Machine) -> Any:  # noqa: C901 - two classes with the m
             """Have a stream wait: nothing is queued."""
 
         def record_event(self, event: Any = None) -> Any:
-            """An event that has happened."""
+            """An event that is complete."""
             event = event or Event()
             event.record()
             return event
@@ -195,7 +195,7 @@ def _streams(simulation: Machine) -> Any:  # noqa: C901 - two classes with the m
             return True
 
         def is_capturing(self) -> bool:
-            """Graphs are not simulated."""
+            """CUDA graphs are not simulated."""
             return False
 
     return SimpleNamespace(Event=Event, Stream=Stream)

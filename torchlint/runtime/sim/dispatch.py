@@ -1,4 +1,4 @@
-"""Labels spread from the operands of operations to their results; what makes the host wait is recorded."""
+"""A dispatch mode that propagates labels from operands to results, and records synchronizations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CPU = torch.device("cpu")
 _PLAIN = frozenset((int, float, bool, str, type(None), torch.dtype))
 _SPECIAL: dict[Any, bool] = {}
 _ITEM = torch.ops.aten._local_scalar_dense.default
-# Operations after which the host knows something that the device has computed. Sources: ATen's CUDA kernels.
+# Operations whose result the host needs, so that it waits for the device. Sources: ATen's CUDA kernels.
 WAITS = {
     "aten::_local_scalar_dense": "read",
     "aten::is_nonzero": "read",
@@ -40,7 +40,7 @@ WAITS = {
 }
 _INDEXED = ("aten::index", "aten::index_put_", "aten::_index_put_impl_")
 _RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
-# Operations that take operands of several devices.
+# Operations that accept operands on several devices.
 _ACROSS = frozenset(
     "aten::copy_ aten::_to_copy aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ "
     "aten::_pack_padded_sequence aten::_pad_packed_sequence aten::set_ aten::_copy_from aten::_foreach_copy_ "
@@ -50,7 +50,7 @@ _ACROSS = frozenset(
 
 
 class Labels(TorchDispatchMode):
-    """The dispatch mode that spreads labels."""
+    """The dispatch mode that propagates labels."""
 
     def __init__(self, simulation: Machine) -> None:
         super().__init__()
@@ -59,9 +59,9 @@ class Labels(TorchDispatchMode):
     def __torch_dispatch__(  # noqa: C901 - calls would take a good part of the time
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        """Run an operation on the CPU, and have its results be where they would be.
+        """Run an operation on the CPU, and label its results with the device on which they would be.
 
-        Most operations take the short way; it is walked for every operation of a program, and counts its steps.
+        Most operations take the short path below, which is optimized: it runs for every operation of the program.
         """
         special = _SPECIAL.get(func)
         if special is None:
@@ -105,7 +105,7 @@ class Labels(TorchDispatchMode):
         return out
 
     def _general(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """The long way: operations that name a device, make the host wait, or take operands of several devices."""
+        """The long path: operations that name a device, synchronize, or accept operands on several devices."""
         asked = kwargs.get("device")
         target = self._sim.index(asked) if asked is not None else None
         if target is not None:
@@ -124,9 +124,9 @@ class Labels(TorchDispatchMode):
         return out
 
     def _operands(self, name: str, args: Any, kwargs: Any) -> tuple[int | None, bool]:
-        """The device of the operands, and whether some belong to the host.
+        """The device of the operands, and whether some are on the host.
 
-        Raises where CUDA would: operands of two devices. Numbers of the host (no dimensions) go with every device.
+        Raises like CUDA if there are operands on two devices. Zero-dimensional host tensors go with every device.
         """
         found: int | None = None
         host = solid = False
@@ -149,7 +149,7 @@ class Labels(TorchDispatchMode):
         return found, host
 
     def _watch(self, func: Any, name: str, args: Any) -> None:
-        """Note what the operation makes the host wait for."""
+        """Record a synchronization if the operation causes one."""
         why = WAITS.get(name)
         if name == "aten::repeat_interleave" and func._overloadname != "Tensor":
             why = None
@@ -169,7 +169,7 @@ class Labels(TorchDispatchMode):
 
 
 def _is_special(name: str) -> bool:
-    """The operation needs the long way."""
+    """Whether the operation needs the long path."""
     return name in WAITS or name in _ACROSS or name in _RESULTS_ON_HOST or name in _INDEXED
 
 
@@ -185,7 +185,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _of_target(name: str, args: Any, found: int) -> int | None:
-    """Of an operation across devices the result is where the first operand is; memory without a place takes one."""
+    """Label the result of an operation across devices like the first operand; unlabelled memory gets a label."""
     if name in ("aten::_to_copy", "aten::set_", "aten::lift_fresh"):
         return found
     first = next(_tensors(args), None)
@@ -223,7 +223,7 @@ def _place_all(value: Any, index: int) -> None:
 
 
 def _masks(name: str, args: Any) -> str | None:
-    """A mask has to be counted first; ``x[mask] = number`` needs no count."""
+    """A boolean mask must be counted first; ``x[mask] = number`` needs no count."""
     masks = [i for i in args[1] if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if not masks:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def install(simulation: Machine) -> None:
-    """Replace what would fail, or give the simulation away."""
+    """Replace what would fail, or would reveal the simulation."""
     _generators(simulation)
     _autocast(simulation)
     _files(simulation)
@@ -29,7 +29,7 @@ def _generators(simulation: Machine) -> None:
     real = torch.Generator
 
     class Generator(real):  # type: ignore[misc, valid-type]
-        """A generator of the CPU that says which device it was made for."""
+        """A CPU generator that reports the device it was created for."""
 
         def __new__(cls, device: Any = None) -> Any:
             index = simulation.index(device)
@@ -39,7 +39,7 @@ def _generators(simulation: Machine) -> None:
 
         @property
         def device(self) -> torch.device:
-            """The device it was made for."""
+            """The device it was created for."""
             index = getattr(self, "_torchlint_device", None)
             return torch.device("cpu") if index is None else torch.device("cuda", index)
 
@@ -72,7 +72,7 @@ def _autocast(simulation: Machine) -> None:
 
 
 def _files(simulation: Machine) -> None:
-    """Checkpoints say that they come from CUDA, and load there."""
+    """Checkpoints record CUDA devices, and are loaded onto them."""
     from torch import serialization
 
     def tag(storage: Any) -> str | None:
@@ -106,7 +106,7 @@ def _files(simulation: Machine) -> None:
 
 
 def _modules(simulation: Machine) -> None:
-    """Compiled modules from files, which C++ would put on a device."""
+    """TorchScript modules loaded from files, whose parameters C++ would put on a device."""
     real = torch.jit.load
 
     def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -151,9 +151,9 @@ def _distributed(simulation: Machine) -> None:
 
 
 def _kept_for_good(group: Any) -> None:
-    """Never destroy a group: that waits for threads of gloo while it holds the lock of the interpreter.
+    """Never destroy a process group: that waits for gloo's threads while holding the GIL.
 
-    These threads need the lock to let go of tensors that Python has seen, which under a dispatch mode are all.
+    These threads need the GIL to free tensors that Python has seen, which are all tensors under a dispatch mode.
     """
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
@@ -172,7 +172,7 @@ def _profiler(simulation: Machine) -> None:
 
 
 def _helpers(simulation: Machine) -> None:
-    """C++ helpers that hand the true device back to Python, or decide by it."""
+    """C++ helpers that return the real device to Python, or depend on it."""
     real = torch._C._group_tensors_by_device_and_dtype
 
     def group(tensors: Any, with_indices: bool = False) -> Any:
@@ -208,7 +208,7 @@ def _helpers(simulation: Machine) -> None:
 
 
 def _sequences(simulation: Machine) -> None:
-    """Padding makes its result in C++, by options that know nothing of labels."""
+    """Padding creates its result in C++, with options that ignore labels."""
     real = torch._VF._pad_packed_sequence
 
     def pad(data: Any, batch_sizes: Any, *args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Functions that make tensors: on a simulated device where one is asked for."""
+"""Factory functions, with support for simulated devices."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Factories:
         self._sim = simulation
 
     def wrapped(self, name: str, real: Any) -> Any:
-        """A factory that takes simulated devices."""
+        """A factory that accepts simulated devices."""
 
         @functools.wraps(real)
         def factory(*args: Any, **kwargs: Any) -> Any:
@@ -102,7 +102,7 @@ class _Factories:
         return made
 
     def method(self, name: str, real: Any) -> Any:
-        """``x.new_zeros(..)``: where ``x`` is, unless another device is asked for."""
+        """``x.new_zeros(..)``: on the device of ``x``, unless another device is passed."""
 
         @functools.wraps(real)
         def made_by(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -121,7 +121,7 @@ class _Factories:
         return made_by
 
     def default_type(self, real: Any) -> Any:
-        """``torch.set_default_tensor_type("torch.cuda.FloatTensor")``: a dtype and a device."""
+        """``torch.set_default_tensor_type("torch.cuda.FloatTensor")``: sets a dtype and a device."""
 
         def set_default_tensor_type(kind: Any) -> None:
             name = kind if isinstance(kind, str) else getattr(kind, "_torchlint_type", "")
@@ -159,7 +159,7 @@ def _data(name: str, args: Any, kwargs: Any) -> Any:
 
 
 def _shares(made: torch.Tensor, data: Any) -> bool:
-    """Making the tensor has copied nothing, which putting it on a device does."""
+    """Whether creating the tensor copied nothing; putting it on a device always copies."""
     if made is data:
         return True
     if isinstance(data, torch.Tensor):

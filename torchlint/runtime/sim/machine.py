@@ -1,4 +1,4 @@
-"""The machine that the parts of the simulation act: its devices, and where their events go."""
+"""The simulated machine: its devices, and the recorder of their events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ERROR: Any = getattr(torch, "AcceleratorError", RuntimeError)
 
 
 class Machine:
-    """Simulated GPUs: which is meant, which is current, what is patched, and who is told."""
+    """The simulated GPUs: number of devices, current device, patches and recorder."""
 
     def __init__(self, recorder: Recorder, sites: Sites, devices: int = 1) -> None:
         self.recorder = recorder
@@ -30,7 +30,7 @@ class Machine:
         self.on_leaving: Callable[[str], None] = lambda what: None
 
     def index(self, device: object) -> int | None:
-        """The index of a simulated device that an argument names; None for any other device."""
+        """The index of the simulated device that an argument names; None for any other device."""
         if device is None or isinstance(device, bool):
             return None
         if isinstance(device, int):
@@ -47,7 +47,7 @@ class Machine:
         return index
 
     def direct(self) -> Any:
-        """Call torch past the dispatch mode, where no other mode wants to see it."""
+        """Call torch without the dispatch mode, unless another mode is active."""
         return torch._C._DisableTorchDispatch() if torch._C._len_torch_dispatch_stack() == 1 else nullcontext()
 
     def default(self) -> torch.device | None:
@@ -60,5 +60,5 @@ class Machine:
         return None
 
     def sync(self, why: str, size: int = 0) -> None:
-        """The host waits for the device here."""
+        """Record that the host waits for the device here."""
         self.recorder.add("sync", self.sites.here(3), size, why=why)

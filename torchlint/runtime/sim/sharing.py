@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def install(simulation: Machine) -> None:
-    """Have tensors keep their device on the way to another process, and traces see what they would see."""
+    """Keep the device of tensors that are sent to another process, and trace the original functions."""
     _pickled(simulation)
     _traced(simulation)
 
@@ -37,7 +37,7 @@ def _pickled(simulation: Machine) -> None:
 
 
 def rebuilt(function: Callable[..., Any], arguments: Any, index: int) -> Any:
-    """A tensor that comes from another process, on the device that it was on there."""
+    """A tensor received from another process, on the device that it had there."""
     made = function(*arguments)
     place(made, index)
     return made

@@ -1,8 +1,8 @@
-"""A simulated GPU: ordinary CPU tensors whose memory carries the label of a device.
+"""A simulated GPU: CPU tensors whose memory is labelled with a device.
 
-Values, aliasing and autograd are real; what a program can see of devices in Python (``x.device``, errors of mixed
-devices, ``torch.cuda``) is as on a machine with CUDA, and transfers and synchronisations are recorded. What needs a
-GPU in earnest (Triton, CUDA graphs, kernels of extensions) is not simulated.
+Values, aliasing and autograd are real. What Python code can observe about devices (``x.device``, errors about mixed
+devices, ``torch.cuda``) is as on a machine with CUDA, and transfers and synchronizations are recorded. What really
+needs a GPU (Triton, CUDA graphs, kernels of extensions) is not simulated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torchlint.runtime.sim.machine import Machine
 
 
 class Simulation(Machine):
-    """Makes ``devices`` simulated GPUs there while it is entered. Not reentrant; leaves nothing behind."""
+    """A context manager that installs ``devices`` simulated GPUs. Not reentrant; restores everything."""
 
     _mode: Any = None
 
@@ -33,7 +33,7 @@ class Simulation(Machine):
             tensors,
         )
 
-        _device_constructors()  # remembers the real ones before they are replaced
+        _device_constructors()  # keeps the original functions before they are replaced
         try:
             for part in (tensors, factories, devices, environment, batch_norm, sharing, subset):
                 part.install(self)
@@ -52,7 +52,7 @@ class Simulation(Machine):
         self.patches.restore()
 
     def _in_thread(self, run: Any, mode: Any) -> Any:
-        """Modes belong to threads: a new one needs its own."""
+        """Modes are thread-local: a new thread needs its own."""
 
         def in_thread(thread: threading.Thread) -> None:
             with mode(self):

@@ -1,4 +1,4 @@
-"""Where the simulation ends: what programs may ask of CUDA that no label on CPU memory can answer."""
+"""The limits of the simulation: CUDA features that labels on CPU memory cannot provide."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _GRAPHS = ("CUDAGraph", "graph", "make_graphed_callables")
 
 
 class Unsimulated(RuntimeError):
-    """The program has left what can be simulated."""
+    """The program uses a feature that is not simulated."""
 
 
 def install(simulation: Machine) -> None:
-    """Have the entry points of what is not simulated say so."""
+    """Make the entry points of unsupported features raise."""
     for name in _GRAPHS:
         simulation.patches.set(torch.cuda, name, _leaving(simulation, f"torch.cuda.{name} (CUDA graphs)"))
     import torch.utils.cpp_extension as extensions
@@ -53,7 +53,7 @@ def _leaving(simulation: Machine, what: str) -> Any:
 
 
 def beyond(error: BaseException) -> str | None:
-    """Why an exception shows that the program has left the simulated subset; None if it does not."""
+    """Why an exception shows that a feature is not simulated; None if it does not."""
     if isinstance(error, Unsimulated):
         return str(error)
     package = _package(error.__traceback__)

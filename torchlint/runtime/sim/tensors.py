@@ -1,4 +1,4 @@
-"""What tensors say and do about devices: attributes, moves, reads."""
+"""Device-related attributes and methods of tensors: ``device``, moves and reads."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Moves:
         return made
 
     def _placed(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
-        """A copy on another device, through which gradients come back to where the tensor is."""
+        """A copy on another device, whose gradient flows back to the original device."""
         if tensor.requires_grad and torch.is_grad_enabled() and not _is_lazy(tensor):
             moved: T = _Across.apply(tensor, self, index, options)
             return moved
@@ -102,7 +102,7 @@ class Moves:
     def _copied(self, tensor: T, dtype: torch.dtype | None = None, memory_format: Any = None) -> T:
         more = {} if memory_format is None else {"memory_format": memory_format}
         plain = type(tensor) in (_TENSOR, torch.nn.Parameter) and torch._C._len_torch_dispatch_stack() == 1
-        # Past the dispatch mode nothing is recorded anyway.
+        # Without the dispatch mode nothing is recorded anyway.
         with torch._C._DisableTorchDispatch() if plain else self._sim.recorder.quiet():
             made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=True, **more)
         return made
@@ -112,7 +112,7 @@ class Moves:
         return self._placed(tensor, index, options)
 
     def moved(self, tensor: T, target: int | None, how: str, *, copy: bool = False, **options: Any) -> T:
-        """Take a tensor where it is wanted; None is the host."""
+        """Move a tensor to the target; None means the host."""
         now = device_of(tensor)
         non_blocking = options.pop("non_blocking", False)
         if now == target:
@@ -132,7 +132,7 @@ class Moves:
 
     def to(self, tensor: T, *args: Any, **kwargs: Any) -> T:
         """``x.to(..)`` in all its forms."""
-        if len(args) == 1 and not kwargs and isinstance(args[0], (torch.device, str)):  # by far the commonest
+        if len(args) == 1 and not kwargs and isinstance(args[0], (torch.device, str)):  # by far the most common form
             index = self._sim.index(args[0])
             if index is not None:
                 return self.moved(tensor, index, "to")
@@ -172,7 +172,7 @@ class Moves:
         return self.moved(tensor, None, "cpu", memory_format=memory_format)
 
     def copy_(self, tensor: T, other: Any, non_blocking: bool = False) -> T:
-        """``x.copy_(y)``, across devices or not."""
+        """``x.copy_(y)``, within or across devices."""
         source = other
         there = device_of(source) if isinstance(source, torch.Tensor) else device_of(tensor)
         here = device_of(tensor)
@@ -219,7 +219,7 @@ class Moves:
 
 
 class _Across(torch.autograd.Function):
-    """The copy to another device as autograd sees it: its gradient is copied back."""
+    """A copy to another device for autograd: its gradient is copied back."""
 
     @staticmethod
     def forward(ctx: Any, tensor: T, moves: Moves, index: int | None, options: dict[str, Any]) -> T:
@@ -238,7 +238,7 @@ def _is_lazy(tensor: T) -> bool:
 
 
 class Reads:
-    """What brings content to Python: NumPy, lists, text."""
+    """Methods that return content to Python: NumPy arrays, lists, text."""
 
     def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
