@@ -1,1 +1,1 @@
-"""The command line. The only part that reads arguments, prints, and sets the exit status."""
+"""The command line: the only part that reads arguments, prints, and sets the exit status."""

@@ -1,4 +1,4 @@
-"""The commands of the runtime companion: reads their arguments, prints, and gives the exit status."""
+"""The commands of the runtime companion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 
 
 def run(arguments: argparse.Namespace, program: Sequence[str]) -> int:
-    """Run a command; ``program`` is what stood after ``--``."""
+    """Run a command; ``program`` is the part of the command line after ``--``."""
     try:
         if arguments.command == "verdict":
             return _verdict(arguments)
@@ -73,7 +73,7 @@ def _need_torch() -> None:
 
 
 def _ordered(arguments: argparse.Namespace, what: prepare.Program, plan: Plan, directory: str) -> tuple[Order, str]:
-    """The order of this run, and the file it is in; all ranks of torchrun share that of rank 0."""
+    """The order of this run, and its file; all ranks of torchrun share that of rank 0."""
     name = prepare.run_name()
     if prepare.rank() != 0 and name is not None:
         path = prepare.await_order(directory, name)
@@ -107,7 +107,7 @@ def _report(
     budget: Mapping[str, float],
     status: int,
 ) -> int:
-    """Judge what the program has left, whatever became of it; its own failure comes first."""
+    """Judge the evidence, however the program ended; a failure of the program itself is reported first."""
     try:
         world = int(os.environ.get("WORLD_SIZE", "1") or 1)
         if world > 1:
@@ -146,7 +146,7 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
 
 
 def _plan(arguments: argparse.Namespace, start: str) -> Plan:
-    """What to lint the files of the program for."""
+    """The plan for linting the program's files."""
     return session.plan_of(configured(arguments, [start]))
 
 
@@ -155,16 +155,16 @@ def _budget(arguments: argparse.Namespace, config: Config) -> Mapping[str, float
 
 
 class _Progress:
-    """One line on the terminal that says how far the program is."""
+    """One line on the terminal with the progress of the program."""
 
     def show(self, steps: int, seconds: float, waits: int) -> None:
-        """Draw it anew."""
+        """Redraw the line."""
         text = f"torchlint: {steps} steps in {seconds:.0f} s, {waits} synchronisations"
         sys.stderr.write(f"\r\x1b[2K{text}")
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take it away."""
+        """Erase the line."""
         sys.stderr.write("\r\x1b[2K")
         sys.stderr.flush()
 

@@ -1,7 +1,7 @@
-"""Names of files that the command line would take for options or commands.
+"""File names that look like options or commands.
 
-Hooks and shells hand over the names of files as they are, and who commits a file chooses its name: ``--fix``,
-``--output-file=victim.py``. A user who means the option is asked to run torchlint where there is no such file.
+Hooks and shells pass file names as they are, and whoever commits a file chooses its name: ``--fix``,
+``--output-file=victim.py``. A user who means the option must run torchlint in a folder without such a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def refuse(given: Sequence[str]) -> None:
             )
         if argument == "--":
             return
-    # `torchlint *` in a folder with files of these names would run a program that nobody looked at.
+    # `torchlint *` in a folder with files of these names would run an unchecked program.
     if given and given[0] in _RUNNING and os.path.lexists(given[0]):
         raise Failure(
             f"{given[0]}: is a command and the name of a file here; "

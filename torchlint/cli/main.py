@@ -1,4 +1,4 @@
-"""The command line: reads arguments, prints, and sets the exit status. Nothing else does any of these."""
+"""The main function of the command line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(reason: str) -> int:
-    """Say on one harmless line why torchlint cannot do its work."""
+    """Print in one escaped line why torchlint cannot do its work."""
     from torchlint.report.shared import visible
 
     print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
@@ -59,7 +59,7 @@ def _failed(reason: str) -> int:
 
 
 def _nameless() -> str:
-    """What an error of the system is about that names no file."""
+    """The subject of a system error that names no file."""
     try:
         os.getcwd()  # noqa: PTH109 - pathlib costs start-up
     except OSError:
@@ -68,8 +68,8 @@ def _nameless() -> str:
 
 
 def _drop_output() -> None:
-    """Nobody can read what is left to be printed; Python would try once more at its end."""
-    with contextlib.suppress(OSError, ValueError):  # standard output may be no file at all
+    """Discard remaining output, which nobody can read; Python would try to write it at exit."""
+    with contextlib.suppress(OSError, ValueError):  # standard output may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -85,7 +85,7 @@ def _run(given: list[str]) -> int:
             from torchlint.base import interrupts
             from torchlint.cli import companion
 
-            interrupts.give_back()  # the program that is run is told of them, and folders are tidied up
+            interrupts.give_back()  # signals reach the program being run, and folders are cleaned up
             return companion.run(arguments, program)
         return {"check": _check, "rule": _rule, "rules": _rules, "completion": _completion}[arguments.command](
             arguments
@@ -129,7 +129,7 @@ def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
 
 
 def _read_input(size: int) -> bytes:
-    if sys.stdin is None:  # a shell has closed it: `<&-`
+    if sys.stdin is None:  # closed by the shell: `<&-`
         raise Failure("standard input is closed: pipe a file into `torchlint -`, or name its path")
     try:
         return sys.stdin.buffer.read(size)
@@ -167,7 +167,7 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
 
 @contextmanager
 def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
-    """Where the time goes, in one process, into the file of ``--profile``."""
+    """Run in one process, and write timings to the file of ``--profile``."""
     if not arguments.profile:
         yield
         return
@@ -215,7 +215,7 @@ def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
 
 
 def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
-    """``--fix`` and ``--diff``: files or standard input, written or shown."""
+    """``--fix`` and ``--diff``: write or print fixed files or standard input."""
     from torchlint.cli.progress import Bar
     from torchlint.model import Safety
     from torchlint.run import fixer
@@ -244,12 +244,12 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
 
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
-    """Print the diff alone; what is to be said beside it goes to standard error."""
+    """Print only the diff; other messages go to standard error."""
     from torchlint.report.shared import problem_line, repaired, visible
     from torchlint.run import fixer
 
     text = fixer.diff(changes)
-    if sys.stdout.isatty():  # nobody applies what a terminal shows, and nothing in it may steer the terminal
+    if sys.stdout.isatty():  # a diff on a terminal is not applied, and must not contain control sequences
         print_text("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))
     else:
         _print_bytes(text)
@@ -293,7 +293,7 @@ def _report_options(arguments: argparse.Namespace) -> ReportOptions:
 
 
 def _lines(path: str) -> list[str] | None:
-    """The lines of a file that findings are shown with."""
+    """The lines of a file, for showing findings."""
     from torchlint.base.limits import content
     from torchlint.text.decode import DecodeProblem, decode
     from torchlint.text.lines import split_lines

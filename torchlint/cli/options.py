@@ -1,4 +1,4 @@
-"""The command line: subcommands, options and their help."""
+"""The argument parser: subcommands, options and their help."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchlint.base.version import __version__
 from torchlint.config.values import FAIL_ON
 from torchlint.report import FORMATS
 
-# The commands of the runtime companion; of these the first two are given a program.
+# The commands of the runtime companion; the first two take a program.
 COMPANION = ("confirm", "compare", "verdict", "calibrate")
 COMMANDS = ("check", "rule", "rules", "completion", *COMPANION)
 _EXAMPLES = """\
@@ -42,7 +42,7 @@ def with_command(arguments: Sequence[str]) -> list[str]:
 
 
 def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What is for torchlint, and what stands after ``--``: the program that is observed, with its arguments."""
+    """Split the command line at ``--``: torchlint's own arguments, and the program to observe with its arguments."""
     given = list(arguments)
     if given[0] not in COMPANION or "--" not in given:
         return given, []
@@ -51,7 +51,7 @@ def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal; ``argparse`` makes one for every option, and a long way to find the width."""
+    """A help formatter as wide as the terminal; ``argparse`` creates one per option, and finds the width slowly."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_columns() - 2)
@@ -59,7 +59,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 @cache
 def _columns() -> int:
-    """What ``shutil`` says, which takes longer to be imported than all options to be made."""
+    """Like ``shutil.get_terminal_size``, which takes longer to import than all options to create."""
     given = os.environ.get("COLUMNS", "")
     if given.isascii() and given.isdigit() and int(given):
         return int(given)
@@ -70,7 +70,7 @@ def _columns() -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors stay on one harmless line, whatever a file that is taken for an option is called."""
+    """A parser whose errors are one escaped line, even if a file name is mistaken for an option."""
 
     def error(self, message: str) -> NoReturn:
         from torchlint.report.shared import visible
@@ -79,7 +79,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The command line; with ``only``, that of one command, which takes less time to make."""
+    """The argument parser; with ``only``, that of one command, which is faster to create."""
     top: argparse.ArgumentParser = _Parser(
         prog="torchlint",
         description="Find PyTorch code that wastes time. Linting reads code and never runs it.",
@@ -186,7 +186,7 @@ def _running(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-j", "--jobs", metavar="N", type=_positive, help="processes; default: one for each processor")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
-    # For torchlint's developers: no shortcuts, in one process, and where the time goes.
+    # For developers of torchlint: no shortcuts, one process, and timings.
     group.add_argument("--exhaustive", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--profile", metavar="FILE", help=argparse.SUPPRESS)
 

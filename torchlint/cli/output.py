@@ -1,4 +1,4 @@
-"""What the command line writes, and how it says that it cannot do its work. Imports nothing heavy."""
+"""Output of the command line, and its error for failures. Imports nothing expensive."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TextIO
 
 
 class Failure(Exception):
-    """torchlint cannot do its work: one line that says why and what to do."""
+    """torchlint cannot do its work; a one-line reason with advice."""
 
 
 def print_text(text: str, stream: TextIO | None = None) -> None:
-    """Print text that may hold what the terminal's encoding lacks."""
+    """Print text that may contain characters which the terminal's encoding lacks."""
     target = stream or sys.stdout
     encoding = target.encoding or "utf-8"
     target.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def write_file(option: str, name: str, text: str) -> None:
-    """Write a whole file, or nothing; a link stays one, and a device or a pipe is written to. Raises `Failure`."""
+    """Write a file atomically, or to the target of a link, a device or a pipe. Raises `Failure`."""
     from pathlib import Path
 
     from torchlint.base.files import replace
@@ -35,7 +35,7 @@ def write_file(option: str, name: str, text: str) -> None:
 
 
 def colored(wish: str, *, to_file: bool, stream: TextIO | None = None) -> bool:
-    """Whether to use colours: ``always``, ``never``, or ``auto`` for what the terminal can."""
+    """Whether to use colors: ``always``, ``never``, or ``auto`` if the terminal supports them."""
     if wish != "auto":
         return wish == "always"
     if to_file or os.environ.get("NO_COLOR"):

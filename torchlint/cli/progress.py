@@ -1,4 +1,4 @@
-"""The progress of long runs, shown on a terminal."""
+"""The progress bar of long runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings of a run: the configuration, with what the command line changes in it."""
+"""The settings of a run: the configuration with the changes of the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Changes(NamedTuple):
-    """What options change in every configuration: what they replace, and what they add."""
+    """What options change in every configuration: replaced and added values."""
 
     replaced: Mapping[str, Any]
     ignore: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Changes(NamedTuple):
 
 
 def configured(arguments: argparse.Namespace, paths: list[str]) -> Configurations:
-    """The configuration files nearest to the files that are linted, changed by options."""
+    """The configurations nearest to the linted files, with the changes of options."""
     from torchlint.config.configurations import configurations
 
     first = paths[0] if paths != ["-"] else arguments.stdin_filename or "."
@@ -40,7 +40,7 @@ def configured(arguments: argparse.Namespace, paths: list[str]) -> Configuration
 
 
 def changes(arguments: argparse.Namespace) -> Changes:
-    """What the options change, as far as the command has them."""
+    """The changes by options, as far as the command has them."""
     from torchlint.config.config import Given, read_value
 
     options = vars(arguments)
@@ -84,7 +84,7 @@ def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def shown(what: Plan) -> str:
-    """What a run would go by, as JSON."""
+    """The effective settings of a run, as JSON."""
     import json
 
     config = what.config

@@ -1,4 +1,4 @@
-"""The configuration: read, checked, and asked for what is on where."""
+"""The configuration: reads and validates it, and determines the settings and rules for each file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["Config", "ConfigError"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'torchlint.config' has no attribute {name!r}")
-    from torchlint.config import config  # other programs name these two; most of a start needs neither
+    from torchlint.config import config  # public names; most of a start needs neither
 
     return getattr(config, name)

@@ -1,7 +1,7 @@
-"""Configuration: ``[tool.torchlint]`` or ``torchlint.toml`` to a frozen :class:`Config`.
+"""Configuration: from ``[tool.torchlint]`` or ``torchlint.toml`` to a frozen :class:`Config`.
 
-Knows which keys there are, where they are looked for and what is wrong with them. Which rules
-exist it learns from its callers. Every error is one line that names the file, the key and what to do.
+This module knows the keys, where to look for them, and how to validate them. Callers tell it which rules exist. Every
+error is one line that names the file, the key and what to do.
 """
 
 # os.path, because pathlib cannot drop `..` without following links, nor ask without raising.
@@ -36,12 +36,12 @@ from torchlint.model import Severity
 PathLike = str | os.PathLike[str]
 TABLE = "tool.torchlint"
 NOTHING: Mapping[str, Any] = {}
-# Python's parser takes quadratic time for a key of many parts; any real file takes milliseconds.
+# Python's TOML parser takes quadratic time for a key of many parts; any real file takes milliseconds.
 _SECONDS = 5.0
 
 
 class Given(NamedTuple):
-    """Globs of the command line, which are relative to ``base``, the folder that torchlint runs in."""
+    """Globs of the command line, relative to ``base``, the current folder."""
 
     base: str = ""
     exclude: tuple[str, ...] = ()
@@ -49,11 +49,11 @@ class Given(NamedTuple):
 
 
 class Config(NamedTuple):
-    """Everything a run may be told. Rule selectors are ids, names, topics, prefixes or ``ALL``.
+    """The complete settings of a run. Rule selectors are ids, names, topics, prefixes or ``ALL``.
 
-    ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. Globs are relative
-    to ``root``, the folder of the file ``source`` that was read (``None``: there was none). ``top`` is the outermost
-    folder around ``root`` that has a configuration, where there is such a one.
+    ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. Globs are relative to ``root``, the
+    folder of the file ``source`` (``None`` if there is no file). ``top`` is the outermost folder above ``root`` with a
+    configuration, if there is one.
     """
 
     select: tuple[str, ...] | None = None
@@ -77,12 +77,12 @@ class ConfigError(Exception):
     """A one-line error that names the file, the key and what to do."""
 
     def __init__(self, message: str) -> None:
-        # Quoted file names and keys may hold anything; the error stays one harmless line.
+        # File names and keys may contain anything; the error stays one escaped line.
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
 class Key(NamedTuple):
-    """A key of the configuration: the field it fills, the kind of its value, and what it is for."""
+    """A key of the configuration: its field, the kind of its value, and its description."""
 
     field: str
     kind: str
@@ -109,9 +109,9 @@ KEYS: Mapping[str, Key] = {
 
 
 def read_value(key: str, value: object, where: str) -> Any:
-    """Check the value of ``key`` and turn it into what the field of :class:`Config` holds.
+    """Validate the value of ``key`` and convert it for the field of :class:`Config`.
 
-    ``where`` opens the error message: a file, or an option of the command line.
+    ``where`` begins the error message: a file, or an option of the command line.
     """
     try:
         return _READERS[KEYS[key].kind](value)
@@ -120,7 +120,7 @@ def read_value(key: str, value: object, where: str) -> Any:
 
 
 def read_budget(path: str) -> Mapping[str, float]:
-    """The budget of a file: its keys at the top, or the table of a configuration file."""
+    """The budget in a file: keys at the top level, or the table of a configuration file."""
     shown = _shown(path)
     table = _parse(_bytes(path, shown, "--budget"), shown)
     if "tool" in table:
@@ -133,7 +133,7 @@ def read_budget(path: str) -> Mapping[str, float]:
 
 
 def in_folder(directory: str) -> Config | None:
-    """The configuration that stands right in a folder."""
+    """The configuration directly in a folder."""
     own = os.path.join(directory, "torchlint.toml")
     project = os.path.join(directory, "pyproject.toml")
     found = [c for path in (own, project) if os.path.isfile(path) and (c := _from_file(path))]
@@ -143,7 +143,7 @@ def in_folder(directory: str) -> Config | None:
 
 
 def explicitly(path: PathLike) -> Config:
-    """The configuration in a file that was named."""
+    """The configuration in a file given explicitly."""
     return _from_file(os.path.abspath(path), required=True) or Config()
 
 
@@ -152,7 +152,7 @@ def _from_file(path: str, *, required: bool = False) -> Config | None:
     data = _bytes(path, shown)
     if not path.endswith("pyproject.toml"):
         return _build(_parse(data, shown), path, shown, "")
-    # Most pyproject.toml files on the way up are not for us: neither parse nor judge those.
+    # Most pyproject.toml files in parent folders are not for torchlint: do not parse or validate those.
     table = _own_table(_parse(data, shown), shown) if b"torchlint" in data else None
     if table is not None:
         return _build(table, path, shown, f"{TABLE}.")
@@ -164,7 +164,7 @@ def _from_file(path: str, *, required: bool = False) -> Config | None:
 def _shown(path: str) -> str:
     try:
         relative = os.path.relpath(path)
-    except ValueError:  # another drive
+    except ValueError:  # a path on another drive
         return path
     return path if relative.startswith("..") else relative
 
@@ -223,7 +223,7 @@ def _build(table: dict[str, Any], path: str, shown: str, prefix: str) -> Config:
 
 
 def source_of(config: Config) -> str:
-    """The file that the configuration comes from, as errors name it."""
+    """The file of the configuration, as errors name it."""
     return config.source or "configuration"
 
 

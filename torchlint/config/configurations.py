@@ -1,7 +1,7 @@
-"""Which configuration counts in which folder: the nearest one upwards, so that it depends on no path that was named.
+"""The configuration for each folder: the nearest one in it or above, whatever paths were given.
 
-Every folder is asked once for its configuration and for the torch that it requires. What the command line changes is
-changed in each configuration.
+Every folder is searched once for a configuration and for the required version of torch. Changes of the command line
+apply to each configuration.
 """
 
 # os.path, as in torchlint.config.config, and because pathlib costs start-up.
@@ -20,10 +20,10 @@ Change = Callable[[Config], Config]
 
 
 class Configurations:
-    """The configurations of one run. ``first`` is the one for the run as a whole."""
+    """The configurations of a run. ``first`` is the one for the run as a whole."""
 
     def __init__(self, start: PathLike, change: Change | None = None, *, only: Config | None = None) -> None:
-        """With ``only`` that one counts for every file; otherwise ``start`` is the first path that was named."""
+        """With ``only``, that one applies to every file; otherwise ``start`` is the first given path."""
         self._change = change
         self._files: dict[str, Config] = {}
         self._torches: dict[str, str] = {}
@@ -34,7 +34,7 @@ class Configurations:
         self.first = self.for_folder(path if os.path.isdir(path) else os.path.dirname(path))
 
     def for_folder(self, folder: str) -> Config:
-        """The configuration for the files right in a folder, which is given as an absolute path."""
+        """The configuration for the files directly in a folder, given by its absolute path."""
         if self._only is not None:
             return self._only
         base = self._base(folder)
@@ -47,7 +47,7 @@ class Configurations:
         return found
 
     def above(self, config: Config) -> Config | None:
-        """The configuration around the folder of another one."""
+        """The configuration that applies above the folder of another one."""
         if config.source is None or self._only is not None:
             return None
         found = self.for_folder(os.path.dirname(config.root))
@@ -57,13 +57,13 @@ class Configurations:
         return _inherited(self._files, folder, in_folder, self._default)
 
     def _top(self, config: Config) -> str | None:
-        """The outermost folder around that of a configuration which has one."""
+        """The outermost folder above that of a configuration which has one."""
         top = None
         try:
             while config.source is not None and config.root != os.path.dirname(config.root):
                 config = self._base(os.path.dirname(config.root))
                 top = config.root if config.source is not None else top
-        except ConfigError:  # outside of the project, and nobody's business here
+        except ConfigError:  # outside the project
             pass
         return top
 
@@ -74,7 +74,7 @@ class Configurations:
 def configurations(
     start: PathLike, change: Change | None = None, *, explicit: PathLike | None = None, isolated: bool = False
 ) -> Configurations:
-    """The configurations of a run: the given file or none for all of it, or the nearest ones."""
+    """The configurations of a run: the given file or none for all files, or the nearest ones."""
     if explicit is not None and isolated:
         raise ConfigError("--config and --isolated contradict each other; give one of them")
     if isolated:
@@ -87,12 +87,12 @@ def configurations(
 
 
 def load(start: PathLike, *, explicit: PathLike | None = None, isolated: bool = False) -> Config:
-    """The configuration for ``start``: the given file, none, or the nearest one walking up."""
+    """The configuration for ``start``: the given file, none, or the nearest one."""
     return configurations(start, explicit=explicit, isolated=isolated).first
 
 
 def _inherited(known: dict[str, T], folder: str, own: Callable[[str], T | None], outermost: T) -> T:
-    """What the nearest folder upwards has of its own, remembered for every folder on the way."""
+    """The value of the nearest folder, from this one upwards, that has one; cached for every folder on the way."""
     passed = []
     while (found := known.get(folder)) is None:
         passed.append(folder)

@@ -1,4 +1,4 @@
-"""Options of single rules: the tables ``rules.<name>`` of the configuration, checked against the rules there are."""
+"""Options of single rules: the tables ``rules.<name>`` of the configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def options_for(rule: type[Rule], config: Config) -> Any:
-    """The options of a rule: its ``Options`` with what the configuration says."""
+    """The options of a rule: its ``Options`` with the values of the configuration."""
     import typing
 
     names = [key for key in (rule.name, rule.id) if key in config.rules]
@@ -52,7 +52,7 @@ def names_of(options: type[Any]) -> tuple[str, ...]:
 
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
-    """Raise unless every ``rules.<name>`` table names a rule and fits its options."""
+    """Raise unless every ``rules.<name>`` table names a rule and has valid options."""
     known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
     for name in config.rules:
         if name not in known:

@@ -1,6 +1,6 @@
-"""The oldest torch a project supports, from the files in which it declares its requirements.
+"""The oldest version of torch that a project supports, from its declared requirements.
 
-The project's folder is the nearest one upwards with such a file, or with a repository in it.
+The project's folder is the nearest one with such a file, or with a repository in it.
 """
 
 # os.path, as in torchlint.config.config, and because pathlib costs start-up.
@@ -12,10 +12,10 @@ import re
 
 from torchlint.base.inputs import CONFIGURATION, read
 
-NOTHING_FURTHER = ""  # no version, and no folder further up is asked
+NOTHING_FURTHER = ""  # no version, and parent folders are not searched
 _FILES = ("pyproject.toml", "setup.cfg", "requirements.txt", "setup.py")
 _EXTRA = re.compile(r"requirements[\w.-]*\.txt\Z")
-# `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` as Poetry writes it.
+# `torch>=2.1,<3` in a requirements file, quoted in a list, or `torch = "^2.1"` for Poetry.
 _DECLARED = re.compile(
     r"""^[^#\n]*?(?<![\w.-])torch(?:\[[^\]]{0,80}\])?\s{0,9}(?:=\s{0,9}(?:\{[^}\n]{0,200}?version\s{0,9}=\s{0,9})?["'])?"""
     r"""\s{0,9}\(?((?:>=|==|~=|\^)\s{0,9}\d{1,9}(?:\.\d{1,9}){0,9})""",
@@ -24,7 +24,7 @@ _DECLARED = re.compile(
 
 
 def declared_in(directory: str) -> str | None:
-    """The lowest version that the files right in a folder declare; None where folders further up are to be asked."""
+    """The lowest version declared in a folder; None if parent folders are to be searched."""
     try:
         names = sorted(os.listdir(directory))
     except OSError:
@@ -37,7 +37,7 @@ def declared_in(directory: str) -> str | None:
 
 
 def _versions(path: str) -> list[tuple[int, int]]:
-    """The versions a file declares; a file that cannot be read declares none."""
+    """The versions that a file declares; empty if it cannot be read."""
     try:
         text = read(path, CONFIGURATION).decode("utf-8", "replace")
     except OSError:

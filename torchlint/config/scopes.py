@@ -1,4 +1,4 @@
-"""What counts for each file: its configuration, and the rules that this has on."""
+"""The configuration and the enabled rules for each file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Scope(NamedTuple):
-    """A configuration, and the ids of the rules that are on."""
+    """A configuration, and the ids of the enabled rules."""
 
     config: Config
     active: frozenset[str]
 
 
 class Scopes:
-    """The scopes of a run. Each configuration is checked against the rules when the first file needs it."""
+    """The scopes of a run. Each configuration is checked against the rules when it is first used."""
 
     def __init__(self, configurations: Configurations, rules: Sequence[type[Rule]]) -> None:
         self.configurations = configurations
@@ -41,7 +41,7 @@ class Scopes:
         return found
 
     def time_limit(self) -> float:
-        """The longest time that a file known so far may take; 0 where one may take any."""
+        """The longest time limit of all files so far; 0 if one has none."""
         limits = [scope.config.time_limit for scope in self._made.values()]
         return max(limits) if all(limits) else 0.0
 

@@ -1,7 +1,7 @@
-"""Which rules are on: selectors to rule ids.
+"""Rule selection: from selectors to the ids of the enabled rules.
 
-A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``.
-Of all selectors that speak of a rule the most specific one counts; at a tie ``ignore`` wins.
+A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``. The most specific
+selector that matches a rule decides; ``ignore`` wins a tie.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALL = "ALL"
 
 
 class Facts(Protocol):
-    """What selection needs to know of a rule; rule classes and their records both have it."""
+    """The facts about a rule that selection needs; rule classes and their records have them."""
 
     @property
     def id(self) -> str:
@@ -32,20 +32,20 @@ class Facts(Protocol):
 
     @property
     def default(self) -> bool:
-        """Whether the rule is on without being selected."""
+        """Whether the rule is enabled without being selected."""
 
 
-#: The ids torchlint itself reports under, which no rule class stands for.
+# : The ids of torchlint's built-in findings, which have no rule class.
 BUILT_IN = {SYNTAX_ERROR: "syntax-error", UNUSED_SUPPRESSION: "unused-suppression"}
 
 
 def names(rules: Sequence[Facts]) -> dict[str, str]:
-    """Id to name of every rule, torchlint's own reports included."""
+    """The names of all rules by id, including torchlint's built-in findings."""
     return {**BUILT_IN, **{rule.id: rule.name for rule in rules}}
 
 
 def selectors(rules: Sequence[Facts]) -> list[str]:
-    """Every selector that selects something, for validation, completion and the schema."""
+    """Every valid selector, for validation, completion and the schema."""
     known = names(rules)
     topics = dict.fromkeys(topic_of(rule_id) for rule_id in sorted(known))
     prefixes = {rule_id[:length] for rule_id in known for length in (2, 3, 4)}
@@ -53,7 +53,7 @@ def selectors(rules: Sequence[Facts]) -> list[str]:
 
 
 def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
-    """Raise for a selector that selects nothing; ``where`` names the file and key, or the option."""
+    """Raise for a selector that matches nothing; ``where`` names the file and key, or the option."""
     valid = selectors(rules)
     for selector in given:
         if selector not in valid:
@@ -63,7 +63,7 @@ def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
 
 
 def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
-    """The ids of the rules that are on. A selector that selects nothing is an error."""
+    """The ids of the enabled rules. A selector that matches nothing is an error."""
     _check_all(rules, config)
     wanted = (*(config.select or ()), *config.extend_select)
     off = {rule.id for rule in rules if not rule.default}
@@ -78,7 +78,7 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
 def left_on(
     path: str, active: frozenset[str], config: Config, rules: Sequence[Facts]
 ) -> tuple[frozenset[str], str | None]:
-    """The ids of the rules that are on for the file at ``path``, and why that cannot be told if it cannot."""
+    """The ids of the rules enabled for the file at ``path``, and why they cannot be determined if so."""
     try:
         return active - ignored_for(path, config, rules), None
     except GlobProblem as problem:
@@ -86,7 +86,7 @@ def left_on(
 
 
 def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
-    """The ids that ``per-file-ignores`` silences in the file at ``path``. Raises :class:`GlobProblem`."""
+    """The ids that ``per-file-ignores`` disables in the file at ``path``. Raises :class:`GlobProblem`."""
     given = [
         *_matching(config.per_file_ignores, path, config.root),
         *_matching(config.given.per_file_ignores, path, config.given.base),
@@ -99,7 +99,7 @@ def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[
 
 
 def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str) -> Iterable[str]:
-    """The selectors of a table of globs for a file."""
+    """The selectors in a table of globs that apply to a file."""
     if not table:
         return ()
     relative = relative_to(base, path)
@@ -107,10 +107,10 @@ def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str
 
 
 def relative_to(base: str, path: str) -> str:
-    """``path`` as globs see it that are relative to a folder, with ``/``."""
+    """``path`` relative to a folder, for matching globs, with ``/``."""
     try:
         return os.path.relpath(path, base).replace(os.sep, "/")
-    except ValueError:  # another drive
+    except ValueError:  # a path on another drive
         return path.replace(os.sep, "/")
 
 
@@ -134,6 +134,6 @@ def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> No
 
 
 def _weight(given: Iterable[str], rule_id: str, name: str) -> int:
-    """How specific the most specific selector for the rule is; -1 when none speaks of it."""
+    """How specific the most specific matching selector is; -1 if none matches."""
     weights = {ALL: 0, topic_of(rule_id): 3, **{rule_id[:n]: n for n in range(2, 6)}, name: 5}
     return max((weights.get(selector, -1) for selector in given), default=-1)

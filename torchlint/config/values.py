@@ -1,4 +1,4 @@
-"""Values of the configuration: what they must be, and how to word that they are not."""
+"""Validation of configuration values, and error messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torchlint.base.globs import GlobProblem, check_size
 from torchlint.model import Severity
 
 FAIL_ON = ("error", "warning", "info", "never")
-# The keys of a budget, each a figure for one step, and what they are for.
+# The keys of a budget, each a limit per step, with descriptions.
 BUDGET: Mapping[str, str] = {
     "synchronisations": "Synchronizations allowed per step.",
     "uploads": "Copies to the device allowed per step.",
@@ -22,11 +22,11 @@ BUDGET: Mapping[str, str] = {
 
 
 class WrongValue(Exception):
-    """What is wrong with a value, as the end of a sentence that begins with its key."""
+    """What is wrong with a value. The message continues a sentence that begins with its key."""
 
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
-    """The valid word that ``word`` was probably meant to be."""
+    """The valid word that was probably meant."""
     import difflib
 
     by_fold = {v.casefold().replace("_", "-"): v for v in valid}
@@ -35,12 +35,12 @@ def nearest(word: str, valid: Iterable[str]) -> str | None:
 
 
 def quote(word: str) -> str:
-    """A word as messages show it."""
+    """A word as shown in messages."""
     return repr(word if len(word) <= 80 else word[:77] + "...")
 
 
 def advice(word: str, valid: Iterable[str], what: str) -> str:
-    """What to do about a word that is not valid."""
+    """Advice for an invalid word."""
     valid = list(valid)
     close = nearest(word, valid)
     if close:
@@ -59,12 +59,12 @@ KINDS: Mapping[type, str] = {
 
 
 def kind(value: object) -> str:
-    """What TOML calls a value of this type."""
+    """The TOML name for the type of a value."""
     return KINDS.get(type(value), "a date or time")
 
 
 def strings(value: object, at: str = "") -> tuple[str, ...]:
-    """An array of strings that say something."""
+    """An array of non-empty strings."""
     if not isinstance(value, list):
         example = f"; write [{quote(value)}]" if isinstance(value, str) else ""
         raise WrongValue(f"{at}must be an array of strings, not {kind(value)}{example}")
@@ -77,7 +77,7 @@ def strings(value: object, at: str = "") -> tuple[str, ...]:
 
 
 def globs(value: object) -> tuple[str, ...]:
-    """An array of globs, as many as anybody needs."""
+    """An array of globs of limited number and length."""
     found = strings(value)
     _check_size(found)
     return found
@@ -150,7 +150,7 @@ def tables(value: object) -> Mapping[str, Any]:
 
 
 def budget(value: object) -> Mapping[str, float]:
-    """What a step may transfer and wait."""
+    """The limits of a budget."""
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table, not {kind(value)}; write synchronisations = 1 in it")
     for key, limit in value.items():

@@ -1,7 +1,7 @@
-"""Reports: one pure function a format, the results of a run in, text out.
+"""Reports: for each format, a pure function from the result of a run to text.
 
-A reporter reads no files and prints nothing. Source lines reach the formats that show them through
-:attr:`ReportOptions.source`. Formats are imported when asked for, since most runs need just one.
+A reporter reads no files and prints nothing. Formats that show source lines get them from :attr:`ReportOptions.source`.
+Formats are imported on demand, since most runs need just one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
 def no_source(path: str) -> Sequence[str] | None:  # noqa: ARG001 - the default of an option
-    """Know the lines of no file."""
+    """A source without any lines."""
     return None
 
 
 class ReportOptions(NamedTuple):
-    """What a reader may wish for. Formats for machines heed none of it.
+    """Options of reports for people; formats for programs ignore them.
 
-    ``source`` gives the lines of a path without their line ends (:func:`split_lines`), or ``None``
-    where they cannot be had. ``verbose`` adds links, cached files and folders passed over, ``quiet`` drops the
-    closing count.
+    ``source`` returns the lines of a path without newline characters (:func:`split_lines`), or ``None`` if they are not
+    available. ``verbose`` adds links, cached files and skipped folders, ``quiet`` omits the final count.
     """
 
     color: bool = False

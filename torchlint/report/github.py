@@ -1,4 +1,4 @@
-"""Workflow commands that GitHub Actions turns into annotations."""
+"""Workflow commands, which GitHub Actions turns into annotations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO:
 
 
 def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
-    """One command for each finding and each problem; nothing at all for a clean run."""
+    """One command for each finding and each problem; nothing for a run without any."""
     commands = [_finding(finding) for finding in run.findings] + [_problem(p) for p in run.problems]
     return "".join(f"{command}\n" for command in commands)
 
@@ -23,7 +23,7 @@ def _finding(finding: Finding) -> str:
         "line": span.line,
         "endLine": span.end_line,
     }
-    # Annotations have columns only where they stay on one line.
+    # Annotations have columns only if they are on one line.
     if span.line == span.end_line:
         properties |= {"col": span.column, "endColumn": span.end_column}
     message = [finding.message, *(f"line {e.line}: {e.text}" for e in finding.evidence)]
@@ -47,6 +47,6 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    # A line end in a file's name is encoded, not made visible: the name must still fit the file.
+    # A newline in a file name is encoded, not escaped: the name must still match the file.
     ends = {"\r": "%0D", "\n": "%0A", "%": "%25", ":": "%3A", ",": "%2C"}
     return "".join(ends.get(c) or visible(c) for c in text)

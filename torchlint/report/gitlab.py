@@ -1,4 +1,4 @@
-"""The code-quality report of GitLab, a subset of the Code Climate format."""
+"""GitLab's code quality report, a subset of the Code Climate format."""
 
 from __future__ import annotations
 

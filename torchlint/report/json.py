@@ -1,4 +1,4 @@
-"""The report for programs, in torchlint's own schema. Its keys are an interface that stays."""
+"""The JSON report, in torchlint's own schema. Its keys are a stable interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCHEMA = 1
 
 
 def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
-    """The document as text. It is pure ASCII, so that no encoding can spoil it."""
+    """The document as text, in pure ASCII."""
     return dump(document(run))
 
 

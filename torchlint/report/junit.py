@@ -1,7 +1,6 @@
 """JUnit XML, for servers that show test results.
 
-Errors and warnings are failed tests. An info is advice and never fails a run, so it is a passed test
-with output.
+Errors and warnings are failed tests. An info is advice and never fails a run, so it is a passed test with output.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
-    """A suite for each file with findings or problems; a clean run is one passed test."""
+    """A suite for each file with findings or problems; a run without any is one passed test."""
     from xml.etree import ElementTree as Xml
 
     root = Xml.Element("testsuites", name="torchlint")

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code-scanning pages and SARIF viewers."""
+"""SARIF 2.1.0, for code scanning and SARIF viewers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOME = "https://github.com/torchlint/torchlint"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "torchlint/v1"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-# Code-scanning pages sort by this property of a rule.
+# Code scanning sorts by this property of a rule.
 PROBLEM_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 
 

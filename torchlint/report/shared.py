@@ -1,4 +1,4 @@
-"""What several reports say the same way: harmless text, counts, links, paths."""
+"""Shared parts of reports: escaped text, counts, links, paths."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 def visible(text: str) -> str:
-    r"""``text`` on one line, with everything that steers a terminal or cannot be seen written as an escape.
+    r"""``text`` on one line, with control and invisible characters escaped.
 
-    That covers C0 and C1 controls, bidirectional and other format characters, line separators and
-    the surrogates of undecodable file names: ESC becomes ``\x1b``.
+    That covers C0 and C1 controls, bidirectional and other format characters, line separators and the surrogates of
+    undecodable file names: ESC becomes ``\x1b``.
     """
     if text.isprintable():
         return text
@@ -24,12 +24,12 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> list[str]:
-    """The lines of a message, each made harmless by :func:`visible`."""
+    """The lines of a message, each escaped by :func:`visible`."""
     return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def shows(character: str) -> bool:
-    """Whether a terminal merely draws a character. Python calls wide and unbreakable spaces unprintable."""
+    """Whether a terminal just draws a character. Python calls wide and non-breaking spaces unprintable."""
     if character.isprintable():
         return True
     from unicodedata import category
@@ -40,7 +40,7 @@ def shows(character: str) -> bool:
 def dump(data: object) -> str:
     """``data`` as JSON in pure ASCII.
 
-    The surrogates of undecodable file names are written out as text: many parsers reject a document for one.
+    Surrogates of undecodable file names are escaped as text: many parsers reject a document with unpaired surrogates.
     """
     import json
 
@@ -56,7 +56,7 @@ def _written_out(surrogate: re.Match[str]) -> str:
 
 
 def place(path: str, *numbers: int | None, cell: int | None = None) -> str:
-    """``path:line:column`` as far as known, with the cell of a notebook before the line."""
+    """``path:line:column`` as far as known; in a notebook, the cell comes before the line."""
     parts = [visible(path), *([f"cell {cell}"] if cell is not None else [])]
     return ":".join(parts + [str(number) for number in numbers if number is not None])
 
@@ -67,13 +67,13 @@ def problem_line(problem: Problem) -> str:
 
 
 def by_severity(findings: Iterable[Finding]) -> dict[Severity, int]:
-    """How many findings there are of each severity, the gravest first."""
+    """The number of findings of each severity, most severe first."""
     counts = Counter(finding.severity for finding in findings)
     return {severity: counts[severity] for severity in SEVERITIES}
 
 
 def fixable(findings: Iterable[Finding], safety: Safety | None = None) -> int:
-    """How many findings have a fix, of the given safety if one is given."""
+    """The number of findings with a fix, or with a fix of the given safety."""
     return sum(f.fix is not None and safety in (None, f.fix.safety) for f in findings)
 
 
@@ -83,7 +83,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def closing(run: RunResult) -> str:
-    """What the run gave, in a sentence."""
+    """The summary of a run, as a sentence."""
     files = plural(run.files, "file")
     suppressed = f" ({run.suppressed} suppressed)" if run.suppressed else ""
     counts = [plural(n, severity.value) for severity, n in by_severity(run.findings).items() if n]
@@ -103,7 +103,7 @@ def closing(run: RunResult) -> str:
 
 
 def repaired(run: RunResult, done: str = "fixed") -> str:
-    """What ``--fix`` did, in a sentence: ``3 fixed, 2 need --unsafe-fixes, 1 skipped: conflicts.``"""
+    """The result of ``--fix``, as a sentence: ``3 fixed, 2 need --unsafe-fixes, 1 skipped: conflicts.``"""
     repairs = run.repairs or Repairs()
     parts = [f"{len(repairs.fixed)} {done}"]
     parts += [f"{repairs.unsafe} need{'s' if repairs.unsafe == 1 else ''} --unsafe-fixes"] if repairs.unsafe else []
@@ -112,7 +112,7 @@ def repaired(run: RunResult, done: str = "fixed") -> str:
 
 
 def repairs_by_file(run: RunResult) -> list[str]:
-    """What was fixed where, one line for each file and rule."""
+    """The fixes made, one line for each file and rule."""
     counts = Counter((f.path, f.rule, f.name) for f in run.repairs.fixed) if run.repairs else Counter()
     return [
         f"Fixed {place(path)}: {n} x {visible(rule)} {visible(name)}"
@@ -129,7 +129,7 @@ def statistics(run: RunResult) -> list[str]:
 
 
 def tail(run: RunResult, *, quiet: bool, counted: bool) -> list[str]:
-    """The lines after the findings: the table of counts if asked for, and the closing sentence."""
+    """The lines after the findings: statistics if requested, and the summary."""
     table = statistics(run) if counted else []
     if quiet:
         return table
@@ -143,7 +143,7 @@ def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:
 
 
 def rule_url(finding: Finding, rules: dict[str, RuleInfo]) -> str:
-    """Where the rule of a finding is explained."""
+    """The URL of the documentation of a finding's rule."""
     known = rules.get(finding.rule)
     if known is not None:
         return known.url
@@ -160,7 +160,7 @@ def slashed(path: str) -> str:
 
 
 def uri(path: str) -> str:
-    """A path as a percent-encoded URI reference: relative if the path is, byte by byte if it must be."""
+    """A path as a percent-encoded URI reference: relative if the path is relative."""
     from pathlib import PurePath
     from urllib.parse import quote
 

@@ -1,7 +1,7 @@
-"""Source lines with something underlined, as a terminal will draw them.
+"""Source lines with underlined ranges, for terminals.
 
-A column of the source is a character; a column of the terminal is a cell. Tabs, wide and combining
-characters and escaped controls make the two differ, so marks are measured in cells.
+A column of the source is a character; a column of the terminal is a cell. Tabs, wide and combining characters and
+escaped controls make the two differ, so underlines are measured in cells.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from torchlint.report.shared import visible
 ROOM = 100
 TAB = 4
 CUT = "..."
-# Characters looked at around a mark in a huge line, such as data pasted into a source file.
+# The number of characters shown around a range in a very long line, such as embedded data.
 REACH = 4 * ROOM
-# Of a span over more lines than this, the first and last are shown.
+# Of a span with more lines than this, the first and last are shown.
 MOST_LINES = 5
 
 
 class Row(NamedTuple):
-    """A line ready to print, and the cells of it that are marked: none of a blank line within a span."""
+    """A line to print, and the range of cells to underline; empty for a blank line inside a span."""
 
     line: int
     text: str
@@ -33,10 +33,10 @@ class Row(NamedTuple):
 
 
 def rows(lines: Sequence[str], span: Span) -> list[Row | None]:
-    """The lines of a span; ``None`` stands for those left out of a long one."""
+    """The lines of a span; ``None`` stands for lines that are left out."""
     last = min(span.end_line, len(lines))
     if span.end_column == 1 and last == span.end_line > span.line:
-        last -= 1  # an end before the first character of a line marks nothing there
+        last -= 1  # an end at the first column of a line underlines nothing there
     numbers = [n for n in range(span.line, last + 1) if n > 0]
     found: list[Row | None] = [_row_of_span(n, lines[n - 1], span) for n in numbers[:MOST_LINES]]
     if len(numbers) > MOST_LINES:
@@ -45,14 +45,14 @@ def rows(lines: Sequence[str], span: Span) -> list[Row | None]:
 
 
 def point(lines: Sequence[str], line: int, column: int) -> Row | None:
-    """One line with one character marked, if there is such a line."""
+    """One line with one character underlined, if the line exists."""
     if not 1 <= line <= len(lines):
         return None
     return row(line, lines[line - 1], column, column + 1)
 
 
 def row(number: int, line: str, start: int, end: int) -> Row:
-    """A line with the columns from ``start`` up to ``end`` marked, cut to fit around them."""
+    """A line with the columns from ``start`` to ``end`` underlined, cut to fit around them."""
     skipped = max(0, start - 1 - REACH)
     part = line[skipped : skipped + 2 * REACH]
     cells = _cells(part)

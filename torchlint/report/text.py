@@ -1,7 +1,7 @@
-"""The report for people: each finding with its source, its evidence and a closing count.
+"""The text report: each finding with its source line and evidence, and a final count.
 
-Everything that comes from outside (source, paths, messages) passes through ``visible``: nothing that is
-linted can steer the terminal. The only control sequences are the colours that this module adds.
+All external text (source, paths, messages) is escaped by ``visible``, so that linted files cannot control the terminal.
+The only control sequences are the colors that this module adds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
 
 
 def _finding(finding: Finding, lines: Sequence[str] | None, paint: Paint, rules: dict[str, RuleInfo] | None) -> str:
-    # A notebook's lines count from each cell; a path's lines say nothing about them.
+    # Lines of a notebook count from the beginning of each cell, so lines of its file mean nothing.
     known = lines if lines is not None and finding.cell is None else ()
     from torchlint.report.snippet import rows
 
