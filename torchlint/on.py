@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from torchlint.knowledge.backends import SPELLED
 from torchlint.knowledge.loaders import LOADERS
-from torchlint.knowledge.portability import ASKING
+from torchlint.knowledge.portability import REQUEST_NAMES
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import Need, identifier_parts, identifiers, of_library
 
@@ -105,7 +105,7 @@ def _declared(event: Event) -> Callable[[Visitor], Visitor]:
 loader = _declared(Event(thing="loader", needs=(of_library(LOADERS),)))
 move = _declared(Event(thing="move", needs=(concepts.MOVE,)))
 step = _declared(Event(thing="step", needs=(concepts.HOT,)))
-cuda_request = _declared(Event(thing="cuda_request", needs=(identifiers(*ASKING),)))
+cuda_request = _declared(Event(thing="cuda_request", needs=(identifiers(*REQUEST_NAMES),)))
 
 
 def _event_of(name: str, visitor: object) -> Event:

@@ -66,7 +66,7 @@ def _flags(module: SourceModule, event: Event) -> Sequence[object]:
     from torchlint.analysis.things.backend_flag import BackendFlags
 
     flags = module.shared(BackendFlags)
-    return [write for name in event.flags for write in flags.left(name, event.value)]
+    return [write for name in event.flags for write in flags.final_writes(name, event.value)]
 
 
 def _conflicts(module: SourceModule, event: Event) -> Sequence[object]:

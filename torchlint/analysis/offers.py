@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch_flow import BatchFlow, Destinations
+from torchlint.analysis.things.batch_flow import BatchFlow, BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.flag_writes import FlagWrites
@@ -17,7 +17,7 @@ from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
-from torchlint.knowledge.portability import CUDA_CHECK, DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 from torchlint.project import Feeding, FileFacts, ForwardedLoader, PassedLoader, ReturnedLoader
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
-_CHECK = re.compile(CUDA_CHECK)
+_CHECK = re.compile(CUDA_EXIT_CHECK)
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
@@ -37,7 +37,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     if "cudnn" in text or "deterministic" in text:
         flags = FlagWrites(module)
         offered = _offered(module) if flags.any_writes else ()
-        helpers = {f.name.value: helper for f in offered if (helper := flags.helper(f)) is not None}
+        helpers = {f.name.value: helper for f in offered if (helper := flags.helper_summary(f)) is not None}
         if helpers:
             facts["flags"] = helpers
     if (".to(" in text or ".cuda" in text) and module.text_index.has(concepts.ITERATES_BATCHES):
@@ -49,7 +49,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         given = _given(module)
         if given:
             facts["passed_loaders"] = given
-    shapes = [(module.line(node), words) for node, words in Shapes(module).varying()]
+    shapes = [(module.line(node), words) for node, words in Shapes(module).varying_places()]
     if shapes:
         facts["varying_shapes"] = shapes
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
@@ -104,7 +104,7 @@ def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int
                     yield owner if name == "__init__" else f"{owner}.{name}", method, 1
 
 
-def _feeding(module: SourceModule, consumed: Destinations) -> Feeding | None:
+def _feeding(module: SourceModule, consumed: BatchUses) -> Feeding | None:
     if not consumed.moves or consumed.pinned:
         return None
     first = min(consumed.moves, key=lambda move: module.order(move.move))
@@ -123,7 +123,7 @@ def _made(module: SourceModule, flow: BatchFlow) -> Iterator[ReturnedLoader]:
         if feeding is not None:
             yield {"function": name, "place": None, "feeding": feeding}
         for place in range(width):
-            feeding = _feeding(module, flow.of_member(call, place))
+            feeding = _feeding(module, flow.of_element(call, place))
             if feeding is not None:
                 yield {"function": name, "place": place, "feeding": feeding}
 
@@ -208,14 +208,14 @@ def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
     guards = module.shared(CudaGuards)
     checking = _CHECK.search(module.text) is not None
     asking = (f for f in _offered(module) if checking or _DEVICE_NAME.search(f.name.value))
-    checks = {f.name.value: check for f in asking if (check := guards.checks.of_function(f)) is not None}
+    checks = {f.name.value: check for f in asking if (check := guards.checks.outcome_of(f)) is not None}
     if checks:
         facts["cuda_checks"] = checks
     cuda = module.shared(CudaNeeds)
-    packages = cuda.packages()
+    packages = cuda.required_packages()
     if packages:
         facts["cuda_packages"] = packages
-    needs = {f.name.value: why for f in _offered(module) if (why := cuda.of_function(f)) is not None}
+    needs = {f.name.value: why for f in _offered(module) if (why := cuda.function_reason(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs
 

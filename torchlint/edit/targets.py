@@ -11,7 +11,7 @@ from torchlint.analysis.dominance import dominates
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.move import WRAPPERS, FirstMove, Moves
+from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove, Moves
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.edit.editor import Editor, Unfixable
@@ -124,21 +124,21 @@ class Targets:
     def remove_move(self, made: cst.CSTNode, move: FirstMove) -> tuple[Edit, ...]:
         """Remove the move of a created tensor; through a variable, only if nothing in between is affected."""
         self._check_wrappers(made)
-        if move.named:
+        if move.in_variable:
             self._check_way(made, move)
-        if move.named and not move.links and self._is_rebound(move.call):
+        if move.in_variable and not move.methods and self._is_rebound(move.call):
             return (self._editor.delete(self._module.statement_of(move.call)),)
         return (self._editor.remove_call(move.call),)
 
     def expands(self, move: FirstMove) -> bool:
         """Whether the tensor is expanded before the move, which then copies its elements."""
-        return not {"expand", "expand_as"}.isdisjoint(move.links)
+        return not {"expand", "expand_as"}.isdisjoint(move.methods)
 
     def casts(self, made: cst.Call, move: FirstMove) -> list[cst.Call]:
         """The casts between creation and move, if all of it is one method chain."""
         found: list[cst.Call] = []
         node: cst.CSTNode = made
-        for link in () if move.named else move.links:
+        for link in () if move.in_variable else move.methods:
             attribute = self._module.parent(node)
             call = self._module.parent(attribute) if isinstance(attribute, cst.Attribute) else None
             if not isinstance(call, cst.Call) or (link in CASTS and call.args):
@@ -158,7 +158,7 @@ class Targets:
         for around in self._module.ancestors(made):
             if isinstance(around, cst.BaseSmallStatement):
                 return
-            wraps = isinstance(around, cst.Call) and self._module.qualified(around.func) in WRAPPERS
+            wraps = isinstance(around, cst.Call) and self._module.qualified(around.func) in VARIABLE_WRAPPERS
             if wraps and len(around.args) > 1:  # type: ignore[attr-defined]
                 raise Unfixable
 

@@ -17,7 +17,7 @@ MAKER_VERBS = r"(?:load|get|create|make|build|setup|prepare|init)_"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 # Methods that wrap a loader and yield its batches.
-WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
+LOADER_WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
 # Words in names of functions that make one step.
 STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})

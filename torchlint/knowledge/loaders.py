@@ -5,7 +5,7 @@ from __future__ import annotations
 LOADER = "torch.utils.data.DataLoader"
 LOADERS = frozenset({LOADER, "torchdata.stateful_dataloader.StatefulDataLoader"})
 # How their names end.
-LAST = frozenset(name.rpartition(".")[2] for name in LOADERS)
+CLASS_NAMES = frozenset(name.rpartition(".")[2] for name in LOADERS)
 PARAMETERS = (
     "dataset",
     "batch_size",
@@ -26,7 +26,7 @@ UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor 
 # Frameworks on whose devices pinned host memory plays no part.
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
 # Methods of frameworks that hand back loaders which move the batches themselves.
-OWN_TRANSFER = frozenset({"prepare", "prepare_data_loader", "setup_dataloaders"})
+LOADER_PREPARATION = frozenset({"prepare", "prepare_data_loader", "setup_dataloaders"})
 # Libraries whose batches are objects with a `to` of their own.
 CONTAINER_LIBRARIES = ("torch_geometric", "dgl", "tensordict", "torchtext")
 # Attributes of tensors that loops read.

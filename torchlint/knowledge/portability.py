@@ -2,64 +2,64 @@
 
 from __future__ import annotations
 
-AVAILABLE = frozenset(
+AVAILABILITY_CHECKS = frozenset(
     "torch.cuda.is_available torch.cuda.device_count torch.cuda.is_initialized "
     "torch.accelerator.is_available "
     "torch.accelerator.device_count torch.backends.cudnn.is_available torch._C._cuda_getDeviceCount".split()
 )
-# Words of which one occurs in every file that requests CUDA.
-ASKS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
+# Words of which one occurs in every file that checks whether CUDA is available.
+AVAILABILITY_WORDS = ("is_available", "device_count", "is_initialized", "getDeviceCount")
 # What a function does if CUDA is missing: it ends the program, or checks and may select another device.
-ENDS, FALLS_BACK = "ends", "falls back"
-# Functions that end the program without CUDA stand in files with such a line, or are called after devices.
-CUDA_CHECK = r"is_available(?<=(?:not|ert)\storch\.cuda\.is_available)"
+EXITS, FALLS_BACK = "ends", "falls back"
+# Functions that end the program without CUDA contain such a line, or are named after devices.
+CUDA_EXIT_CHECK = r"is_available(?<=(?:not|ert)\storch\.cuda\.is_available)"
 PARSERS = frozenset({"argparse.ArgumentParser"})
-PARSING = frozenset({"parse_args", "parse_known_args"})
+PARSE_METHODS = frozenset({"parse_args", "parse_known_args"})
 # A condition on a name with one of these words checks whether CUDA is available.
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
 NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
 # Exceptions raised if CUDA is missing.
-RAISED = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
+MISSING_CUDA_EXCEPTIONS = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 # Packages that need CUDA: a file that cannot work without one needs CUDA.
 CUDA_PACKAGES = frozenset(
     "triton cupy flash_attn bitsandbytes pycuda tensorrt torch_tensorrt apex nvidia cuda transformer_engine".split()
 )
-CUDA_CALLS = frozenset(
+CUDA_ONLY_CALLS = frozenset(
     "torch.cuda.Stream torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.make_graphed_callables "
     "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
 )
 EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
-# One of these stands in every function that calls one of those.
+# Identifiers of which one occurs in every function that calls one of those.
 CUDA_NAMES = frozenset(
     "Stream CUDAGraph graph make_graphed_callables nvtx init_process_group cpp_extension load load_inline".split()
 )
-# One of these stands in every function that asks for CUDA in so many words.
-ASKING = frozenset({"cuda", "set_default_tensor_type"})
+# Identifiers of which one occurs in every function that requests CUDA.
+REQUEST_NAMES = frozenset({"cuda", "set_default_tensor_type"})
 # Libraries whose objects have their own `cuda` or `to` methods.
-FOREIGN = frozenset(
+NOT_TORCH = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()
 )
 # Packages whose functions take torch devices.
-TAKES_DEVICE = frozenset(
+TORCH_LIBRARIES = frozenset(
     "torch torchvision torchaudio transformers timm diffusers whisper clip open_clip sentence_transformers".split()
 )
-NO_PLACEMENT = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
+GRAD_SCALERS = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
 AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
-DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions that are called so may return devices
-RANKS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
+DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions with such names may return devices
+DISTRIBUTED_WORDS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
 # A name of these words, or an option with such a name, selects the device of the whole program.
-PLAIN_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())
+GENERIC_DEVICE_WORDS = frozenset("device dev torch default the my main cuda gpu cpu use no id ids args".split())
 # Calls that raise without CUDA, so that a function with one needs CUDA on any device.
-RAISING = frozenset(
+CUDA_ONLY_FUNCTIONS = frozenset(
     f"torch.cuda.{name}"
     for name in "synchronize Event current_device current_stream default_stream get_device_name "
     "get_device_properties get_device_capability reset_peak_memory_stats mem_get_info memory_summary set_device "
     "device init ipc_collect get_rng_state".split()
 )
-MOVING = frozenset({"cuda", "to", "cpu"})
+MOVE_METHODS = frozenset({"cuda", "to", "cpu"})
 # Attributes of tensors that arrays and sizes lack.
-TENSOR_ONLY = frozenset(
+TENSOR_ONLY_ATTRIBUTES = frozenset(
     "new_zeros new_ones new_tensor new_empty new_full unsqueeze detach requires_grad requires_grad_ is_cuda numel "
     "grad masked_fill index_select contiguous permute expand backward softmax".split()
 )

@@ -6,14 +6,14 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 from __future__ import annotations
 
 # Methods of a tensor that copy its content to the host.
-READS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
+READING_METHODS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
 # Builtins that do so if their argument is a tensor.
 CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
-MATHS = frozenset(
+MATH_FUNCTIONS = frozenset(
     f"math.{name}" for name in "sqrt exp log log2 log10 isnan isinf isfinite pow floor ceil fabs tanh cos sin".split()
 )
 # Calls that format or log their arguments, and so read tensors among them.
-PRINTERS = frozenset(
+PRINTING_FUNCTIONS = frozenset(
     "builtins.print tqdm.tqdm.write wandb.log mlflow.log_metric mlflow.log_metrics logging.info logging.debug "
     "logging.warning logging.error logging.critical logging.log pprint.pprint rich.print".split()
 )
@@ -22,18 +22,18 @@ LOG_METHODS = frozenset(
     "add_scalar add_scalars set_postfix set_description set_postfix_str set_description_str log_metric log_metrics "
     "log_scalar".split()
 )
-LEVELS = frozenset("info debug warning error critical".split())
+LOG_LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
 # Identifiers of which one occurs in every function that reads a tensor through a call.
 READ_NAMES = (
-    READS
+    READING_METHODS
     | LOG_METHODS
-    | LEVELS
-    | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATHS | PRINTERS)
+    | LOG_LEVELS
+    | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATH_FUNCTIONS | PRINTING_FUNCTIONS)
     | frozenset({"to", "type", "log"})
 )
 # Prefixes of f-strings, one of which is a word in every function that contains such a string.
-FORMATTED = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
+F_STRING_PREFIXES = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
 # Attributes that only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Attributes of a tensor that do not depend on its content.
@@ -89,8 +89,8 @@ CALLABLE_WORDS = frozenset(
 # Those that compare tensors on their device.
 LOSS_WORDS = frozenset("criterion criterions objective loss bce mse accuracy acc topk dice iou".split())
 # Names of values that a program needs on the host to act on them.
-ACTING = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
-ACTING_FUNCTIONS = frozenset(
+ACTION_WORDS = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
+ACTION_FUNCTIONS = frozenset(
     "act select_action choose_action get_action get_actions sample_action predict_action step".split()
 )
 # Methods that iterate over parameters.

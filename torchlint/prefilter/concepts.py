@@ -7,7 +7,7 @@ continued line in an unusual place can hide code from a pattern; identifiers can
 from __future__ import annotations
 
 from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
-from torchlint.knowledge.portability import CUDA_CHECK, CUDA_PACKAGES, DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_EXIT_CHECK, CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
     all_of,
@@ -147,7 +147,7 @@ _MAKER = rf"(?:oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data)\w{{0,80}}"
 _GETS_LOADER = text_pattern(
     rf"{_MAKER}(?:[\s\\)]|#[^\r\n]{{0,160}}[\r\n]){{0,80}}(?:\(|\bas\b)", identifier_pattern(_MAKER)
 )
-_CHECKS_CUDA = text_pattern(CUDA_CHECK, identifiers("is_available"))
+_CHECKS_CUDA = text_pattern(CUDA_EXIT_CHECK, identifiers("is_available"))
 HAS_PROJECT_FACTS = any_of(
     all_of(
         TORCH,

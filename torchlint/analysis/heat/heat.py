@@ -204,7 +204,7 @@ class HeatAnalysis:
 
     def _wraps(self, call: cst.Call, depth: int) -> bool:
         verb = method(call)
-        if self._code.qualified(call.func) is None and verb is not None and verb not in known.WRAPPING_METHODS:
+        if self._code.qualified(call.func) is None and verb is not None and verb not in known.LOADER_WRAPPING_METHODS:
             return False
         if self._code.qualified(call.func) in ("builtins.range", "builtins.len"):
             return False

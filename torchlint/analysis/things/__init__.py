@@ -1,1 +1,1 @@
-"""What deep learning programs consist of: loaders, batches, moves, transfers, flags of backends."""
+"""The parts of deep learning programs: loaders, batches, moves, steps, reads, backend flags, requests for CUDA."""

@@ -1,4 +1,4 @@
-"""Backend flags: what the ways through a file leave them at, and which are on together."""
+"""Backend flags: the values that a file leaves them at, and which flags are on together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Conflict(NamedTuple):
-    """Two writes that leave both flags True: ``later`` completes what ``earlier`` began."""
+    """Two writes that leave both flags True: ``earlier`` sets the first flag, ``later`` the second."""
 
     later: BackendFlag
     earlier: BackendFlag
 
     @property
-    def soft(self) -> bool:
-        """One of the two only warns."""
-        return self.later.soft or self.earlier.soft
+    def warn_only(self) -> bool:
+        """Whether one of the two only warns about nondeterminism."""
+        return self.later.warn_only or self.earlier.warn_only
 
 
 class BackendFlags:
@@ -36,35 +36,35 @@ class BackendFlags:
         self._mappings = Mappings(module)
 
     def conflicts(self, one: str, other: str) -> list[Conflict]:
-        """Every pair of writes that leaves both flags True at the end of some way through the code."""
+        """The pairs of writes that leave both flags True at the end of some path through the code."""
         found: dict[cst.CSTNode, Conflict] = {}
         order = self.module.order
-        for path in self._ends(frozenset({one, other})):
+        for path in self._final_paths(frozenset({one, other})):
             later = path.completed
-            earlier = path.of(one if later is not None and later.name == other else other)
+            earlier = path.last_write(one if later is not None and later.name == other else other)
             if later is None or earlier is None:
                 continue
             conflict = Conflict(later, earlier)
-            if conflict.later.node is conflict.earlier.node and conflict.later.elsewhere is not None:
-                continue  # both are set in the other file, which is told there
-            known_one = found.get(conflict.later.node)
-            if known_one is None or order(conflict.earlier.node) < order(known_one.earlier.node):
+            if conflict.later.node is conflict.earlier.node and conflict.later.other_file is not None:
+                continue  # both are set in the other file, which has the finding
+            previous = found.get(conflict.later.node)
+            if previous is None or order(conflict.earlier.node) < order(previous.earlier.node):
                 found[conflict.later.node] = conflict
         return sorted(found.values(), key=lambda c: order(c.later.node))
 
-    def left(self, flag: str, value: bool) -> list[BackendFlag]:
-        """The writes of this file that leave a flag at a value at the end of some way through the code."""
-        writes = {w for path in self._ends() if (w := path.of(flag)) is not None and w.value is value}
-        return sorted((w for w in writes if w.elsewhere is None), key=lambda w: self.module.order(w.node))
+    def final_writes(self, flag: str, value: bool) -> list[BackendFlag]:
+        """The writes in this file that leave a flag at a value at the end of some path through the code."""
+        writes = {w for path in self._final_paths() if (w := path.last_write(flag)) is not None and w.value is value}
+        return sorted((w for w in writes if w.other_file is None), key=lambda w: self.module.order(w.node))
 
-    def _ends(self, watched: frozenset[str] = frozenset()) -> list[Path]:
+    def _final_paths(self, watched: frozenset[str] = frozenset()) -> list[Path]:
         if not self._flags.any_writes:
             return []
         roots = [r for r in self._flags.roots() if not isinstance(r, cst.FunctionDef) or not self.module.in_test(r)]
-        return [path for root in roots for path in self._flags.exits(root, watched)]
+        return [path for root in roots for path in self._flags.final_paths(root, watched)]
 
     def sets_both(self, call: cst.Call) -> bool:
-        """``cudnn.flags(..)`` or Lightning's ``Trainer(..)`` with both arguments True."""
+        """Whether a call of ``cudnn.flags`` or Lightning's ``Trainer`` has both arguments True."""
         if self.module.qualified(call.func) not in known.SETTERS or self.module.in_test(call):
             return False
         given, _ = self._mappings.arguments(call, ())

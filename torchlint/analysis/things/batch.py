@@ -1,4 +1,4 @@
-"""Batches: expressions that hold what a loop over a data loader has just yielded, still on the host."""
+"""Batches: expressions that hold a batch from a data loader while it is still on the host."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _DEPTH = 8
 
 
 class Batch(NamedTuple):
-    """A batch, or a member of one, that ``binding`` gives its name.
+    """A batch, or an element of one, bound to a name by ``binding``.
 
-    ``statement`` is the loop over the loader, or the statement that calls ``next``; ``iterable`` what it goes
-    through. ``whole`` is true for the batch itself, as in ``for batch in loader``.
+    ``statement`` is the loop over the loader, or the statement that calls ``next``; ``iterable`` is the expression that
+    it iterates over. ``whole`` is true for the batch itself, as in ``for batch in loader``.
     """
 
     binding: Binding
@@ -32,15 +32,15 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """Follows expressions of one module back to the loaders they come from."""
+    """Traces expressions of one module back to the data loaders that they come from."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._loaders = module.shared(Loaders)
-        self._moved: dict[cst.CSTNode, bool] = {}
+        self._on_device: dict[cst.CSTNode, bool] = {}
 
     def of(self, node: cst.CSTNode) -> Batch | None:
-        """The batch that an expression is part of, wherever its value comes from."""
+        """The batch that an expression is part of, or None."""
         binding = self._of(node, _DEPTH)
         return self._batch(binding) if binding is not None else None
 
@@ -51,7 +51,7 @@ class Batches:
         return Batch(binding, binding.statement, iterable, self.is_whole(binding))
 
     def _of(self, node: cst.CSTNode, depth: int) -> Binding | None:
-        """The binding by which a loop over a loader gave an expression its value."""
+        """The binding by which a loop over a loader gave an expression its value, or None."""
         if depth == 0:
             return None
         if isinstance(node, cst.Call):
@@ -67,9 +67,9 @@ class Batches:
 
     def _from_loader(self, binding: Binding, depth: int) -> Binding | None:
         if binding.kind == "loop":
-            return self._looped(binding, depth)
+            return self._loop_target(binding, depth)
         if binding.kind == "parameter":
-            return self._mapped(binding, depth)
+            return self._lambda_parameter(binding, depth)
         if binding.kind not in ("assign", "walrus") or binding.value is None:
             return None
         if isinstance(binding.value, cst.Call):
@@ -80,24 +80,23 @@ class Batches:
         return self._of(source, depth - 1) if isinstance(source, (cst.Name, cst.Subscript)) else None
 
     def _is_next(self, call: cst.Call) -> bool:
-        """``next(loader)`` in a loop."""
+        """Whether a call is ``next(loader)`` in a loop."""
         if self._module.qualified(call.func) != "builtins.next" or not call.args:
             return False
-        return bool(
-            self._module.heat_analysis.enclosing_loops(call)[0]
-        ) and self._module.heat_analysis.iterates_batches(call.args[0].value)
+        heat = self._module.heat_analysis
+        return bool(heat.enclosing_loops(call)[0]) and heat.iterates_batches(call.args[0].value)
 
-    def _looped(self, binding: Binding, depth: int) -> Binding | None:
+    def _loop_target(self, binding: Binding, depth: int) -> Binding | None:
         iterable = getattr(binding.statement, "iter", None)
-        if iterable is None or (binding.path == ("each", 0) and self._counts(iterable)):
+        if iterable is None or (binding.path == ("each", 0) and self._is_enumerate(iterable)):
             return None
         if not self._module.heat_analysis.iterates_batches(iterable):
             return self._of(iterable, depth - 1) if isinstance(binding.statement, cst.CompFor) else None
         once = not self._module.heat_analysis.may_run_again(binding.statement)
-        return None if once or self._is_moved(binding.statement, iterable) else binding
+        return None if once or self._is_on_device(binding.statement, iterable) else binding
 
-    def _mapped(self, binding: Binding, depth: int) -> Binding | None:
-        """``map(lambda t: t.cuda(), batch)``."""
+    def _lambda_parameter(self, binding: Binding, depth: int) -> Binding | None:
+        """The batch of which a lambda gets the elements: ``map(lambda t: t.cuda(), batch)``."""
         around = list(self._module.ancestors(binding.node))[:5]
         function = next((a for a in around if isinstance(a, cst.Lambda)), None)
         call = next((a for a in around if isinstance(a, cst.Call)), None)
@@ -108,33 +107,33 @@ class Batches:
     # -- loops -----------------------------------------------------------------------------------
 
     def is_whole(self, binding: Binding) -> bool:
-        """A loop gives a name the whole batch: ``for batch in loader``, ``for i, batch in enumerate(loader)``."""
+        """Whether a loop binds a name to the whole batch, as in ``for i, batch in enumerate(loader)``."""
         if binding.kind != "loop":
             return False
         target = getattr(binding.statement, "target", None)
         if isinstance(target, cst.Name):
             return not isinstance(binding.statement, cst.CompFor)
         counted = isinstance(target, cst.Tuple) and len(target.elements) == 2 and len(binding.path) == 2
-        return counted and binding.path[-1] == 1 and self._counts(getattr(binding.statement, "iter", None))
+        return counted and binding.path[-1] == 1 and self._is_enumerate(getattr(binding.statement, "iter", None))
 
-    def _counts(self, iterable: cst.CSTNode | None, depth: int = 4) -> bool:
-        """``enumerate(..)``, also inside a wrapper."""
+    def _is_enumerate(self, iterable: cst.CSTNode | None, depth: int = 4) -> bool:
+        """Whether an iterable is ``enumerate(..)``, possibly inside a wrapper."""
         if not isinstance(iterable, cst.Call):
             return False
         if self._module.qualified(iterable.func) == "builtins.enumerate":
             return True
-        return depth > 0 and any(self._counts(arg.value, depth - 1) for arg in iterable.args)
+        return depth > 0 and any(self._is_enumerate(arg.value, depth - 1) for arg in iterable.args)
 
-    def _is_moved(self, statement: cst.CSTNode, iterable: cst.CSTNode) -> bool:
-        """The batches of a loop are on the device already, or a framework moves them."""
-        if statement not in self._moved:
-            loader = self._loaders.behind(iterable)
+    def _is_on_device(self, statement: cst.CSTNode, iterable: cst.CSTNode) -> bool:
+        """Whether the batches of a loop are already on the device, or are moved by a framework."""
+        if statement not in self._on_device:
+            loader = self._loaders.iterated_by(iterable)
             odd = loader is not None and loader.unpinnable
-            self._moved[statement] = odd or any(map(self._is_prepared, descendants(iterable)))
-        return self._moved[statement]
+            self._on_device[statement] = odd or any(map(self._is_prepared, descendants(iterable)))
+        return self._on_device[statement]
 
     def _is_prepared(self, node: cst.CSTNode) -> bool:
-        """``accelerator.prepare(loader)``."""
+        """Whether a node stands for a loader that a framework has prepared, as in ``accelerator.prepare(loader)``."""
         values: list[cst.CSTNode | None] = [node]
         if isinstance(node, cst.Name):
             values = [b.value for b in self._module.definitions(node)]
@@ -142,4 +141,4 @@ class Batches:
             owner = self._module.value(node.value).node
             if isinstance(owner, cst.ClassDef):
                 values = [value for value, _ in self._module.classes.assignments(owner, node.attr.value)]
-        return any(value is not None and method(value) in known.OWN_TRANSFER for value in values)
+        return any(value is not None and method(value) in known.LOADER_PREPARATION for value in values)

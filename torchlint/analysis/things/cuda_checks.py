@@ -1,4 +1,4 @@
-"""Checks for CUDA in functions: a call after which CUDA is there, and helpers that look for it before they choose."""
+"""CUDA checks in functions: functions that return only with CUDA, and functions that check for it."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ if TYPE_CHECKING:
     from torchlint.analysis.scopes.guards import Guard
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
-_STATICALLY = frozenset({"builtins.staticmethod", "builtins.classmethod"})
+_STATIC_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod"})
 
 
-class Tests(Protocol):
-    """What is asked about a condition."""
+class CudaConditions(Protocol):
+    """The queries on conditions that :class:`CudaChecks` needs."""
 
-    def asks(self, node: cst.CSTNode, *, names: bool = True) -> bool: ...
+    def checks_cuda(self, node: cst.CSTNode, *, follow_names: bool = True) -> bool: ...
 
-    def implies(self, test: cst.BaseExpression, holds: bool, depth: int = ...) -> bool: ...
+    def implies_cuda(self, test: cst.BaseExpression, holds: bool, depth: int = ...) -> bool: ...
 
 
 class CudaChecks:
-    """Answers for one module which calls return only where there is CUDA, and what has run after one."""
+    """Decides which calls in one module return only where CUDA is available, and which nodes they precede."""
 
-    def __init__(self, module: SourceModule, guards: Tests) -> None:
+    def __init__(self, module: SourceModule, guards: CudaConditions) -> None:
         self._module = module
         self._guards = guards
-        self._ends: dict[cst.FunctionDef, bool] = {}
-        self._first: dict[cst.CSTNode, int | None] = {}
+        self._requires_cuda: dict[cst.FunctionDef, bool] = {}
+        self._first_check: dict[cst.CSTNode, int | None] = {}
 
     @cached_property
-    def _possible(self) -> bool:
-        """The file asks for CUDA somewhere, or calls functions of other files."""
-        return any(word in self._module.text for word in known.ASKS) or bool(self._module.project_imports())
+    def _may_check(self) -> bool:
+        """Whether the file checks for CUDA anywhere, or calls functions of other files."""
+        mentioned = any(word in self._module.text for word in known.AVAILABILITY_WORDS)
+        return mentioned or bool(self._module.project_imports())
 
-    def passed(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> bool:
-        """A check has certainly returned before the node runs."""
-        if not self._possible:
+    def precedes(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> bool:
+        """Whether a check has certainly returned before the node runs."""
+        if not self._may_check:
             return False
         below = node
         for around in self._module.ancestors(node):
@@ -56,37 +57,36 @@ class CudaChecks:
         return False
 
     def _checked_before(self, block: cst.IndentedBlock | cst.Module, below: cst.CSTNode) -> bool:
-        if block not in self._first:
-            self._first[block] = None  # a function that calls itself
+        if block not in self._first_check:
+            self._first_check[block] = None  # for recursive functions
             places = (place for place, statement in enumerate(block.body) if self._checks(statement))
-            self._first[block] = next(places, None)
-        first = self._first[block]
+            self._first_check[block] = next(places, None)
+        first = self._first_check[block]
         return (
             first is not None and below is not block.body[first] and self._module.comes_before(block.body[first], below)
         )
 
-    def made_after(self, function: cst.FunctionDef) -> bool:
-        """The function is a method of a class whose instances cannot be made without CUDA."""
+    def constructor_checks(self, function: cst.FunctionDef) -> bool:
+        """Whether a function is a method of a class whose constructor requires CUDA."""
         owner = self._module.class_of(function)
-        if owner is None or not self._possible:
+        if owner is None or not self._may_check:
             return False
-        if any(self._module.qualified(d.decorator) in _STATICALLY for d in function.decorators):
+        if any(self._module.qualified(d.decorator) in _STATIC_DECORATORS for d in function.decorators):
             return False
-        methods = (s for s in owner.body.body if isinstance(s, cst.FunctionDef))
-        made = next((m for m in methods if m.name.value == "__init__"), None)
-        return made is not None and made is not function and self.ends(made)
+        constructor = own_constructor(owner)
+        return constructor is not None and constructor is not function and self.requires_cuda(constructor)
 
     # -- statements ------------------------------------------------------------------------------
 
     def _checks(self, statement: cst.CSTNode) -> bool:
-        """Control passes the statement only where there is CUDA."""
+        """Whether control passes a statement only where CUDA is available."""
         if isinstance(statement, cst.If):
-            asked = self._guards.asks(statement.test) and self._guards.implies(statement.test, False)
-            return asked and any(self._never_returns(call) for call in _called_alone(statement.body.body))
-        return any(self.of_call(call) == known.ENDS for call in _called_alone([statement]))
+            checked = self._guards.checks_cuda(statement.test) and self._guards.implies_cuda(statement.test, False)
+            return checked and any(self._never_returns(call) for call in _statement_calls(statement.body.body))
+        return any(self.outcome_of_call(call) == known.EXITS for call in _statement_calls([statement]))
 
     def _never_returns(self, call: cst.Call) -> bool:
-        """``parser.error(..)``, or a function of the file that always raises or exits."""
+        """Whether a call is ``parser.error(..)``, or calls a function of the file that always raises or exits."""
         made = self._module.definitions(parser) if isinstance(parser := receiver(call), cst.Name) else ()
         if method(call) == "error" and made:
             calls = [b.value for b in made]
@@ -99,49 +99,56 @@ class CudaChecks:
 
     # -- functions -------------------------------------------------------------------------------
 
-    def of_call(self, call: cst.Call) -> str | None:
-        """What the function that a call runs does about a missing CUDA, as :meth:`of_function` has it."""
+    def outcome_of_call(self, call: cst.Call) -> str | None:
+        """What the called function does if CUDA is missing; see :meth:`outcome_of`."""
         function = self._module.functions.callee(call)
         if function is not None:
-            return self.of_function(function)
+            return self.outcome_of(function)
         name = self._module.project_symbol(call.func)
         return self._module.project.cuda_check(name) if name is not None else None
 
-    def of_function(self, function: cst.FunctionDef) -> str | None:
-        """The function ends the program without CUDA, or asks whether it is there; None when it does neither."""
-        if self.ends(function):
-            return known.ENDS
-        return known.FALLS_BACK if self._guards.asks(function.body, names=False) else None
+    def outcome_of(self, function: cst.FunctionDef) -> str | None:
+        """Whether a function exits without CUDA, or checks for CUDA and may fall back; None if it does neither."""
+        if self.requires_cuda(function):
+            return known.EXITS
+        return known.FALLS_BACK if self._guards.checks_cuda(function.body, follow_names=False) else None
 
-    def ends(self, function: cst.FunctionDef) -> bool:
-        """The function returns only where there is CUDA: elsewhere it raises or exits."""
-        if function not in self._ends:
-            self._ends[function] = False
-            self._ends[function] = self._only_with_cuda(function)
-        return self._ends[function]
+    def requires_cuda(self, function: cst.FunctionDef) -> bool:
+        """Whether a function returns only where CUDA is available; otherwise it raises or exits."""
+        if function not in self._requires_cuda:
+            self._requires_cuda[function] = False
+            self._requires_cuda[function] = self._returns_only_with_cuda(function)
+        return self._requires_cuda[function]
 
-    def _only_with_cuda(self, function: cst.FunctionDef) -> bool:
+    def _returns_only_with_cuda(self, function: cst.FunctionDef) -> bool:
         body = self._module.functions.body(function)
         if body.is_generator or function.asynchronous is not None:
             return False
         if not never_falls_through(function.body, self._module.qualified):
             left = self._module.guards_after(function.body)
-            if not self._proves(left) and not any(map(self._checks, function.body.body)):
+            if not self._any_implies_cuda(left) and not any(map(self._checks, function.body.body)):
                 return False
         elif not body.returns:
-            return False  # it never returns at all
+            return False  # it never returns
         return all(
-            self._proves(self._module.guards(r, stop=function)) or self.passed(r, stop=function) for r in body.returns
+            self._any_implies_cuda(self._module.guards(r, stop=function)) or self.precedes(r, stop=function)
+            for r in body.returns
         )
 
-    def _proves(self, guards: Iterator[Guard]) -> bool:
-        """One of the conditions asks for CUDA itself, and came out so that it is there."""
+    def _any_implies_cuda(self, guards: Iterator[Guard]) -> bool:
+        """Whether one of the guards checks for CUDA itself, and passes only where CUDA is available."""
         tests = ((g.condition, g.holds) for g in guards if g.kind == "test" and g.condition is not None)
-        return any(self._guards.asks(test) and self._guards.implies(test, holds) for test, holds in tests)
+        return any(self._guards.checks_cuda(test) and self._guards.implies_cuda(test, holds) for test, holds in tests)
 
 
-def _called_alone(statements: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
-    """The calls that are statements, or whose result is kept."""
+def own_constructor(owner: cst.ClassDef) -> cst.FunctionDef | None:
+    """The ``__init__`` that a class itself defines, or None."""
+    methods = (statement for statement in owner.body.body if isinstance(statement, cst.FunctionDef))
+    return next((method for method in methods if method.name.value == "__init__"), None)
+
+
+def _statement_calls(statements: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
+    """The calls that are statements or assigned values."""
     for statement in statements:
         for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,):
             value = small.value if isinstance(small, (cst.Expr, cst.Assign, cst.AnnAssign)) else None

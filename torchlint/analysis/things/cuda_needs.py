@@ -1,4 +1,4 @@
-"""Needs of CUDA: what a file or a function cannot be imported or run without, whatever device it names."""
+"""Needs for CUDA: why a file or function works only with CUDA, whatever device it names."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class CudaNeeds:
-    """Finds what one module needs CUDA for."""
+    """Finds out why one module needs CUDA."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._guards = module.shared(CudaGuards)
 
-    def of_file(self) -> str | None:
-        """What makes the file CUDA-only by nature, in words; None when nothing does."""
-        packages = self.packages()
-        return f"it imports `{packages[0]}`" if packages else self._call() or self._imported()
+    def file_reason(self) -> str | None:
+        """The reason why the file works only with CUDA, in words, or None."""
+        packages = self.required_packages()
+        return f"it imports `{packages[0]}`" if packages else self._call_reason() or self._import_reason()
 
-    def _imported(self) -> str | None:
-        """A file of the project that is imported without asking cannot be imported without CUDA."""
+    def _import_reason(self) -> str | None:
+        """The reason that a file of the project needs, which is imported without a guard."""
         for binding in self._module.project_imports():
             if not any(self._module.guards(binding.node)):
                 found = self._module.project.cuda_only(str(binding.qualified))
@@ -37,10 +37,10 @@ class CudaNeeds:
                     return f"it imports {found[0]}, and that imports `{found[1]}`"
         return None
 
-    def packages(self) -> list[str]:
-        """The packages that exist for CUDA alone and are imported without asking, as the imports name them.
+    def required_packages(self) -> list[str]:
+        """The packages that require CUDA and are imported without a guard, by the names in the imports.
 
-        What is a module of the project is no such package: its own facts tell what it needs.
+        A module of the project does not count: its own facts say what it needs.
         """
         found: list[str] = []
         for bindings in self._module.names.module.bindings.values():
@@ -54,23 +54,23 @@ class CudaNeeds:
                     found.append(name)
         return found
 
-    def _call(self) -> str | None:
+    def _call_reason(self) -> str | None:
         for call in self._module.iter_nodes(cst.Call, self._cuda_names | self._module.project_symbol_names):
-            reason = self._unguarded(call) or self._foreign_need(call)
+            reason = self._unguarded_call(call) or self._project_call_reason(call)
             if reason is not None:
                 return reason
         return None
 
-    def _unguarded(self, call: cst.Call) -> str | None:
+    def _unguarded_call(self, call: cst.Call) -> str | None:
         name = self._module.qualified(call.func)
-        needed = name is not None and self._needs_cuda(call, name) and not self._guards.guarded(call)
+        needed = name is not None and self._needs_cuda(call, name) and not self._guards.is_guarded(call)
         return f"it calls `{name}`" if needed else None
 
-    def _foreign_need(self, call: cst.Call) -> str | None:
-        """A function of another file that cannot run without CUDA is called without asking."""
+    def _project_call_reason(self, call: cst.Call) -> str | None:
+        """The reason that a function of another file needs, which is called without a guard."""
         name = self._module.project_symbol(call.func)
         found = self._module.project.needs_cuda(name) if name is not None else None
-        if found is None or self._guards.guarded(call):
+        if found is None or self._guards.is_guarded(call):
             return None
         return f"it calls `{name}` of {found[0]}, and {found[1].replace('it calls', 'that calls')}"
 
@@ -78,13 +78,13 @@ class CudaNeeds:
     def _cuda_names(self) -> frozenset[str]:
         return self._module.aliases(known.CUDA_NAMES)
 
-    def of_function(self, function: cst.FunctionDef) -> str | None:
-        """What makes a function impossible without CUDA, in words, as far as this file tells."""
+    def function_reason(self, function: cst.FunctionDef) -> str | None:
+        """The reason why a function works only with CUDA, in words, as far as this file shows."""
         calls = self._module.within(function.body, cst.Call, self._cuda_names)
-        return next((reason for call in calls if (reason := self._unguarded(call)) is not None), None)
+        return next((reason for call in calls if (reason := self._unguarded_call(call)) is not None), None)
 
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
-        if name in known.CUDA_CALLS:
+        if name in known.CUDA_ONLY_CALLS:
             return True
         if name == "torch.distributed.init_process_group":
             return literal(argument(call, "backend", 0)) == "nccl"

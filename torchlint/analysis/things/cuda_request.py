@@ -11,7 +11,7 @@ from torchlint.analysis.syntax.calls import argument, keyword, literal, method, 
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_fallbacks import CudaFallbacks
 from torchlint.analysis.things.cuda_guards import CudaGuards
-from torchlint.analysis.things.device_in_scope import DevicesInScope, is_compared, is_kind_of_device, names_device
+from torchlint.analysis.things.device_in_scope import DevicesInScope, is_compared, names_device, names_device_type
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LEGACY
@@ -26,8 +26,8 @@ _CUDA = re.compile(r"cuda(:\d+)?")
 class CudaRequest(NamedTuple):
     """A place that names CUDA as the device.
 
-    ``kind`` is ``method``, ``device``, ``type`` or ``constant``; ``overridable`` is true for defaults that
-    a caller or user can replace; ``indexed`` for a fixed index such as ``cuda:0``.
+    ``kind`` is ``method``, ``device``, ``type``, ``constant`` or ``autocast``. ``overridable`` is true for defaults
+    that a caller or user can replace, ``indexed`` for a fixed index such as ``cuda:0``.
     """
 
     node: cst.CSTNode
@@ -37,7 +37,7 @@ class CudaRequest(NamedTuple):
 
 
 class CudaRequests:
-    """Finds such places in one module."""
+    """Finds the CUDA requests of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
@@ -46,10 +46,10 @@ class CudaRequests:
         self._devices = module.shared(DevicesInScope)
 
     def all(self) -> list[CudaRequest]:
-        """The places of the file, guarded or not, in source order; none where the file does not import torch."""
+        """The requests of the file, guarded or not, in source order; none if the file does not import torch."""
         if re.search(r"^\s*(import|from)\s+torch", self._module.text, re.MULTILINE) is None:
             return []
-        names = self._module.aliases(known.ASKING)
+        names = self._module.aliases(known.REQUEST_NAMES)
         found = [self._of_call(call) for call in self._module.nodes_of(cst.Call, names)]
         found += [self._of_string(string) for string in self._module.nodes_of(cst.SimpleString, names)]
         requests = [request for request in found if request is not None]
@@ -58,7 +58,7 @@ class CudaRequests:
     # -- forms -----------------------------------------------------------------------------------
 
     def _of_call(self, call: cst.Call) -> CudaRequest | None:
-        """The hard-coded device of ``x.cuda()``, ``torch.cuda.FloatTensor(..)`` or a default tensor type."""
+        """The request of ``x.cuda()``, ``torch.cuda.FloatTensor(..)`` or a default tensor type."""
         name = self._module.qualified(call.func)
         if name in LEGACY:
             return CudaRequest(call, "type") if LEGACY[str(name)] == "cuda" else None
@@ -67,18 +67,18 @@ class CudaRequests:
             text = literal(kind)
             cuda = str(text).startswith("torch.cuda.") or LEGACY.get(self._qualified(kind)) == "cuda"
             return CudaRequest(call, "type") if cuda else None
-        if method(call) != "cuda" or name is not None or self.is_foreign(receiver(call)):
+        if method(call) != "cuda" or name is not None or self.is_not_torch(receiver(call)):
             return None
         where = argument(call, "device", 0)
         if where is not None and not isinstance(where, cst.Integer):
-            return None  # the index comes from outside
+            return None  # the index is computed elsewhere
         return CudaRequest(call, "method", indexed=where is not None)
 
     def _qualified(self, node: cst.CSTNode | None) -> str:
         return (self._module.qualified(node) or "") if node is not None else ""
 
     def _of_string(self, node: cst.SimpleString) -> CudaRequest | None:
-        """The hard-coded device that a string such as ``"cuda:0"`` chooses, if it chooses one."""
+        """The request of a string such as ``"cuda:0"``, if it chooses a device."""
         text = literal(node)
         if not isinstance(text, str) or not _CUDA.fullmatch(text):
             return None
@@ -105,13 +105,13 @@ class CudaRequests:
         if self._is_default(call, arg, name):
             return CudaRequest(node, "constant", overridable=True, indexed=indexed)
         if method(call) == "to" and name is None and node is argument(call, "device", 0):
-            return None if self.is_foreign(receiver(call)) else CudaRequest(call, "device", indexed=indexed)
+            return None if self.is_not_torch(receiver(call)) else CudaRequest(call, "device", indexed=indexed)
         if self._is_device_argument(call, arg, name) and not self._guards.is_fake(call):
             return CudaRequest(node, "device", indexed=indexed)
         return None
 
     def _device(self, call: cst.Call, indexed: bool) -> CudaRequest | None:
-        """``torch.device("cuda", rank)`` takes its index from outside; one bound to a name may be corrected."""
+        """The request of ``torch.device("cuda")``, unless its index is computed or a fallback replaces it."""
         number = argument(call, "index", 1)
         if number is not None and not isinstance(number, cst.Integer):
             return None
@@ -120,18 +120,20 @@ class CudaRequests:
             return None
         instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
         default = (
-            instead or isinstance(parent, cst.Param) or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+            instead
+            or isinstance(parent, cst.Param)
+            or (isinstance(parent, cst.Assign) and self._is_default_assignment(parent))
         )
         return CudaRequest(call, "device", overridable=default, indexed=indexed or number is not None)
 
     def _is_default(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
-        """A default that a user or caller can override, of an option that chooses a device."""
+        """Whether an argument is the default of an option or setting that chooses a device."""
         verb = method(call)
         spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
         about_device = any(word in spelled for word in DEVICE_WORDS)
         if arg.keyword is not None and arg.keyword.value == "default":
             if verb == "add_argument" or name == "click.option":
-                return (about_device or verb is None) and self._option_places(call)
+                return (about_device or verb is None) and self._option_is_device(call)
             return name in ("dataclasses.field", "click.argument") and not self._fallbacks.of_expression(call)
         if name in ("typer.Option", "typer.Argument"):
             return not self._fallbacks.of_expression(call)
@@ -141,23 +143,23 @@ class CudaRequests:
         getter = name == "builtins.getattr" and place == 2
         return getter and about_device and not self._fallbacks.of_expression(call)
 
-    def _option_places(self, option: cst.Call) -> bool:
-        """What the option says may be used as a device, and nothing in sight replaces it where CUDA is missing."""
-        into = self._fallbacks.destination(option)
+    def _option_is_device(self, option: cst.Call) -> bool:
+        """Whether the value of an option is used as a device, and has no fallback."""
+        into = self._fallbacks.option_name(option)
         if into is None:
             return True
-        filled = self._fallbacks.parameter(option, into)
+        filled = self._fallbacks.option_parameter(option, into)
         if filled is not None:
             uses: list[cst.CSTNode] = list(self._module.uses(filled))
             replaced = self._fallbacks.of_binding(filled)
         else:
-            uses, replaced = self._fallbacks.reads(into, option), self._fallbacks.of_attribute(into, option)
-        if replaced or self._fallbacks.only_kind(uses):
+            uses, replaced = self._fallbacks.option_reads(into, option), self._fallbacks.of_attribute(into, option)
+        if replaced or self._fallbacks.only_device_type(uses):
             return False
-        return not is_kind_of_device(into) or any(map(self._devices.is_device_place, uses))
+        return not names_device_type(into) or any(map(self._devices.is_used_as_device, uses))
 
     def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
-        if name in known.NO_PLACEMENT:
+        if name in known.GRAD_SCALERS:
             return False
         function = self._module.functions.callee(call)
         if function is not None:
@@ -166,7 +168,7 @@ class CudaRequests:
         if arg.keyword is None or arg.keyword.value != "device":
             return False
         if name is not None:
-            return name.partition(".")[0] in known.TAKES_DEVICE
+            return name.partition(".")[0] in known.TORCH_LIBRARIES
         owner = self._module.value(call.func).node
         return isinstance(owner, cst.ClassDef) or self._module.value(receiver(call)).kind is Kind.TENSOR
 
@@ -174,32 +176,32 @@ class CudaRequests:
 
     def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaRequest | None:
         if isinstance(parent, cst.Param):
-            used = self._parameter_places(parent)
+            used = self._parameter_is_device(parent)
             return CudaRequest(node, "constant", overridable=True, indexed=indexed) if used else None
         if not isinstance(parent, (cst.Assign, cst.AnnAssign)) or self._fallbacks.of_expression(node):
             return None
         target = parent.target if isinstance(parent, cst.AnnAssign) else parent.targets[0].target
         owner = self._module.class_of(node)
         if owner is not None and self._module.function_of(node) is None and isinstance(target, cst.Name):
-            used = self._attribute_used(owner, target.value)
+            used = self._attribute_is_device(owner, target.value)
             dataclass = isinstance(parent, cst.AnnAssign) and bool(owner.decorators)
             return CudaRequest(node, "constant", overridable=dataclass, indexed=indexed) if used else None
-        if not isinstance(target, cst.Name) or not self._name_used(target):
+        if not isinstance(target, cst.Name) or not self._name_is_device(target):
             return None
-        replaced = self._module.function_of(node) is None and self._executes_settings()
-        replaced = replaced or (isinstance(parent, cst.Assign) and self._fills_in(parent))
+        replaced = self._module.function_of(node) is None and self._uses_exec()
+        replaced = replaced or (isinstance(parent, cst.Assign) and self._is_default_assignment(parent))
         return CudaRequest(node, "constant", overridable=replaced, indexed=indexed)
 
-    def _parameter_places(self, param: cst.Param) -> bool:
-        """The parameter may be used as a device, whatever the machine has."""
+    def _parameter_is_device(self, param: cst.Param) -> bool:
+        """Whether a parameter is used as a device without a fallback."""
         binding = self._module.binding_of(param.name)
         uses: list[cst.CSTNode] = list(self._module.uses(binding)) if binding is not None else []
-        if self._fallbacks.only_kind(uses) or self._fallbacks.of_target(param.name):
+        if self._fallbacks.only_device_type(uses) or self._fallbacks.of_target(param.name):
             return False
-        return names_device(param.name.value) or any(map(self._devices.is_device_place, uses))
+        return names_device(param.name.value) or any(map(self._devices.is_used_as_device, uses))
 
-    def _fills_in(self, assign: cst.Assign) -> bool:
-        """``if device is None: device = "cuda"``: a default that the caller can override."""
+    def _is_default_assignment(self, assign: cst.Assign) -> bool:
+        """Whether an assignment sets a default: ``if device is None: device = "cuda"``."""
         target = assign.targets[0].target
         if not isinstance(target, cst.Name):
             return False
@@ -208,22 +210,22 @@ class CudaRequests:
             isinstance(part, cst.Name) and part.value == target.value for test in tests for part in descendants(test)
         )
 
-    def _executes_settings(self) -> bool:
-        """Globals may be replaced by ``exec`` of a configuration."""
+    def _uses_exec(self) -> bool:
+        """Whether globals may be replaced by ``exec`` of a configuration."""
         calls = self._module.iter_nodes(cst.Call, self._module.aliases({"exec"}))
         return any(self._module.qualified(call.func) == "builtins.exec" for call in calls)
 
-    def _name_used(self, target: cst.Name) -> bool:
+    def _name_is_device(self, target: cst.Name) -> bool:
         binding = self._module.binding_of(target)
-        return binding is not None and any(self._devices.is_device_place(use) for use in self._module.uses(binding))
+        return binding is not None and any(self._devices.is_used_as_device(use) for use in self._module.uses(binding))
 
-    def _attribute_used(self, owner: cst.ClassDef, name: str) -> bool:
-        return any(map(self._devices.is_device_place, self._module.attributes_named(name, owner)))
+    def _attribute_is_device(self, owner: cst.ClassDef, name: str) -> bool:
+        return any(map(self._devices.is_used_as_device, self._module.attributes_named(name, owner)))
 
     # -- receivers and surroundings --------------------------------------------------------------
 
-    def is_foreign(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
-        """The receiver is proved to be no tensor or module of torch."""
+    def is_not_torch(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
+        """Whether an expression is certainly no tensor or module of torch."""
         if node is None or depth == 0:
             return False
         value = self._module.value(node)
@@ -233,11 +235,11 @@ class CudaRequests:
             return True
         if isinstance(node, cst.Name):
             defined = [b.value for b in self._module.definitions(node) if b.value is not None]
-            return bool(defined) and all(self.is_foreign(v, depth - 1) for v in defined)
+            return bool(defined) and all(self.is_not_torch(v, depth - 1) for v in defined)
         if isinstance(node, cst.Call):
             root = (self._module.qualified(node.func) or "").partition(".")[0]
-            return root in known.FOREIGN or self.is_foreign(node.func, depth - 1)
+            return root in known.NOT_TORCH or self.is_not_torch(node.func, depth - 1)
         if isinstance(node, cst.Attribute):
             root = (self._module.qualified(node) or "").partition(".")[0]
-            return root in known.FOREIGN
+            return root in known.NOT_TORCH
         return False

@@ -1,7 +1,7 @@
-"""Defaults: whether the dtype and the device of factories that are given none may be others than torch's own.
+"""Defaults: whether factories may have another default dtype or default device than torch's own.
 
-A setting is looked for in the file and in the other files of the run. What a program that is no part of the run sets is
-out of sight. Constructors of modules, which libraries run on the meta device or in half precision, are reckoned with.
+The defaults may be set in the file or in other files of the run; settings outside of the run are unknown. Constructors
+of modules are special, since libraries run them on the meta device or in half precision.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 
 
 class Defaults:
-    """Answers for the places of one module."""
+    """The defaults that apply in one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     @property
-    def device_set(self) -> bool:
-        """The file itself sets or scopes the default device."""
+    def sets_device(self) -> bool:
+        """Whether the file itself sets the default device, or uses a device as a context manager."""
         return self._module.text_index.has(concepts.SETS_DEVICE)
 
     @property
-    def meta_set(self) -> bool:
-        """The default device may be ``meta`` somewhere, from which nothing can be moved."""
+    def may_use_meta_device(self) -> bool:
+        """Whether the default device may be ``meta``; tensors cannot be moved from it."""
         return self._module.text_index.has(concepts.META)
 
     @property
-    def type_set(self) -> bool:
-        """The file sets the type that ``torch.Tensor`` stands for."""
+    def sets_tensor_type(self) -> bool:
+        """Whether the file sets the tensor type that ``torch.Tensor`` stands for."""
         return self._module.text_index.has(concepts.SETS_TYPE)
 
-    def device_differs(self, node: cst.CSTNode) -> bool:
-        """The default device may not be the CPU where a node runs."""
-        return self.device_set or self._constructs(node) or self._module.project.sets_device()
+    def device_may_differ(self, node: cst.CSTNode) -> bool:
+        """Whether the default device may be another one than the CPU where a node runs."""
+        return self.sets_device or self._may_run_in_constructor(node) or self._module.project.sets_device()
 
-    def dtype_differs(self, node: cst.CSTNode) -> bool:
-        """The default dtype may not be float32 where a node runs."""
+    def dtype_may_differ(self, node: cst.CSTNode) -> bool:
+        """Whether the default dtype may be another one than float32 where a node runs."""
         sets = self._module.text_index.has(concepts.SETS_DTYPE)
-        return sets or self._constructs(node) or self._module.project.sets_dtype()
+        return sets or self._may_run_in_constructor(node) or self._module.project.sets_dtype()
 
-    def _constructs(self, node: cst.CSTNode) -> bool:
-        """The node belongs to a module and may run when that is made: on the meta device, or in half precision."""
+    def _may_run_in_constructor(self, node: cst.CSTNode) -> bool:
+        """Whether a node may run in the constructor of a module: on the meta device, or in half precision."""
         function = self._module.function_of(node)
         owner = self._module.class_of(function) if function is not None else None
         if owner is None or function is None or not self._module.classes.is_module(owner):

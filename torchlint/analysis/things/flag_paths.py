@@ -1,8 +1,8 @@
-"""Paths: the ways through the code, with the backend flags that are written on each.
+"""Path-sensitive data flow of backend flags.
 
-The state is a small set of paths. Each knows the flags written on it, with the writes, and how the
-conditions on the way came out, so that two tests of one condition exclude each other. Calls of functions
-of the file are followed where those write flags; of functions in other files, the project knows the outcome.
+The state is a small set of paths. Each path records the flags written on it and the outcomes of the conditions on it,
+so that two tests of the same condition are correlated. Calls of functions of the file are analyzed if those write
+flags; functions in other files are represented by their summaries.
 """
 
 from __future__ import annotations
@@ -18,47 +18,47 @@ from torchlint.analysis.syntax.walk import children, wording
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_PATHS = 64
-_CALLS = 5
+_MAX_PATHS = 64
+_MAX_CALLS = 5
 _DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
 class BackendFlag(NamedTuple):
-    """One write of a backend flag, and the value it gave: True, False, or None when it is not known.
+    """One write of a backend flag.
 
-    ``soft`` marks determinism that only warns, ``elsewhere`` the file and line of a write in another file, of
-    which ``node`` is the call that leads there.
+    ``value`` is True or False, or None if it is unknown. ``warn_only`` marks determinism that only warns.
+    ``other_file`` is the file and line of a write in another file; ``node`` is then the call that leads to it.
     """
 
     name: str
     value: bool | None
     node: cst.CSTNode
-    soft: bool = False
-    elsewhere: tuple[str, int] | None = None
+    warn_only: bool = False
+    other_file: tuple[str, int] | None = None
 
 
 class Setting(NamedTuple):
-    """A flag that is set to an expression, before it is known what that gives on a path."""
+    """A flag and the expression that it is set to, before that is evaluated on a path."""
 
     flag: str
     value: cst.BaseExpression | bool | None
     node: cst.CSTNode
-    soft: bool = False
+    warn_only: bool = False
 
 
 class Path(NamedTuple):
-    """One way through the code. ``completed`` is the write after which all watched flags were True."""
+    """One path through the code. ``completed`` is the write after which all watched flags are True."""
 
     writes: frozenset[BackendFlag] = frozenset()
     conditions: frozenset[tuple[str, bool]] = frozenset()
     completed: BackendFlag | None = None
 
-    def of(self, flag: str) -> BackendFlag | None:
-        """The last write of a flag."""
+    def last_write(self, flag: str) -> BackendFlag | None:
+        """The last write of a flag, or None."""
         return next((w for w in self.writes if w.name == flag), None)
 
-    def wrote(self, write: BackendFlag, watched: frozenset[str]) -> Path:
-        """The path after one more write."""
+    def with_write(self, write: BackendFlag, watched: frozenset[str]) -> Path:
+        """The path after another write."""
         writes = frozenset(w for w in self.writes if w.name != write.name) | {write}
         on = {w.name for w in writes if w.value is True}
         if not watched or not watched <= on:
@@ -69,27 +69,27 @@ class Path(NamedTuple):
 State = frozenset[Path]
 
 
-class Writers(Protocol):
-    """What is asked about the writes of flags in a file."""
+class FlagWriteQueries(Protocol):
+    """The queries on flag writes that the data flow analysis needs."""
 
     module: SourceModule
 
-    def writer_called(self, call: cst.Call) -> cst.FunctionDef | None: ...
+    def called_writer(self, call: cst.Call) -> cst.FunctionDef | None: ...
 
-    def assigned(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]: ...
+    def flag_assignments(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]: ...
 
     def set_by_call(self, call: cst.Call) -> Iterator[Setting]: ...
 
-    def elsewhere(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]: ...
+    def helper_outcomes(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]: ...
 
     def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None: ...
 
 
 class FlagFlow(ForwardAnalysis[State]):
-    """Carries paths through one body, and through the functions it calls."""
+    """Propagates paths through one body, and through the functions it calls."""
 
     def __init__(
-        self, flags: Writers, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]
+        self, flags: FlagWriteQueries, owner: cst.CSTNode, stack: tuple[cst.CSTNode, ...], watched: frozenset[str]
     ) -> None:
         super().__init__(flags.module.qualified)
         self._flags = flags
@@ -98,52 +98,54 @@ class FlagFlow(ForwardAnalysis[State]):
         self._scope = scope_name(len(stack), owner)
 
     def join(self, one: State, other: State) -> State:
-        return self._bounded(one | other)
+        return self._limited(one | other)
 
     def transfer(self, statement: cst.CSTNode, state: State) -> State:
         for call in calls_in(statement):
-            state = self._called(call, state)
-        for flag, value, node in self._flags.assigned(statement):
-            state = self._written(state, Setting(flag, value, node))
+            state = self._after_call(call, state)
+        for flag, value, node in self._flags.flag_assignments(statement):
+            state = self._after_setting(state, Setting(flag, value, node))
         return state
 
-    def _called(self, call: cst.Call, state: State) -> State:
-        function = self._flags.writer_called(call)
+    def _after_call(self, call: cst.Call, state: State) -> State:
+        function = self._flags.called_writer(call)
         if function is not None:
-            fits = function not in self._stack and len(self._stack) <= _CALLS
-            return self._followed(function, state) if fits else state
+            may_follow = function not in self._stack and len(self._stack) <= _MAX_CALLS
+            return self._after_function(function, state) if may_follow else state
         for setting in self._flags.set_by_call(call):
-            state = self._written(state, setting)
-        for exits in self._flags.elsewhere(call):
-            state = self._bounded(frozenset(self._through(path, writes) for path in state for writes in exits))
+            state = self._after_setting(state, setting)
+        for exits in self._flags.helper_outcomes(call):
+            state = self._limited(frozenset(self._with_writes(path, writes) for path in state for writes in exits))
         return state
 
-    def _through(self, path: Path, writes: tuple[BackendFlag, ...]) -> Path:
+    def _with_writes(self, path: Path, writes: tuple[BackendFlag, ...]) -> Path:
         for write in writes:
-            path = path.wrote(write, self._watched)
+            path = path.with_write(write, self._watched)
         return path
 
-    def _written(self, state: State, setting: Setting) -> State:
+    def _after_setting(self, state: State, setting: Setting) -> State:
         truth = self._flags.truth
         return frozenset(
-            path.wrote(BackendFlag(setting.flag, truth(setting.value, path), setting.node, setting.soft), self._watched)
+            path.with_write(
+                BackendFlag(setting.flag, truth(setting.value, path), setting.node, setting.warn_only), self._watched
+            )
             for path in state
         )
 
-    def _followed(self, function: cst.FunctionDef, state: State) -> State:
+    def _after_function(self, function: cst.FunctionDef, state: State) -> State:
         inner = FlagFlow(self._flags, function, self._stack, self._watched)
         inner.run(function.body, state)
         left: State = frozenset().union(*inner.exits) if inner.exits else frozenset()
-        return self._bounded(left) if left else state
+        return self._limited(left) if left else state
 
-    def _bounded(self, state: State) -> State:
-        """Too many paths: forget the conditions, which merges most of them, and keep the first few."""
-        if len(state) <= _PATHS:
+    def _limited(self, state: State) -> State:
+        """If there are too many paths, drop the conditions, which merges most paths, and keep the first few."""
+        if len(state) <= _MAX_PATHS:
             return state
         order = self._flags.module.order
         merged = frozenset(path._replace(conditions=frozenset()) for path in state)
         first = sorted(merged, key=lambda p: sorted((w.name, str(w.value), order(w.node)) for w in p.writes))
-        return frozenset(first[:_PATHS])
+        return frozenset(first[:_MAX_PATHS])
 
     def assume(self, test: cst.BaseExpression, holds: bool, state: State) -> State | None:
         left = frozenset(p for path in state if (p := self._assumed(test, holds, path)) is not None)
@@ -157,37 +159,37 @@ class FlagFlow(ForwardAnalysis[State]):
                 return path
             first = self._assumed(test.left, holds, path)
             return self._assumed(test.right, holds, first) if first is not None else None
-        known_value = self._flags.truth(test, path)
-        if known_value is not None:
-            return path if known_value is holds else None
-        text, positive = self._normal(test)
+        value = self._flags.truth(test, path)
+        if value is not None:
+            return path if value is holds else None
+        text, positive = self._normalized(test)
         outcome = holds is positive
         if (text, not outcome) in path.conditions:
             return None
         return path._replace(conditions=path.conditions | {(text, outcome)})
 
-    def _normal(self, test: cst.BaseExpression) -> tuple[str, bool]:
-        """A condition and its negation as one text with a sign; names of different functions differ."""
+    def _normalized(self, test: cst.BaseExpression) -> tuple[str, bool]:
+        """A condition as text, with the name of its function, and whether it is positive."""
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             target = test.comparisons[0]
             for operators, sign in (((cst.Is, cst.Equal), True), ((cst.IsNot, cst.NotEqual), False)):
                 if isinstance(target.operator, operators):
-                    return f"{self._scope}:{_plain(test.left)} == {wording(target.comparator)}", sign
+                    return f"{self._scope}:{_compared_text(test.left)} == {wording(target.comparator)}", sign
         return f"{self._scope}:{wording(test)}", True
 
 
 def scope_name(depth: int, owner: cst.CSTNode) -> str:
-    """What the conditions of one function are marked with."""
+    """The prefix of the conditions of one function."""
     return str(depth) + getattr(getattr(owner, "name", None), "value", "")
 
 
-def _plain(node: cst.BaseExpression) -> str:
-    """A walrus counts as the name it sets."""
+def _compared_text(node: cst.BaseExpression) -> str:
+    """The text of an expression; for an assignment expression, the name it assigns."""
     return wording(node.target if isinstance(node, cst.NamedExpr) else node)
 
 
 def calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
-    """The calls that a statement, or the header of a compound one, makes itself."""
+    """The calls that a statement, or the header of a compound statement, makes itself."""
     if isinstance(statement, _DEFINITIONS):
         return
     stack = [child for child in children(statement) if not isinstance(child, (cst.BaseSuite, cst.BaseStatement))]

@@ -1,4 +1,4 @@
-"""Lifetimes: is an object written to, or wanted again, after a place in the code?"""
+"""Lifetimes: whether an object is modified or used again after a place in the code."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 
 
 class Lifetimes:
-    """Answers for one module what happens to objects that names and attributes hold."""
+    """The lifetimes of the objects that names and attributes of one module refer to."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def reused(self, node: cst.BaseExpression) -> cst.CSTNode | None:
-        """Where the object that an expression reads, or one that shares its memory, is used again.
+        """Where the object that an expression reads, or one that shares its memory, is used again; None if nowhere.
 
-        Counted are reads after the expression (other than of its shape), and writes anywhere in a loop
-        around it, or anywhere in the class when an attribute holds it. None when nothing is in sight.
+        Uses are reads after the expression (except of the shape), and writes anywhere in a loop around it, or anywhere
+        in the class if an attribute refers to the object.
         """
         for holder in self._holders(node):
             if isinstance(holder, cst.Attribute):
@@ -57,10 +57,10 @@ class Lifetimes:
             elif isinstance(current, cst.Attribute) and _is_self(current.value):
                 yield current
             else:
-                stack += self._shared_by(current)
+                stack += self._memory_sources(current)
 
-    def _shared_by(self, node: cst.CSTNode) -> list[cst.CSTNode]:
-        """The expressions whose memory another one may share; none when it makes new memory."""
+    def _memory_sources(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """The expressions whose memory another expression may share; none if it allocates new memory."""
         if isinstance(node, (cst.Subscript, cst.Attribute)):
             return [node.value]
         if isinstance(node, cst.IfExp):
@@ -75,13 +75,13 @@ class Lifetimes:
     # -- names -----------------------------------------------------------------------------------
 
     def _used_again(self, binding: Binding, place: cst.CSTNode) -> cst.CSTNode | None:
-        loop = self._loop_not_around(binding.node, place)
+        loop = self._repeating_loop(binding.node, place)
         for use in self._module.uses(binding):
-            if self._within(use, place) or is_neutral(self._module, use):
+            if self._within(use, place) or reads_no_elements(self._module, use):
                 continue
             later = self._module.comes_before(place, use) and not self._module.exclusive(place, use)
             again_in_loop = loop is not None and self._within(use, loop) and self._may_write(use)
-            if later or again_in_loop or self._freezes(use):
+            if later or again_in_loop or self._accesses_flags(use):
                 return use
         for write in self._augmented(binding):
             if self._module.comes_before(place, write) or (loop is not None and self._within(write, loop)):
@@ -89,11 +89,11 @@ class Lifetimes:
         return None
 
     def _augmented(self, binding: Binding) -> list[cst.CSTNode]:
-        """``a += b`` changes the array that ``a`` held before."""
+        """The augmented assignments of a variable: ``a += b`` modifies the array that ``a`` refers to."""
         scope = self._module.names.scope_at(binding.node)
         return [b.node for b in scope.bindings.get(binding.name, []) if b.kind == "augment"]
 
-    def _loop_not_around(self, definition: cst.CSTNode, place: cst.CSTNode) -> cst.CSTNode | None:
+    def _repeating_loop(self, definition: cst.CSTNode, place: cst.CSTNode) -> cst.CSTNode | None:
         """The outermost loop that repeats the place but not the definition."""
         found = None
         for around in self._module.ancestors(place):
@@ -108,12 +108,12 @@ class Lifetimes:
     def _within(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         return node is outer or any(around is outer for around in self._module.ancestors(node))
 
-    def _freezes(self, use: cst.Name) -> bool:
+    def _accesses_flags(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
         return isinstance(parent, cst.Attribute) and parent.attr.value in ("flags", "setflags")
 
     def _may_write(self, use: cst.Name) -> bool:
-        """The read is the base of a store, the receiver of a mutator, or an argument of something unknown."""
+        """Whether a name is the target of an in-place write, or is passed to a function that may write to it."""
         node: cst.CSTNode = use
         parent = self._module.parent(node)
         while isinstance(parent, (cst.Subscript, cst.Attribute)) and parent.value is node:
@@ -138,7 +138,7 @@ class Lifetimes:
     # -- attributes ------------------------------------------------------------------------------
 
     def _written_in_class(self, attribute: cst.Attribute) -> cst.CSTNode | None:
-        """A store into the array that an attribute holds, anywhere in the class."""
+        """A write into the array of an attribute, anywhere in the class."""
         owner = self._module.class_of(attribute)
         if owner is None:
             return None
@@ -164,8 +164,8 @@ class Lifetimes:
 _STORES: tuple[type[cst.CSTNode], ...] = (cst.AssignTarget, cst.AugAssign)
 
 
-def is_neutral(module: SourceModule, use: cst.Name) -> bool:
-    """Reading a shape, or asking for the length or for None, looks at no element."""
+def reads_no_elements(module: SourceModule, use: cst.Name) -> bool:
+    """Whether a use of an array reads no elements: its shape, its length, or a comparison with None."""
     parent = module.parent(use)
     if isinstance(parent, cst.Attribute):
         return parent.attr.value in known.SHAPE_ATTRIBUTES

@@ -1,4 +1,4 @@
-"""Data loaders: their arguments, what feeds them, and where their batches go."""
+"""Data loaders: their arguments, their datasets, and where their batches go."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch_flow import BatchFlow, Destinations
+from torchlint.analysis.things.batch_flow import BatchFlow, BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Kind
@@ -19,14 +19,14 @@ from torchlint.knowledge import loaders as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_DEPTH = 8  # datasets within one another, and names for one loader
+_DEPTH = 8  # nested datasets, and variables for one loader
 
 
 class Loader:
-    """A ``DataLoader`` made by a call, of torch's own class or of one that hands its arguments on to that.
+    """A call that constructs a ``DataLoader``, or a subclass that forwards its arguments.
 
-    ``name`` is the library's name of the class, or of the class that the file's own one derives from, in which case
-    ``derived`` is true. ``opaque`` is true when ``*args`` or ``**kwargs`` that could not be read may hold any argument.
+    ``name`` is the qualified name of the library's class, which for a subclass in the file (``derived``) is that of its
+    base. ``opaque`` is true if unknown ``*args`` or ``**kwargs`` may contain any argument.
     """
 
     def __init__(self, module: SourceModule, call: cst.Call, name: str, *, derived: bool) -> None:
@@ -36,45 +36,45 @@ class Loader:
         self.derived = derived
         self._arguments, self.opaque = module.shared(Mappings).arguments(call, known.PARAMETERS)
 
-    def given(self, parameter: str) -> list[cst.BaseExpression]:
-        """Every expression that a parameter may get; empty when it is left at its default."""
+    def arguments(self, parameter: str) -> list[cst.BaseExpression]:
+        """The expressions that a parameter may get, through ``**kwargs`` too; empty if it has its default value."""
         return self._arguments.get(parameter, [])
 
     @property
     def has_workers(self) -> bool:
-        """It may have worker processes: ``num_workers`` is given, and not certainly 0."""
-        return any(not self._is_zero(value) for value in self.given("num_workers"))
+        """Whether the loader may have worker processes: ``num_workers`` is given, and not certainly 0."""
+        return any(not self._is_zero(value) for value in self.arguments("num_workers"))
 
     @cached_property
     def pins(self) -> bool | None:
-        """It copies batches into pinned memory wherever there is a GPU; None when that is not known."""
-        given = self.given("pin_memory")
+        """Whether batches are copied into pinned memory on machines with a GPU; None if this is unknown."""
+        given = self.arguments("pin_memory")
         if any(literal(value) is True or self._implies_cuda(value) for value in given):
             return True
         return False if not self.opaque and all(map(self._is_false, given)) else None
 
     @property
     def default_collation(self) -> bool:
-        """No ``collate_fn`` is given, so that batches are new tensors in plain containers."""
-        return not self.opaque and all(literal(value) is None for value in self.given("collate_fn"))
+        """Whether no ``collate_fn`` is given, so that batches are new tensors in standard containers."""
+        return not self.opaque and all(literal(value) is None for value in self.arguments("collate_fn"))
 
     @property
-    def batches(self) -> bool:
-        """It makes batches: without ``batch_size`` it hands out the dataset's own objects."""
-        return not self.opaque and all(literal(value) is not None for value in self.given("batch_size"))
+    def makes_batches(self) -> bool:
+        """Whether samples are collated into batches; ``batch_size=None`` yields the dataset's own objects."""
+        return not self.opaque and all(literal(value) is not None for value in self.arguments("batch_size"))
 
     @cached_property
-    def destinations(self) -> Destinations:
-        """Where its batches go."""
+    def batch_uses(self) -> BatchUses:
+        """Where the batches are moved."""
         return BatchFlow(self._module).of(self.call)
 
     @cached_property
     def unpinnable(self) -> bool:
-        """The dataset or the collate function yields what is on the device already, or what cannot be pinned."""
+        """Whether batches cannot be pinned, being already on the device, sparse, or of other classes."""
         if self.opaque:
             return False
-        on_device = any(self._dataset_on_device(dataset) for dataset in self.given("dataset"))
-        return on_device or any(self._odd_collate(function) for function in self.given("collate_fn"))
+        on_device = any(self._dataset_on_device(dataset) for dataset in self.arguments("dataset"))
+        return on_device or any(self._unpinnable_collate(function) for function in self.arguments("collate_fn"))
 
     # -- arguments -------------------------------------------------------------------------------
 
@@ -86,48 +86,48 @@ class Loader:
         return value.kind is Kind.SCALAR and value.literal == "0"
 
     def _implies_cuda(self, node: cst.BaseExpression) -> bool:
-        """``torch.cuda.is_available()``, or a variable that is true only where there is CUDA."""
-        return literal(node) is ... and self._module.shared(CudaGuards).implies(node, holds=True)
+        """Whether a value is ``torch.cuda.is_available()``, or a variable that is true only with CUDA."""
+        return literal(node) is ... and self._module.shared(CudaGuards).implies_cuda(node, holds=True)
 
     # -- what cannot be pinned -------------------------------------------------------------------
 
     def _dataset_on_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
-        """The class of a dataset puts its content on the device, or the dataset is made of what lies there."""
+        """Whether the class of a dataset puts samples on the device, or is given tensors on the device."""
         value = self._module.value(node)
-        if isinstance(value.node, cst.ClassDef) and self._puts_on_device(value.node.body):
+        if isinstance(value.node, cst.ClassDef) and self._uses_accelerator(value.node.body):
             return True
         made = value.origin if isinstance(value.origin, cst.Call) else node
         own = isinstance(value.node, cst.ClassDef)
         args = made.args if isinstance(made, cst.Call) and depth else ()
-        return any(self._lies_there(arg, depth - 1, tensors=own) for arg in args)
+        return any(self._is_on_device(arg, depth - 1, tensors=own) for arg in args)
 
-    def _lies_there(self, arg: cst.Arg | cst.BaseElement, depth: int, *, tensors: bool) -> bool:
-        """What a dataset is given lies on the device: a tensor, another dataset, or a list of these.
+    def _is_on_device(self, arg: cst.Arg | cst.BaseElement, depth: int, *, tensors: bool) -> bool:
+        """Whether an argument of a dataset is on the device: a tensor, another dataset, or a list of these.
 
-        Only ``tensors`` count for a class of the file, which may be given a model as well.
+        With ``tensors``, other values do not count: a class of the file may also get a model.
         """
         if isinstance(arg.value, (cst.List, cst.Tuple)):
-            return any(self._lies_there(element, depth, tensors=tensors) for element in arg.value.elements)
+            return any(self._is_on_device(element, depth, tensors=tensors) for element in arg.value.elements)
         value = self._module.value(arg.value)
         if getattr(arg, "star", ""):
             value = value.iterated_value()
         if value.kind is Kind.DATASET:
             return self._dataset_on_device(arg.value, depth)
         plain = value.kind is Kind.TENSOR or not tensors
-        return (value.accelerated and plain) or self._puts_on_device(arg.value)
+        return (value.accelerated and plain) or self._uses_accelerator(arg.value)
 
-    def _odd_collate(self, node: cst.BaseExpression) -> bool:
+    def _unpinnable_collate(self, node: cst.BaseExpression) -> bool:
         definition: cst.CSTNode | None = node if isinstance(node, cst.Lambda) else self._module.value(node).node
         if isinstance(definition, cst.ClassDef):
             return self._module.classes.method(definition, "pin_memory") is None
         if not isinstance(definition, (cst.FunctionDef, cst.Lambda)):
             return False
-        if self._puts_on_device(definition.body):
+        if self._uses_accelerator(definition.body):
             return True
         names = {n.value for n in descendants(definition.body) if isinstance(n, cst.Name)}
-        return bool(names & known.UNPINNABLE) or self._returns_odd_object(definition)
+        return bool(names & known.UNPINNABLE) or self._returns_unpinnable_object(definition)
 
-    def _returns_odd_object(self, definition: cst.FunctionDef | cst.Lambda) -> bool:
+    def _returns_unpinnable_object(self, definition: cst.FunctionDef | cst.Lambda) -> bool:
         if isinstance(definition, cst.Lambda):
             results: list[cst.BaseExpression | None] = [definition.body]
         else:
@@ -138,8 +138,8 @@ class Loader:
                 return True
         return False
 
-    def _puts_on_device(self, body: cst.CSTNode) -> bool:
-        """The code moves something to an accelerator, or makes it there."""
+    def _uses_accelerator(self, body: cst.CSTNode) -> bool:
+        """Whether code moves something to an accelerator, or creates it there."""
         is_move = self._module.shared(Moves).to_accelerator
         calls = (node for node in descendants(body) if isinstance(node, cst.Call))
         return any(is_move(call) or names_accelerator(self._module, keyword(call, "device")) for call in calls)
@@ -153,18 +153,18 @@ class Loaders:
         self._found: dict[cst.Call, Loader | None] = {}
 
     def all(self) -> list[Loader]:
-        """The loaders that calls of the file make, in source order."""
-        calls = self._module.nodes_of(cst.Call, self._module.aliases(known.LAST))
+        """The loaders that the file constructs, in source order."""
+        calls = self._module.nodes_of(cst.Call, self._module.aliases(known.CLASS_NAMES))
         return [loader for call in calls if (loader := self.at(call)) is not None]
 
     def at(self, call: cst.Call) -> Loader | None:
-        """The loader that a call makes."""
+        """The loader that a call constructs, or None."""
         if call not in self._found:
-            self._found[call] = self._made(call)
+            self._found[call] = self._loader_made_by(call)
         return self._found[call]
 
-    def behind(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Loader | None:
-        """The loader that an iterable goes through, behind wrappers such as ``tqdm``, and variables."""
+    def iterated_by(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Loader | None:
+        """The loader that an iterable stands for, through variables and wrappers such as ``tqdm``, or None."""
         value = self._module.value(iterable)
         if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
             return self.at(value.origin)
@@ -173,10 +173,10 @@ class Loaders:
             inside = [arg.value for arg in iterable.args]
         elif isinstance(iterable, cst.Name):
             inside = [b.value for b in self._module.definitions(iterable) if b.value is not None]
-        found = (self.behind(part, depth - 1) for part in inside if depth)
+        found = (self.iterated_by(part, depth - 1) for part in inside if depth)
         return next((loader for loader in found if loader is not None), None)
 
-    def _made(self, call: cst.Call) -> Loader | None:
+    def _loader_made_by(self, call: cst.Call) -> Loader | None:
         name = self._module.qualified(call.func)
         if name in known.LOADERS:
             return Loader(self._module, call, str(name), derived=False)
@@ -187,11 +187,11 @@ class Loaders:
         if base is None:
             return None
         constructor = self._module.classes.method(owner, "__init__")
-        plain = constructor is None or self._hands_on(constructor)
+        plain = constructor is None or self._forwards_arguments(constructor)
         return Loader(self._module, call, base, derived=True) if plain else None
 
-    def _hands_on(self, constructor: cst.FunctionDef) -> bool:
-        """``def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)``, untouched."""
+    def _forwards_arguments(self, constructor: cst.FunctionDef) -> bool:
+        """Whether a constructor is ``def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)``."""
         params = constructor.params
         if len(params.params) != 1 or params.kwonly_params or not isinstance(params.star_arg, cst.Param):
             return False

@@ -1,4 +1,4 @@
-"""Module calls: forward passes of models, the mode the model is in, and whether autograd records them."""
+"""Module calls: forward passes of models, the mode of the model, and whether autograd records them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torchlint.analysis.syntax.calls import method, receiver
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# Contexts and decorators that leave autograd as it is.
-_NEUTRAL = frozenset(
+# Context managers and decorators that do not change the grad mode.
+_WITHOUT_EFFECT_ON_GRADIENTS = frozenset(
     "builtins.open builtins.staticmethod builtins.classmethod tqdm.tqdm tqdm.auto.tqdm torch.autocast torch.device "
     "torch.amp.autocast torch.cuda.amp.autocast torch.amp.autocast_mode.autocast".split()
 )
@@ -29,7 +29,7 @@ class ModuleCall:
 
     @property
     def records_graph(self) -> bool:
-        """Autograd is certainly on: nothing around the call, and around no call of its function, says otherwise."""
+        """Whether autograd certainly records the call: no context around it or its callers disables gradients."""
         return self._records(self.call, _DEPTH)
 
     def _records(self, node: cst.CSTNode, depth: int) -> bool:
@@ -38,15 +38,17 @@ class ModuleCall:
         for around in self._module.ancestors(node):
             if isinstance(around, cst.Lambda):
                 return False
-            if isinstance(around, cst.With) and not all(self._is_neutral(item.item) for item in around.items):
+            if isinstance(around, cst.With) and not all(self._keeps_grad_mode(item.item) for item in around.items):
                 return False
             if isinstance(around, cst.FunctionDef):
-                return self._called_recording(around, depth)
+                return self._callers_record(around, depth)
         return True
 
-    def _called_recording(self, function: cst.FunctionDef, depth: int) -> bool:
+    def _callers_record(self, function: cst.FunctionDef, depth: int) -> bool:
         functions = self._module.functions
-        if not all(self._is_neutral(d.decorator) for d in function.decorators) or self._is_of_framework(function):
+        if not all(self._keeps_grad_mode(d.decorator) for d in function.decorators) or self._is_framework_method(
+            function
+        ):
             return False
         if functions.body(function).is_generator:
             return False
@@ -55,13 +57,13 @@ class ModuleCall:
             return False
         return all(self._records(site.call, depth - 1) for site in callers.sites)
 
-    def _is_of_framework(self, function: cst.FunctionDef) -> bool:
-        """A method of a class with bases, whose framework may call it under ``no_grad``."""
+    def _is_framework_method(self, function: cst.FunctionDef) -> bool:
+        """Whether a function is a method of a class with bases, which a framework may call under ``no_grad``."""
         owner = self._module.class_of(function)
         return owner is not None and bool(owner.bases)
 
-    def _is_neutral(self, node: cst.BaseExpression) -> bool:
-        return self._module.qualified(node.func if isinstance(node, cst.Call) else node) in _NEUTRAL
+    def _keeps_grad_mode(self, node: cst.BaseExpression) -> bool:
+        return self._module.qualified(node.func if isinstance(node, cst.Call) else node) in _WITHOUT_EFFECT_ON_GRADIENTS
 
 
 class ModuleCalls:
@@ -71,7 +73,7 @@ class ModuleCalls:
         self._module = module
 
     def in_evaluation_mode(self, loop: cst.For | cst.While) -> list[ModuleCall]:
-        """The calls in a loop of what the same function has put into evaluation mode before, in source order."""
+        """The calls in a loop of models that the same function has put into evaluation mode before, in source order."""
         function = self._module.function_of(loop)
         around = self._module.within(function or self._module.tree, cst.Call)
         switched = [call for call in around if method(call) == "eval" and not call.args and self._is_of(call, function)]

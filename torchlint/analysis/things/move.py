@@ -1,4 +1,4 @@
-"""Moves: calls that put a tensor, a batch or a module on another device."""
+"""Moves: calls that copy a tensor, a batch or a module to another device."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.values.evaluate import Evaluator
 
-# `Variable(x)` has been `x` since torch 0.4.
-WRAPPERS = frozenset({"torch.autograd.Variable"})
-VERBS = frozenset({"to", "cuda", "cpu", "type_as", "type"})
+# Since torch 0.4, `Variable(x)` returns `x`.
+VARIABLE_WRAPPERS = frozenset({"torch.autograd.Variable"})
+MOVE_METHODS = frozenset({"to", "cuda", "cpu", "type_as", "type"})
 
 
 def names_accelerator(module: SourceModule, node: cst.CSTNode | None) -> bool:
-    """An argument names an accelerator that may be a CUDA device; ``x.to(y)`` names the device of the tensor ``y``.
+    """Whether an argument names an accelerator that may be a CUDA device, or a tensor on one, as in ``x.to(y)``.
 
-    Of others, such as MPS, less is certain: operations are missing there, and pinned memory plays no part.
+    Other accelerators, such as MPS, do not count: they lack some operations, and pinned memory does not help there.
     """
     if node is None:
         return False
@@ -36,73 +36,72 @@ def names_accelerator(module: SourceModule, node: cst.CSTNode | None) -> bool:
 
 
 class Move:
-    """One call of ``to``, ``cuda``, ``cpu``, ``type_as`` or ``type`` as a method.
+    """A call of the method ``to``, ``cuda``, ``cpu``, ``type_as`` or ``type``.
 
-    ``moved`` is what the method is called on, ``target`` the argument that says where it goes. Such a call may turn
-    out to move nothing, for example ``x.to(torch.float16)``: neither :attr:`to_accelerator` nor :attr:`to_host` is
-    true then.
+    ``moved`` is the receiver, ``target`` the argument that specifies the destination. Such a call may not move
+    anything, as in ``x.to(torch.float16)``: then neither :attr:`to_accelerator` nor :attr:`to_host` is true.
     """
 
     def __init__(self, module: SourceModule, call: cst.Call) -> None:
         assert isinstance(call.func, cst.Attribute)
         self._module = module
         self.call = call
-        self.verb = call.func.attr.value
+        self.method = call.func.attr.value
         self.moved = call.func.value
 
     @cached_property
     def target(self) -> cst.BaseExpression | None:
-        """The argument that names a device, a tensor, or a tensor type."""
-        name = {"type_as": "other", "type": "dtype"}.get(self.verb, "device")
+        """The argument that names a device, a tensor or a tensor type, or None."""
+        name = {"type_as": "other", "type": "dtype"}.get(self.method, "device")
         found = argument(self.call, name, 0)
-        return argument(self.call, "other", 0) if found is None and self.verb == "to" else found
+        return argument(self.call, "other", 0) if found is None and self.method == "to" else found
 
     @cached_property
     def device(self) -> Device:
-        """Where ``to``, ``cuda`` and ``cpu`` put it; UNKNOWN for what is not known, or moves nothing."""
+        """The device that ``to``, ``cuda`` or ``cpu`` moves to; UNKNOWN if it is unknown or nothing is moved."""
         return moved_to(self._module.evaluator, self.call) or Device.UNKNOWN
 
     @cached_property
     def to_accelerator(self) -> bool:
-        """It goes to an accelerator that may be a CUDA device."""
-        if self.verb == "cuda":
+        """Whether the move goes to an accelerator that may be a CUDA device."""
+        if self.method == "cuda":
             return True
-        if self.verb == "type":
+        if self.method == "type":
             return self._module.device_evidence.is_cuda_type(self.target)
-        return self.verb == "to" and names_accelerator(self._module, self.target)
+        return self.method == "to" and names_accelerator(self._module, self.target)
 
     @property
     def may_follow_tensor(self) -> bool:
-        """``x.type_as(y)``, where ``y`` may lie on an accelerator."""
-        if self.verb != "type_as":
+        """Whether the move is ``x.type_as(y)``, where ``y`` may be on an accelerator."""
+        if self.method != "type_as":
             return False
         other = self._module.value(self.target)
         return other.kind in (Kind.TENSOR, Kind.UNKNOWN) and other.device is not Device.CPU
 
     @cached_property
     def to_cuda(self) -> bool:
-        """It certainly goes to CUDA."""
-        return self.verb == "cuda" or (self.verb == "to" and device_of(self._values, self.target) is Device.CUDA)
+        """Whether the move certainly goes to CUDA."""
+        return self.method == "cuda" or (self.method == "to" and device_of(self._values, self.target) is Device.CUDA)
 
     @cached_property
     def to_host(self) -> bool:
-        """It goes to the CPU. ``x.to(y.device)`` does not count: it brings two tensors together."""
-        if self.verb == "type":
+        """Whether the move goes to the CPU. ``x.to(y.device)`` does not count: it brings two tensors together."""
+        if self.method == "type":
             return LEGACY.get(self._module.qualified(self.target) or "") == "cpu" if self.target is not None else False
-        if self.verb != "to":
-            return self.verb == "cpu"
+        if self.method != "to":
+            return self.method == "cpu"
         named = self.target is not None and not is_device_of(self._values, self.target)
         return named and device_of(self._values, self.target) is Device.CPU
 
     @cached_property
     def blocking(self) -> bool:
-        """The host waits for the copy: ``non_blocking`` is certainly not set."""
+        """Whether the copy blocks the host: ``non_blocking=True`` is certainly not set."""
         if is_opaque(self.call):
             return False
-        asked = keyword(self.call, "non_blocking") or keyword(self.call, "async")
+        given = keyword(self.call, "non_blocking") or keyword(self.call, "async")
         # The third argument of `to`, or the second one of `cuda` and of `to` without a dtype.
         by_position = [arg.value for arg in self.call.args[1:3] if arg.keyword is None]
-        return all(literal(value) is not True for value in by_position) and (asked is None or literal(asked) is False)
+        return all(literal(value) is not True for value in by_position) and (given is None or literal(given) is False)
 
     @property
     def _values(self) -> Evaluator:
@@ -112,13 +111,13 @@ class Move:
 class FirstMove(NamedTuple):
     """The first move of a new tensor to an accelerator.
 
-    ``links`` are the methods that it is put through on the way; ``named`` is true when it is kept in a variable that
-    nothing else uses.
+    ``methods`` are the methods called on the tensor before the move; ``in_variable`` is true if the tensor is assigned
+    to a variable whose only use is the move.
     """
 
     call: cst.Call
-    links: tuple[str, ...] = ()
-    named: bool = False
+    methods: tuple[str, ...] = ()
+    in_variable: bool = False
 
 
 class Moves:
@@ -129,13 +128,13 @@ class Moves:
         self._found: dict[cst.Call, Move | None] = {}
 
     def all(self) -> list[Move]:
-        """Every call that may move something, in source order."""
-        calls = self._module.nodes_of(cst.Call, VERBS)
+        """All calls that may be moves, in source order."""
+        calls = self._module.nodes_of(cst.Call, MOVE_METHODS)
         return [move for call in calls if (move := self.at(call)) is not None]
 
     def at(self, call: cst.CSTNode) -> Move | None:
-        """The move that a call may be, by its form; None for other nodes."""
-        if method(call) not in VERBS or not isinstance(call, cst.Call):
+        """The move that a node may be, judging by the name of the method; None for other nodes."""
+        if method(call) not in MOVE_METHODS or not isinstance(call, cst.Call):
             return None
         if call not in self._found:
             is_method = self._module.qualified(call.func) is None
@@ -143,17 +142,17 @@ class Moves:
         return self._found[call]
 
     def to_accelerator(self, call: cst.CSTNode) -> bool:
-        """The node is a call that moves something to an accelerator."""
+        """Whether a node is a call that moves something to an accelerator."""
         move = self.at(call)
         return move is not None and move.to_accelerator
 
-    def first_of(self, made: cst.CSTNode) -> FirstMove | None:
-        """The move that a new tensor is put through at once, or through the only use of its variable."""
-        move = self._in_chain(made)
+    def first_move_of(self, made: cst.CSTNode) -> FirstMove | None:
+        """The first move of a new tensor, in a chain of methods or in the only use of its variable, or None."""
+        move = self._first_move_in_chain(made)
         if move is not None:
             return move
-        while self._wrapped(made):
-            made = self._module.parent(self._module.parent(made))  # type: ignore[arg-type, assignment]
+        while (wrapper := self._wrapper_of(made)) is not None:
+            made = wrapper
         parent = self._module.parent(made)
         if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
             return None
@@ -161,17 +160,18 @@ class Moves:
         binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
         uses = self._module.uses(binding) if binding else []
         single = len(uses) == 1 and len(self._module.definitions(uses[0])) == 1
-        found = self._in_chain(uses[0]) if single else None
-        return found._replace(named=True) if found is not None else None
+        found = self._first_move_in_chain(uses[0]) if single else None
+        return found._replace(in_variable=True) if found is not None else None
 
-    def _in_chain(self, node: cst.CSTNode) -> FirstMove | None:
-        """``node.unsqueeze(0).to(device)``: the first move among the methods called on it."""
-        links: list[str] = []
+    def _first_move_in_chain(self, node: cst.CSTNode) -> FirstMove | None:
+        """The first move in a chain of methods, as in ``node.unsqueeze(0).to(device)``."""
+        methods: list[str] = []
         while True:
-            parent = self._module.parent(node)
-            if self._wrapped(node):
-                node = self._module.parent(parent)  # type: ignore[arg-type, assignment]
+            wrapper = self._wrapper_of(node)
+            if wrapper is not None:
+                node = wrapper
                 continue
+            parent = self._module.parent(node)
             if not isinstance(parent, cst.Attribute) or parent.value is not node:
                 return None
             call = self._module.parent(parent)
@@ -179,12 +179,14 @@ class Moves:
                 return None
             move = self.at(call)
             if move is not None and (move.to_accelerator or move.may_follow_tensor):
-                return FirstMove(call, tuple(links))
-            links.append(parent.attr.value)
+                return FirstMove(call, tuple(methods))
+            methods.append(parent.attr.value)
             node = call
 
-    def _wrapped(self, node: cst.CSTNode) -> bool:
-        """``Variable(node)``."""
+    def _wrapper_of(self, node: cst.CSTNode) -> cst.Call | None:
+        """The call ``Variable(node)``, or None."""
         arg = self._module.parent(node)
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
-        return isinstance(call, cst.Call) and self._module.qualified(call.func) in WRAPPERS
+        if isinstance(call, cst.Call) and self._module.qualified(call.func) in VARIABLE_WRAPPERS:
+            return call
+        return None

@@ -1,4 +1,4 @@
-"""Reads: expressions that copy content of a tensor from the device to the host, which waits for it."""
+"""Reads: expressions that copy the content of a tensor from the device to the host, and so synchronize."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Read(NamedTuple):
-    """An expression that brings content of a tensor on the device to the host.
+    """An expression that copies the content of a tensor from the device to the host.
 
-    ``tensor`` is what is read, ``how`` the way in words: ``.item()``, ``float()``, ``print``, a log call.
+    ``tensor`` is the tensor expression, ``how`` describes the read for messages: ``.item()``, ``float()``, ``print``.
     """
 
     node: cst.BaseExpression
@@ -30,41 +30,41 @@ class Read(NamedTuple):
 
 
 class Reads:
-    """Finds reads in one module."""
+    """The reads of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def found(
+    def find(
         self,
-        wanted: Callable[[cst.BaseExpression], bool],
+        is_wanted: Callable[[cst.BaseExpression], bool],
         *groups: frozenset[str],
     ) -> list[Read]:
-        """The reads of tensors that are proved to lie on an accelerator, at wanted places, in source order.
+        """The reads of tensors that are certainly on an accelerator, where ``is_wanted`` accepts the node.
 
-        They are in functions with an identifier of each group, or outside all; there are none in a file in which
-        nothing is put on an accelerator. Which tensors lie where is asked last, since it takes longest.
+        They are in source order. Functions are searched only if they contain an identifier of each group. A file that
+        puts nothing on an accelerator has no reads. The devices of tensors are inferred last, since this takes longest.
         """
         if not self._module.device_evidence.on_accelerator:
             return []
         found: dict[cst.CSTNode, Read] = {}
         for node in self._candidates(*groups):
-            for read in self._at(node) if wanted(node) else ():
+            for read in self._reads_of(node) if is_wanted(node) else ():
                 found.setdefault(read.node, read)
         reads = [read for read in found.values() if not self._module.never_runs(read.node)]
         return sorted(reads, key=lambda read: self._module.order(read.node))
 
     def _candidates(self, *groups: frozenset[str]) -> list[cst.BaseExpression]:
-        """What may be a read by its form, calls first."""
+        """The nodes that may be reads, judging by their form; calls come first."""
         nodes_of = self._module.nodes_of
         every: list[cst.BaseExpression] = [
-            *(call for call in nodes_of(cst.Call, self._names, *groups) if self._may_read(call)),
-            *nodes_of(cst.FormattedString, known.FORMATTED, *groups),
-            *(operation for operation in nodes_of(cst.BinaryOperation, _PERCENT, *groups) if _shows(operation)),
+            *(call for call in nodes_of(cst.Call, self._read_names, *groups) if self._may_read(call)),
+            *nodes_of(cst.FormattedString, known.F_STRING_PREFIXES, *groups),
+            *(operation for operation in nodes_of(cst.BinaryOperation, _PERCENT, *groups) if _is_formatting(operation)),
         ]
-        return [node for node in every if not self._fails(node)]
+        return [node for node in every if not self._reports_error(node)]
 
-    def _at(self, node: cst.BaseExpression) -> Iterator[Read]:
+    def _reads_of(self, node: cst.BaseExpression) -> Iterator[Read]:
         if isinstance(node, cst.Call):
             return self._of_call(node)
         if isinstance(node, cst.FormattedString):
@@ -73,20 +73,20 @@ class Reads:
         return self._of_percent(node)
 
     @cached_property
-    def _names(self) -> frozenset[str]:
-        """One of these stands in every function with a call that reads."""
+    def _read_names(self) -> frozenset[str]:
+        """Names of which every function with a call that reads contains at least one."""
         return self._module.aliases(known.READ_NAMES)
 
     def _may_read(self, call: cst.Call) -> bool:
-        """By its name alone, the call may be a read: most are not."""
+        """Whether a call may be a read, judging by the name of the function alone; most are not."""
         verb = method(call)
         name = self._module.qualified(call.func)
         if name is None:
-            return verb in _READERS
-        return name in known.CONVERSIONS or name in known.MATHS or self._logs(call, name)
+            return verb in _READ_METHODS
+        return name in known.CONVERSIONS or name in known.MATH_FUNCTIONS or self._logs(call, name)
 
-    def _fails(self, node: cst.CSTNode) -> bool:
-        """The read words an error or a warning: in ``raise``, in the message of an ``assert``, in ``warnings.warn``."""
+    def _reports_error(self, node: cst.CSTNode) -> bool:
+        """Whether a read is part of an error or warning: ``raise``, ``warnings.warn``, an ``assert`` message."""
         below = node
         for around in (node, *self._module.ancestors(node)):
             if isinstance(around, cst.Call) and self._module.qualified(around.func) == "warnings.warn":
@@ -105,7 +105,7 @@ class Reads:
         name = self._module.qualified(call.func)
         if name is None:
             yield from self._of_method(call)
-        elif name in known.CONVERSIONS or name in known.MATHS:
+        elif name in known.CONVERSIONS or name in known.MATH_FUNCTIONS:
             first = positional(call, 0)
             if first is not None and self._on_device(first) and not self._is_text(call):
                 yield Read(call, first, f"`{name.removeprefix('builtins.')}(...)`")
@@ -113,7 +113,7 @@ class Reads:
             yield from self._logged(call)
 
     def _is_text(self, call: cst.Call) -> bool:
-        """``str(x.device)`` was judged by its argument; ``str`` of a model's output may print no content."""
+        """Whether a call is ``str(..)`` or ``repr(..)`` of what may not be a tensor, and so may print no content."""
         value = self._module.value(positional(call, 0))
         return self._module.qualified(call.func) in ("builtins.str", "builtins.repr") and value.kind is not Kind.TENSOR
 
@@ -125,80 +125,80 @@ class Reads:
             for arg in call.args:
                 if self._is_tensor(arg.value):
                     yield Read(call, arg.value, "formatting a tensor")
-        reads = verb in known.READS or self._to_host(call)
+        reads = verb in known.READING_METHODS or self._to_host(call)
         if verb == "numpy" and literal(keyword(call, "force")) is not True:
-            return  # of a tensor on the device this raises: where it runs, the tensor lies on the host
+            return  # a tensor on the device has no `numpy()`, so this tensor is on the host
         if reads and self._on_device(source) and not self._of_module(call):
-            yield Read(call, source, f"`.{verb}()`" if verb in known.READS else f"`.{verb}(...)` to the CPU")
+            yield Read(call, source, f"`.{verb}()`" if verb in known.READING_METHODS else f"`.{verb}(...)` to the CPU")
 
     def _of_module(self, call: cst.Call) -> bool:
-        """``model.cpu().state_dict()`` moves a module."""
+        """Whether the method is called on a module: ``model.cpu().state_dict()``."""
         parent = self._module.parent(call)
         return isinstance(parent, cst.Attribute) and parent.attr.value in known.MODULE_MEMBERS
 
     def _to_host(self, call: cst.Call) -> bool:
-        """``x.to("cpu")`` without ``non_blocking=True``, ``x.type(torch.FloatTensor)``."""
+        """Whether a call is a blocking copy to the host: ``x.to("cpu")``, ``x.type(torch.FloatTensor)``."""
         move = self._module.shared(Moves).at(call)
-        return move is not None and move.verb != "cpu" and move.blocking and move.to_host
+        return move is not None and move.method != "cpu" and move.blocking and move.to_host
 
     def _is_tensor(self, node: cst.CSTNode) -> bool:
-        """A tensor proper: of other things that come from the device, printing may show no content."""
+        """Whether an expression is a tensor on an accelerator; printing other objects may show no content."""
         value = self._module.value(node)
         return value.kind is Kind.TENSOR and value.accelerated
 
     def _logs(self, call: cst.Call, name: str | None) -> bool:
-        if name in known.PRINTERS:
+        if name in known.PRINTING_FUNCTIONS:
             return True
         verb = method(call)
         if verb in known.LOG_METHODS:
             return True
         owner = (dotted(receiver(call)) or "").rpartition(".")[2].lower()
-        if verb in known.LEVELS:
+        if verb in known.LOG_LEVELS:
             return owner.endswith(known.LOGGER_WORDS)
         return verb == "log" and owner in ("wandb", "run", "experiment")
 
     def _logged(self, call: cst.Call) -> Iterator[Read]:
-        """The tensors among the arguments of a call that prints or logs, also inside a dict or list."""
+        """The tensors that a call prints or logs, including those inside a dict or list."""
         for arg in call.args:
-            for part in _parts(arg.value):
+            for part in _members(arg.value):
                 if self._is_tensor(part):
                     yield Read(call, part, f"`{(dotted(call.func) or method(call) or '').rpartition('.')[2]}(...)`")
 
     def _of_string(self, string: cst.FormattedString) -> Iterator[Read]:
         for part in string.parts:
             if isinstance(part, cst.FormattedStringExpression) and self._is_tensor(part.expression):
-                yield Read(self._shown(string), part.expression, "formatting a tensor")
+                yield Read(self._enclosing_call(string), part.expression, "formatting a tensor")
 
     def _of_percent(self, operation: cst.BinaryOperation) -> Iterator[Read]:
-        for part in _parts(operation.right):
+        for part in _members(operation.right):
             if self._is_tensor(part):
-                yield Read(self._shown(operation), part, "formatting a tensor")
+                yield Read(self._enclosing_call(operation), part, "formatting a tensor")
 
-    def _shown(self, text: cst.BaseExpression) -> cst.BaseExpression:
-        """The call that a text is made for, or the text."""
+    def _enclosing_call(self, text: cst.BaseExpression) -> cst.BaseExpression:
+        """The call that a string is an argument of, or else the string."""
         arg = self._module.parent(text)
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
         return call if isinstance(call, cst.Call) else text
 
 
-def _shows(operation: cst.BinaryOperation) -> bool:
-    """``"%f" % loss``."""
-    return isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _TEXTS)
+def _is_formatting(operation: cst.BinaryOperation) -> bool:
+    """Whether an operation formats a string: ``"%f" % loss``."""
+    return isinstance(operation.operator, cst.Modulo) and isinstance(operation.left, _STRINGS)
 
 
-def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """An expression, or the members of the tuple, list or dict that it is."""
+def _members(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The elements of a tuple, list or dict; for any other expression, the expression itself."""
     if isinstance(node, (cst.Tuple, cst.List)):
         for element in node.elements:
-            yield from _parts(element.value)
+            yield from _members(element.value)
     elif isinstance(node, cst.Dict):
         for item in node.elements:
             if isinstance(item, cst.DictElement):
-                yield from _parts(item.value)
+                yield from _members(item.value)
     else:
         yield node
 
 
 _PERCENT = frozenset("%")
-_TEXTS = (cst.SimpleString, cst.ConcatenatedString)
-_READERS = known.READS | known.LOG_METHODS | known.LEVELS | {"to", "type", "format", "log"}
+_STRINGS = (cst.SimpleString, cst.ConcatenatedString)
+_READ_METHODS = known.READING_METHODS | known.LOG_METHODS | known.LOG_LEVELS | {"to", "type", "format", "log"}

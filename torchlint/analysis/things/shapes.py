@@ -1,4 +1,4 @@
-"""Shapes of inputs: what makes them vary from step to step, and whether a file convolves at all."""
+"""Input shapes: what makes them vary from step to step, and whether the file uses convolutions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _SHAPE_NAMES = frozenset("pad_sequence pack_sequence detection Resize interpolat
 
 
 class Shapes:
-    """Answers for one module whether inputs have one shape."""
+    """Decides for one module whether all inputs have the same shape."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def varying(self) -> list[tuple[cst.CSTNode, str]]:
-        """The places that make shapes vary, with what they do in words."""
+    def varying_places(self) -> list[tuple[cst.CSTNode, str]]:
+        """The nodes that make input shapes vary, with the reasons in words."""
         found: list[tuple[cst.CSTNode, str]] = []
         for call in self._module.nodes_of(cst.Call, self._module.aliases(_SHAPE_NAMES)):
             reason = self._reason(call)
@@ -39,13 +39,13 @@ class Shapes:
         return found
 
     def _pads(self, function: cst.FunctionDef) -> bool:
-        """A collate function, or one of a class called so, that asks for the largest size in its batch."""
+        """Whether a function is a collate function that computes the largest size in a batch."""
         owner = self._module.class_of(function)
         names = function.name.value + (owner.name.value if owner is not None else "")
         if "collate" not in names.lower():
             return False
         largest = [n for n in descendants(function.body) if isinstance(n, cst.Call) and self._is_max(n)]
-        return any(_asks_size(part) for call in largest for part in descendants(call))
+        return any(_is_size(part) for call in largest for part in descendants(call))
 
     def _is_max(self, call: cst.Call) -> bool:
         return self._module.qualified(call.func) in ("builtins.max", "torch.max")
@@ -65,7 +65,7 @@ class Shapes:
         return None
 
     def _keeps_ratio(self, call: cst.Call) -> bool:
-        """``Resize(256)`` with no crop after it."""
+        """Whether a call is ``Resize(256)`` without a crop after it."""
         size = argument(call, "size", 0)
         value = self._module.value(size)
         if not (isinstance(size, cst.Integer) or value.kind is Kind.SCALAR):
@@ -92,8 +92,8 @@ class Shapes:
                     return True
         return False
 
-    def convolves(self) -> bool:
-        """The file builds convolutions, or makes a model by a name that stands for a convolutional one."""
+    def has_convolutions(self) -> bool:
+        """Whether the file constructs convolutions, or a model with a name of a convolutional architecture."""
         for call in self._module.nodes_of(cst.Call):
             name = (self._module.qualified(call.func) or dotted(call.func) or "").rpartition(".")[2]
             if name in known.CONVOLUTIONS or self._is_cnn(name):
@@ -104,8 +104,8 @@ class Shapes:
         plain = name.lower().rstrip("0123456789_")
         return plain in known.CNN_WORDS or any(plain.startswith(word) for word in known.CNN_WORDS if len(word) > 4)
 
-    def fixed(self) -> bool:
-        """Transforms in sight give every image one size, or a sample dataset of one size is used."""
+    def has_fixed_size(self) -> bool:
+        """Whether transforms in the file give all images the same size, or a dataset has images of one size."""
         for call in self._module.nodes_of(cst.Call):
             name = self._module.qualified(call.func) or ""
             last = name.rpartition(".")[2]
@@ -118,8 +118,8 @@ class Shapes:
         return False
 
 
-def _asks_size(node: cst.CSTNode) -> bool:
-    """``len(x)``, ``x.size(1)``, ``x.shape[0]``."""
+def _is_size(node: cst.CSTNode) -> bool:
+    """Whether a node is a size: ``len(x)``, ``x.size(1)``, ``x.shape[0]``."""
     if isinstance(node, cst.Attribute):
         return node.attr.value in ("size", "shape")
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "len"

@@ -1,4 +1,4 @@
-"""Steps: the loops and functions that run once for each batch, and what they read from the device."""
+"""Steps: loops and functions that run once for each batch, and the reads in them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
 _EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
-# What happens in a training step before the backward pass, between it and the optimizer's step, and after that.
+# Before the backward pass of a training step, between it and the optimizer's step, and after the optimizer's step.
 Phase = Literal["forward", "backward", "logging"]
 
 
 class Step:
-    """A loop whose body is one step, or a function that is called in every step.
+    """A loop that makes one step per iteration, or a function that is called in every step.
 
     ``place`` is the loop or the function.
     """
@@ -34,7 +34,7 @@ class Step:
 
     @cached_property
     def trains(self) -> bool:
-        """It updates a model, or is a function that its name does not call an evaluation."""
+        """Whether the step updates a model, or is a function whose name does not say that it evaluates."""
         heat = self._module.heat_analysis
         if heat.trains(self.place):
             return True
@@ -44,16 +44,16 @@ class Step:
 
     @cached_property
     def iterates_batches(self) -> bool:
-        """A ``for`` loop over a data loader."""
+        """Whether the step is an iteration of a ``for`` loop over a data loader."""
         return isinstance(self.place, cst.For) and self._module.heat_analysis.iterates_batches(self.place.iter)
 
     @cached_property
     def reads(self) -> list[Read]:
-        """What it reads from the device once in every step, in source order."""
+        """The reads that run once per step, in source order."""
         return self._module.shared(Steps).reads_of(self.place)
 
     def phase(self, node: cst.CSTNode) -> Phase | None:
-        """The phase of the step in which a node stands; None where the step calls neither pass nor optimizer."""
+        """The phase of the step that a node belongs to; None if the step has no backward pass and no optimizer."""
         before = self._module.comes_before
         backward = [call for call in self._step_calls if method(call) != "step"]
         if backward and before(node, backward[0]):
@@ -64,7 +64,7 @@ class Step:
 
     @cached_property
     def _step_calls(self) -> list[cst.CSTNode]:
-        """The calls of ``backward`` and of the optimizer, in source order."""
+        """The calls of ``backward`` and of the optimizer's ``step``, in source order."""
         body = getattr(self.place, "body", self.place)
         return [node for node in descendants(body) if self._module.heat_analysis.is_step_call(node)]
 
@@ -85,19 +85,19 @@ class Steps:
         return [Step(self._module, place) for place in sorted([*loops, *functions], key=self._module.order)]
 
     def reads_of(self, place: cst.CSTNode) -> list[Read]:
-        """The reads that happen once in each step of a place."""
+        """The reads that run once in each step of a loop or function."""
         return self._reads.get(place, [])
 
     @cached_property
     def _reads(self) -> dict[cst.CSTNode, list[Read]]:
         found: dict[cst.CSTNode, list[Read]] = {}
-        for read in self._module.shared(Reads).found(self._repeats):
+        for read in self._module.shared(Reads).find(self._may_repeat):
             if self._module.heat(read.node) is Heat.STEP:
                 found.setdefault(self._heat.enclosing_step(read.node), []).append(read)
         return found
 
-    def _repeats(self, node: cst.BaseExpression) -> bool:
-        """The expression may be evaluated again and again."""
+    def _may_repeat(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression may be evaluated more than once."""
         loops, function = self._heat.enclosing_loops(node)
         return bool(loops) or (function is not None and self._is_hot(function))
 

@@ -80,7 +80,7 @@ def enabled(module: SourceModule, call: cst.Call) -> Fix:
 
 def _switched_off(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
     """The value of a write becomes False."""
-    if flag.elsewhere is not None:
+    if flag.other_file is not None:
         raise Unfixable
     if isinstance(flag.node, cst.Call):
         return _argument_off(module, flag.node, name)
@@ -101,7 +101,7 @@ def _argument_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
 
 def _deleted(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
     """The statement of a write goes; of a call with other arguments, only this one is switched off."""
-    if flag.elsewhere is not None:
+    if flag.other_file is not None:
         raise Unfixable
     if isinstance(flag.node, cst.Call):
         if module.qualified(flag.node.func) in known.SETTERS | known.TRAINERS:

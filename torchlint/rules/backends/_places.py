@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 def place(module: SourceModule, flag: BackendFlag) -> str:
     """``line 12``, or ``utils/seed.py, line 12``."""
-    if flag.elsewhere is None:
+    if flag.other_file is None:
         return f"line {module.line(flag.node)}"
-    path, line = flag.elsewhere
+    path, line = flag.other_file
     return f"{path}, line {line}"
 
 
 def through(module: SourceModule, flag: BackendFlag) -> str:
     """How a call leads to a write in another file: `` (in utils/seed.py, line 12)``."""
-    return f" (in {place(module, flag)})" if flag.elsewhere is not None else ""
+    return f" (in {place(module, flag)})" if flag.other_file is not None else ""

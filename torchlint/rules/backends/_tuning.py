@@ -47,10 +47,10 @@ class Tuning:
         """Why the inputs of convolutions have many shapes; None where they may all have the same."""
         if self._switched_off():
             return None
-        here = tuple(self._shapes.varying())
+        here = tuple(self._shapes.varying_places())
         imports = self.project_imports()
         elsewhere = tuple(self._module.project.varying_shapes(imports))
-        if not (here or elsewhere) or not (self._shapes.convolves() or self._module.project.convolves(imports)):
+        if not (here or elsewhere) or not (self._shapes.has_convolutions() or self._module.project.convolves(imports)):
             return None
         return VaryingShapes(here, elsewhere)
 
@@ -86,7 +86,7 @@ class Tuning:
         main = self.main()
         if main is None or not self._trains() or not self._module.device_evidence.on_accelerator:
             return None
-        if not self._shapes.convolves() or not self._shapes.fixed() or self._shapes.varying():
+        if not self._shapes.has_convolutions() or not self._shapes.has_fixed_size() or self._shapes.varying_places():
             return None
         if any(word in self._module.text for word in known.OWN_TUNING):
             return None

@@ -119,14 +119,14 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         from torchlint.rules.backends._places import place, through
 
         earlier, later = conflict.earlier, conflict.later
-        if is_meant(self.module, conflict) or (earlier.node is later.node and earlier.elsewhere is None):
+        if is_meant(self.module, conflict) or (earlier.node is later.node and earlier.other_file is None):
             return  # where one call sets both, TL501 says so
         self.report(
             later.node,
             f"{_switch(later.name)} is enabled here{through(self.module, later)}, and {_switch(earlier.name)} has been "
             f"enabled since {place(self.module, earlier)}: {consequence}",
             evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.name)} is enabled here")],
-            severity=Severity.INFO if conflict.soft else Severity.WARNING,
+            severity=Severity.INFO if conflict.warn_only else Severity.WARNING,
             fix=chosen(self.module, conflict, self.options.prefer),
         )
 

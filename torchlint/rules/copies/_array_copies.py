@@ -74,7 +74,7 @@ class Copies:
     def _judged(
         self, call: cst.Call, data: cst.BaseExpression, array: Value, target: str | None, converts: bool
     ) -> ArrayCopy | None:
-        moved = self._module.shared(Moves).first_of(call)
+        moved = self._module.shared(Moves).first_move_of(call)
         if moved is not None:
             return ArrayCopy(call, data, array, moved, converts, certain=True)
         same = target is not None and array.dtype == target

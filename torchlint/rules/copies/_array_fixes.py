@@ -10,7 +10,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import argument, keyword, method, receiver
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.analysis.things.lifetime import is_neutral
+from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
@@ -62,16 +62,16 @@ def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     targets, editor = module.shared(Targets), module.shared(Editor)
     target = targets.of(copy.move.call)
     cast = _first_cast(module, copy)
-    links = list(copy.move.links)
+    links = list(copy.move.methods)
     if cast is not None:
         links.remove(str(method(cast)))
     caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
-    caveats += [ON_META] if module.shared(Defaults).meta_set else []
+    caveats += [ON_META] if module.shared(Defaults).may_use_meta_device else []
     title = f"transfer it directly, with `{target.words}`"
     taken_off = targets.remove_move(copy.call, copy.move)
     name = module.qualified(copy.call.func)
     if name in LEGACY:
-        if copy.move.links and target.dtype:
+        if copy.move.methods and target.dtype:
             raise Unfixable
         call = _as_tensor_call(module, copy.call, copy.data, target)
         edit = editor.replace_inside(copy.call, call)
@@ -190,7 +190,7 @@ def _only_for(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
     if not isinstance(binding.statement, cst.Assign) or len(binding.statement.targets) != 1:
         return False
     uses = [use for use in module.uses(binding) if use is not data]
-    return all(is_neutral(module, use) for use in uses) and not _repeats(module, binding.node, data)
+    return all(reads_no_elements(module, use) for use in uses) and not _repeats(module, binding.node, data)
 
 
 def _repeats(module: SourceModule, made: cst.CSTNode, place: cst.CSTNode) -> bool:

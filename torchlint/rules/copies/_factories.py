@@ -69,12 +69,12 @@ class Factories:
         name = self._module.qualified(call.func)
         if name not in known.ALL or _is_opaque(call) or _is_placed(call):
             return None
-        move = self._module.shared(Moves).first_of(call)
+        move = self._module.shared(Moves).first_move_of(call)
         if move is None or not self._on_cpu(call, str(name)):
             return None
         if self._module.shared(IdleMoves).gains_nothing(call, str(name), move.call):
             return None
-        computed = tuple(link for link in move.links if link not in known.FORM)
+        computed = tuple(link for link in move.methods if link not in known.FORM)
         leaf = literal(keyword(call, "requires_grad")) is True
         return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, leaf)
 
@@ -257,7 +257,7 @@ class Factories:
             return None
         # `torch.rand` fills new memory by `uniform_` itself, with the same generator: the numbers stay.
         factory = known.FILLS[str(verb)] if verb != "fill_" else _factory_of(literal(positional(call, 0)))
-        moved = self._module.shared(Moves).first_of(call) is not None
+        moved = self._module.shared(Moves).first_move_of(call) is not None
         return RegularData(call, str(verb), factory, "deterministic", costs=moved, data=made)
 
     def _is_size(self, arg: cst.Arg) -> bool:

@@ -70,7 +70,7 @@ def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> l
 
 
 def _casts(found: MovedFactory) -> list[str]:
-    return [link for link in found.move.links if link in CASTS]
+    return [link for link in found.move.methods if link in CASTS]
 
 
 def _folded(module: SourceModule, found: MovedFactory) -> list[cst.Call]:
@@ -86,7 +86,7 @@ def _dtype_of(module: SourceModule, found: MovedFactory, cast: cst.Call) -> str:
 
 def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str | None:
     """What may change, or None when nothing does."""
-    if "type" in found.move.links:
+    if "type" in found.move.methods:
         raise Unfixable
     caveats = []
     if found.content == "random":
@@ -97,9 +97,9 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(_LACKS)
     if targets.expands(found.move):
         caveats.append(EXPANDED)
-    if module.shared(Defaults).meta_set:
+    if module.shared(Defaults).may_use_meta_device:
         caveats.append(ON_META)
-    if found.leaf or "requires_grad_" in found.move.links:
+    if found.leaf or "requires_grad_" in found.move.methods:
         caveats.append(_LEAF)
     return "; ".join(caveats) or None
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.lattice import Device
-from torchlint.knowledge.synchronisation import READS
+from torchlint.knowledge.synchronisation import READING_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -32,7 +32,7 @@ class IdleMoves:
         if isinstance(parent, (cst.For, cst.CompFor)):
             return parent.iter is move
         call = self._module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is move else None
-        return isinstance(call, cst.Call) and call.func is parent and method(call) in READS
+        return isinstance(call, cst.Call) and call.func is parent and method(call) in READING_METHODS
 
     def _may_only_convert(self, move: cst.Call) -> bool:
         """``.type_as(x)``, where nothing in sight says that ``x`` is on an accelerator."""

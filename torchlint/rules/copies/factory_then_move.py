@@ -107,7 +107,7 @@ class FactoryThenMove(Rule):
         from torchlint.rules.copies._factory_fixes import at_device
 
         heat = self.module.heat(node)
-        evidence = [self.module.evidence(node, "created on the CPU here")] if found.move.named else []
+        evidence = [self.module.evidence(node, "created on the CPU here")] if found.move.in_variable else []
         self.report(
             found.move.call,
             self._message(found),
@@ -118,7 +118,7 @@ class FactoryThenMove(Rule):
         )
 
     def _message(self, found: MovedFactory) -> str:
-        line = f" on line {self.module.line(found.call)}" if found.move.named else ""
+        line = f" on line {self.module.line(found.call)}" if found.move.in_variable else ""
         what = f"`{found.name}` creates a tensor on the CPU{line}, which is then copied to the device"
         if found.computed:
             work = ", ".join(f"`{name}`" for name in found.computed)

@@ -27,7 +27,7 @@ _WRITTEN = "`pin_memory=False` is explicit, perhaps because host memory is scarc
 @or_none
 def pinned(module: SourceModule, loader: Loader, *, moved_here: bool) -> Fix:
     """Add ``pin_memory=torch.cuda.is_available()``; ``moved_here`` says that all of its moves are in this file."""
-    call, written = loader.call, loader.given("pin_memory")
+    call, written = loader.call, loader.arguments("pin_memory")
     if is_opaque(call) or not loader.has_workers:
         raise Unfixable  # it may be given out of sight; without workers the main thread would pin
     editor = module.shared(Editor)
@@ -44,7 +44,7 @@ def pinned(module: SourceModule, loader: Loader, *, moved_here: bool) -> Fix:
 
 def _plain_batches(module: SourceModule, loader: Loader) -> bool:
     """Batches are proved to be tensors of the CPU in plain containers."""
-    datasets = loader.given("dataset")
+    datasets = loader.arguments("dataset")
     plain = not loader.derived and loader.default_collation and len(datasets) == 1
     return plain and _plain_dataset(module, datasets[0])
 

@@ -11,7 +11,7 @@ from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.batch_flow import BatchMove, OtherFile
+    from torchlint.analysis.things.batch_flow import BatchMove, MoveElsewhere
     from torchlint.analysis.things.loader import Loader
 
 
@@ -92,33 +92,33 @@ class LoaderNotPinned(Rule):
         """A data loader; its batches are followed only where it does not pin."""
         if loader.name != LOADER or loader.pins is not False or loader.unpinnable or self._has_other_device():
             return
-        used = loader.destinations
+        used = loader.batch_uses
         moves = [move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)]
-        if used.pinned or not (moves or used.elsewhere):
+        if used.pinned or not (moves or used.moves_elsewhere):
             return
 
         from torchlint.rules.loading._fixes import pinned
 
-        evaluation = self._only_evaluates(moves, used.elsewhere)
+        evaluation = self._only_evaluates(moves, used.moves_elsewhere)
         self.report(
             loader.call,
             self._message(loader, moves, evaluation=evaluation),
             evidence=self._evidence(moves),
             severity=Severity.INFO if evaluation or not loader.has_workers else Severity.WARNING,
-            fix=pinned(self.module, loader, moved_here=bool(moves) and not used.elsewhere),
+            fix=pinned(self.module, loader, moved_here=bool(moves) and not used.moves_elsewhere),
         )
 
     def _has_other_device(self) -> bool:
         return any(name in self.module.text for name in OTHER_DEVICES)
 
-    def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[OtherFile]) -> bool:
+    def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[MoveElsewhere]) -> bool:
         """Every loop that moves batches of the loader evaluates."""
         here = all(self.module.heat_analysis.gradients_disabled(move.loop) for move in moves)
         return here and all(place.evaluation for place in elsewhere)
 
     def _message(self, loader: Loader, moves: list[BatchMove], *, evaluation: bool) -> str:
         place = f"on line {self.module.line(moves[0].move)}" if moves else self._elsewhere(loader)
-        state = "sets `pin_memory=False`" if loader.given("pin_memory") else "does not set `pin_memory`"
+        state = "sets `pin_memory=False`" if loader.arguments("pin_memory") else "does not set `pin_memory`"
         what = f"this data loader {state}, and its batches are moved to the GPU {place}"
         if not loader.has_workers:
             return (
@@ -132,7 +132,7 @@ class LoaderNotPinned(Rule):
         )
 
     def _elsewhere(self, loader: Loader) -> str:
-        first = min(loader.destinations.elsewhere, key=lambda e: (e.path, e.line))
+        first = min(loader.batch_uses.moves_elsewhere, key=lambda e: (e.path, e.line))
         return f"in {first.path}, line {first.line}"
 
     def _evidence(self, moves: list[BatchMove]) -> list[Evidence]:

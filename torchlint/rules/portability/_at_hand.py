@@ -12,7 +12,7 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import chain, method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import factories
-from torchlint.knowledge.portability import MOVING, TENSOR_ONLY
+from torchlint.knowledge.portability import MOVE_METHODS, TENSOR_ONLY_ATTRIBUTES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -41,7 +41,7 @@ class AtHand:
 
     def _factory(self, place: cst.CSTNode) -> cst.Call | None:
         """The call of a factory of torch that a place moves, or whose argument it is."""
-        if isinstance(place, cst.Call) and method(place) in MOVING:
+        if isinstance(place, cst.Call) and method(place) in MOVE_METHODS:
             root = next((link for link in chain(place) if isinstance(link, cst.Call)), None)
         else:
             parent = self._module.parent(place)
@@ -76,7 +76,7 @@ class AtHand:
             known = True
         else:
             made = binding.value
-            known = binding.kind == "assign" and isinstance(made, cst.Call) and method(made) not in MOVING
+            known = binding.kind == "assign" and isinstance(made, cst.Call) and method(made) not in MOVE_METHODS
             known = known and dominates(self._module, binding.statement, name)
         return known and not any(map(self._is_moved, self._module.uses(binding)))
 
@@ -94,12 +94,14 @@ class AtHand:
             return False
         call = self._module.parent(parent)
         called = isinstance(call, cst.Call) and call.func is parent
-        return parent.attr.value in TENSOR_ONLY or (called and parent.attr.value == "size")  # of arrays, an attribute
+        return parent.attr.value in TENSOR_ONLY_ATTRIBUTES or (
+            called and parent.attr.value == "size"
+        )  # of arrays, an attribute
 
     def _is_moved(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
         call = self._module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is use else None
-        return isinstance(call, cst.Call) and method(call) in MOVING and receiver(call) is use
+        return isinstance(call, cst.Call) and method(call) in MOVE_METHODS and receiver(call) is use
 
 
 def _operands(node: cst.BaseExpression) -> Iterator[cst.Name]:

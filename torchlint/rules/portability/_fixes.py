@@ -21,7 +21,7 @@ from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.knowledge.portability import RAISING
+from torchlint.knowledge.portability import CUDA_ONLY_FUNCTIONS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.portability._cuda_devices import FORWARD, CudaDevices, Written
 from torchlint.rules.portability._hardcoded import Hardcoded
@@ -134,8 +134,8 @@ class _Repairs:
             compared = isinstance(self._module.parent(call), (cst.Comparison, cst.ComparisonTarget))
             return compared and str(literal(positional(call, 0))).startswith("cuda")
         if name is not None:
-            return name in RAISING and not self._module.shared(CudaGuards).guarded(call)
-        return method(call) == "cuda" and not self._module.shared(CudaRequests).is_foreign(receiver_of(call))
+            return name in CUDA_ONLY_FUNCTIONS and not self._module.shared(CudaGuards).is_guarded(call)
+        return method(call) == "cuda" and not self._module.shared(CudaRequests).is_not_torch(receiver_of(call))
 
     def _place(self, use: CudaRequest) -> str | None:
         return self._hardcoded.in_forward(use.node)

@@ -35,12 +35,12 @@ class Hardcoded:
             return False  # the framework places everything there
         if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
             return False  # a method of that name does what it says
-        return self._cuda_only is None and not self._module.shared(CudaGuards).guarded(node)
+        return self._cuda_only is None and not self._module.shared(CudaGuards).is_guarded(node)
 
     @cached_property
     def _cuda_only(self) -> str | None:
         """What makes the file CUDA-only by nature, in words; None when nothing does."""
-        return self._module.shared(CudaNeeds).of_file()
+        return self._module.shared(CudaNeeds).file_reason()
 
     def in_forward(self, node: cst.CSTNode) -> str | None:
         """``module``, ``lightning`` or ``function`` inside such a class's ``forward``; ``elsewhere`` in other methods.
@@ -63,4 +63,4 @@ class Hardcoded:
 
     def uses_ranks(self) -> bool:
         """Several processes run the file, one for each device."""
-        return any(word in self._module.text for word in known.RANKS)
+        return any(word in self._module.text for word in known.DISTRIBUTED_WORDS)

@@ -40,7 +40,7 @@ class ElementLoops:
     def all(self) -> list[ElementReads]:
         """One record for each loop."""
         found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
-        for read in self._module.shared(Reads).found(self._may_go_through, _LOOPS):
+        for read in self._module.shared(Reads).find(self._may_go_through, _LOOPS):
             inner, function = self._inner(read.node)
             through = self._goes_through(inner, read) if inner is not None else None
             if inner is None or through is None or self._intents.needed(read.node, inner):

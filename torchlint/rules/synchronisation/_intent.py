@@ -43,7 +43,7 @@ class Intents:
         function = self._module.function_of(read)
         if function is not None:
             name = function.name.value
-            if name in known.ACTING_FUNCTIONS or name == "closure":
+            if name in known.ACTION_FUNCTIONS or name == "closure":
                 return True
         return self._acts(read) or self._gates(read, place) or self._shapes(read, place)
 
@@ -64,7 +64,7 @@ class Intents:
 
     def _is_action(self, node: cst.Name | cst.Attribute) -> bool:
         last = (dotted(node) or "").rpartition(".")[2].lower()
-        return not known.ACTING.isdisjoint(last.split("_"))
+        return not known.ACTION_WORDS.isdisjoint(last.split("_"))
 
     def _is_environment(self, call: cst.Call) -> bool:
         owner = (dotted(call.func) or "").lower().split(".")

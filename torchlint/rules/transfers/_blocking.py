@@ -57,7 +57,7 @@ class Uploads:
 
     def _of(self, move: Move) -> Upload | None:
         """The upload that a move is. Where a move goes takes longest to find out, and is looked at last."""
-        if move.verb not in ("to", "cuda") or not move.blocking or self._read_at_once(move.call):
+        if move.method not in ("to", "cuda") or not move.blocking or self._read_at_once(move.call):
             return None
         if any(name in self._module.text for name in known.OTHER_DEVICES):
             return None
@@ -106,7 +106,7 @@ class Uploads:
     def _yields_containers(self, binding: Binding) -> bool:
         """The loader is of a library whose batches are objects of its own."""
         own = any(word in self._module.text for word in known.CONTAINER_LIBRARIES)
-        return own and self._loaders.behind(binding.statement.iter) is None  # type: ignore[attr-defined]
+        return own and self._loaders.iterated_by(binding.statement.iter) is None  # type: ignore[attr-defined]
 
     def _kept_as(self, call: cst.Call) -> list[str]:
         parent = self._module.parent(call)
@@ -148,7 +148,7 @@ class Uploads:
         """What pins the memory of a batch, as :class:`Upload` has it."""
         if batch.iterable is None:
             return None
-        loader = self._loaders.behind(batch.iterable)
+        loader = self._loaders.iterated_by(batch.iterable)
         if loader is not None:
             return loader.call if loader.pins else None
         for name in descendants(batch.iterable):

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.analysis.things.lifetime import is_neutral
+from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
@@ -55,7 +55,7 @@ def _copied(module: SourceModule, trip: RoundTrip) -> Fix:
         raise Unfixable
     caveats = []
     dtype = module.value(source).dtype
-    differs = dtype == "float32" and module.shared(Defaults).dtype_differs(trip.up)
+    differs = dtype == "float32" and module.shared(Defaults).dtype_may_differ(trip.up)
     if dtype not in ("float32", "int64", "bool") or differs:
         caveats.append(_DTYPE)
     same = isinstance(device, cst.Attribute) and device.attr.value == "device" and dotted(device.value) is not None
@@ -134,12 +134,12 @@ def _hands_on(module: SourceModule, call: cst.Call) -> bool:
 def _collates(module: SourceModule, made: cst.Call) -> bool:
     loader = module.shared(Loaders).at(made)
     plain = loader is not None and not loader.derived and not is_opaque(made)
-    return plain and loader.default_collation and loader.batches  # type: ignore[union-attr]
+    return plain and loader.default_collation and loader.makes_batches  # type: ignore[union-attr]
 
 
 def _only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:
     """The batch on the host is read for nothing but its shape and the moves."""
-    return all(use is source or is_neutral(module, use) or _is_move(module, use) for use in module.uses(binding))
+    return all(use is source or reads_no_elements(module, use) or _is_move(module, use) for use in module.uses(binding))
 
 
 def _is_move(module: SourceModule, use: cst.Name) -> bool:

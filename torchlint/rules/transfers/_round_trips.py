@@ -72,9 +72,9 @@ class RoundTrips:
         Whether that is an accelerator takes longest to find out, so it is asked last.
         """
         move = self._moves.at(call)
-        if move is not None and move.verb in ("to", "cuda"):
-            target = move.target if move.verb == "to" else None
-            return (move.moved, target) if move.verb == "cuda" or target is not None else (None, None)
+        if move is not None and move.method in ("to", "cuda"):
+            target = move.target if move.method == "to" else None
+            return (move.moved, target) if move.method == "cuda" or target is not None else (None, None)
         device = keyword(call, "device") if may_call(call, _LAST) else None
         if device is not None and self._module.qualified(call.func) in _CONSTRUCTORS:
             return positional(call, 0), device
@@ -165,7 +165,7 @@ class RoundTrips:
     def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
         """The call moves a tensor that may be on a device to the CPU."""
         move = self._moves.at(call)
-        if move is None or move.verb == "type" or not move.to_host:
+        if move is None or move.method == "type" or not move.to_host:
             return False
         value = self._module.value(source)
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)

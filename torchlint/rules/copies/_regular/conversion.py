@@ -53,7 +53,7 @@ class Conversion:
         """For a constructor such as ``torch.FloatTensor``, or ``torch.Tensor``, which makes the default dtype."""
         content = self._content
         if dtype == DEFAULT and content.natural != DEFAULT and content.fill is None:
-            if self._defaults.dtype_differs(self._call):
+            if self._defaults.dtype_may_differ(self._call):
                 raise Unfixable
             dtype = "float32"
         self._check_stages(content.stages, dtype)
@@ -114,7 +114,7 @@ class Conversion:
         return self._keyword(dtype, text)
 
     def _least_default(self) -> str:
-        return "float16" if self._defaults.dtype_differs(self._call) else "float32"
+        return "float16" if self._defaults.dtype_may_differ(self._call) else "float32"
 
     def _counted(self, count: Count, dtype: str, text: str | None, *, own: bool) -> Written:
         if count.made(dtype):
@@ -139,7 +139,7 @@ class Conversion:
         content = self._content
         if dtype in (*FLOATS, DEFAULT):
             content.repeat_float()
-        plain = content.natural == DEFAULT and dtype == "float32" and not self._defaults.dtype_differs(self._call)
+        plain = content.natural == DEFAULT and dtype == "float32" and not self._defaults.dtype_may_differ(self._call)
         return Written() if plain or dtype == content.natural else Written(f"dtype={self._name(dtype)}")
 
     def _name(self, dtype: str) -> str:

@@ -102,12 +102,12 @@ class _Regular:
     def _legacy_device(self) -> list[str]:
         if LEGACY[self._constructor] == "cuda":
             return [f"device={self._module.shared(Targets).quoted('cuda', self._made)}"]
-        if self._constructor == "torch.Tensor" and self._module.shared(Defaults).type_set:
+        if self._constructor == "torch.Tensor" and self._module.shared(Defaults).sets_tensor_type:
             raise Unfixable  # it heeds one default, and not the other
         return self._host()
 
     def _host(self) -> list[str]:
         """The CPU, where factories may use another device by default."""
-        if not self._module.shared(Defaults).device_differs(self._made):
+        if not self._module.shared(Defaults).device_may_differ(self._made):
             return []
         return [f"device={self._module.shared(Targets).quoted('cpu', self._made)}"]
