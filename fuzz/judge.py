@@ -1,8 +1,7 @@
-"""What must hold for any input: findings or ``TL000``, no exception, no internal error, no long wait."""
+"""What must hold for any input: findings or ``TL000``, no exception, no internal error."""
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache
 from unittest import mock
 
@@ -15,9 +14,6 @@ from torchlint.run.parsable import is_parsable
 from torchlint.run.plan import Plan
 from torchlint.text.lines import split_lines
 
-# Seconds of processor time for one input. Inputs are small; more than this is a hang in the making.
-SLOW = 10.0
-
 
 @lru_cache(maxsize=1)
 def plan() -> Plan:
@@ -27,14 +23,11 @@ def plan() -> Plan:
 
 def fault(data: bytes) -> str | None:
     """What is wrong with the way these bytes were linted and repaired; None when all is well."""
-    start = time.process_time()
     try:
         result = plan().lint(data, "input.py")
-        wrong = _of_result(result) or _of_places(result, data) or _of_fixes(result, data)
+        return _of_result(result) or _of_places(result, data) or _of_fixes(result, data)
     except Exception as error:
         return traced(error)
-    spent = time.process_time() - start
-    return wrong or (f"took {spent:.0f} s" if spent > SLOW else None)
 
 
 def alike(data: bytes) -> str | None:

@@ -22,6 +22,8 @@ from mutate import corpus, cuts, mutants, whole
 
 HERE = Path(__file__).parent
 HUNG = 120.0
+# Seconds of processor time for one input. Inputs are small; more than this is a hang in the making.
+SLOW = 10.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class Trial:
     def __call__(self, data: bytes) -> None:
         """Try one."""
         self._task.current.write_bytes(data)
-        wrong = self._target(data)
+        start = time.process_time()
+        wrong = self._target(data) or _too_slow(time.process_time() - start)
         self._tried += 1
         if wrong:
             keep(self._task, data, wrong)
@@ -80,6 +83,10 @@ class Trial:
     def count(self) -> None:
         """Leave the count for the parent."""
         self._task.count.write_text(str(self._tried))
+
+
+def _too_slow(seconds: float) -> str | None:
+    return f"took {seconds:.0f} s" if seconds > SLOW else None
 
 
 def work(task: Task) -> None:

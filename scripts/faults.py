@@ -118,15 +118,11 @@ def _members(session: int) -> list[int]:
     return found
 
 
-def duration(folder: Path, *arguments: str) -> float:
-    """How long a run takes where nothing else is going on, as far as three runs can tell."""
-    return min(_timed(folder, *arguments) for _ in range(3))
-
-
-def _timed(folder: Path, *arguments: str) -> float:
+def timed(folder: Path, *arguments: str) -> tuple[float, tuple[int, str, str]]:
+    """How long a run takes about, and how it ends."""
     began = time.monotonic()
-    run(folder, *arguments)
-    return time.monotonic() - began
+    ended = run(folder, *arguments)
+    return time.monotonic() - began, ended
 
 
 # -- kills ---------------------------------------------------------------------------------------
@@ -145,7 +141,7 @@ def kills(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
     command = ("--fix", "--jobs", "2", ".")
     run(tree, *command)
     plant(tree, files)
-    takes = _timed(tree, *command)
+    takes, _ = timed(tree, *command)
     for number in range(count):
         plant(tree, files)
         with started(tree, *command) as process:
@@ -200,7 +196,7 @@ def interrupts(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outc
     plant(tree, files)
     old = contents(tree)
     lint = ("--no-cache", "--jobs", "2", "--output-format", "concise", "--fail-on", "info", ".")
-    takes, whole = duration(tree, *lint), run(tree, *lint)
+    takes, whole = timed(tree, *lint)
     assert whole[0] == 1
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -262,7 +258,7 @@ def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
     tree = folder / "tree"
     plant(tree, files)
     lint = ("--no-cache", "--jobs", "3", "--output-format", "json", "--fail-on", "info", ".")
-    takes, whole = duration(tree, *lint), run(tree, *lint)
+    takes, whole = timed(tree, *lint)
     for number in range(count):
         with started(tree, *lint) as process:
             killed = _kill_a_child(process, chance.uniform(0, takes), chance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -12,6 +13,8 @@ import pytest
 from generate import programs
 from judge import fault, unscreened
 from mutate import corpus, cuts, mutants
+
+from tests.growth import calls, is_even
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "import torch, numpy as np\nfrom torch.utils.data import DataLoader\n"
@@ -30,7 +33,7 @@ def test_mutated_programs_give_findings_or_tl000() -> None:
 
 
 def test_programs_that_are_cut_off_give_findings_or_tl000() -> None:
-    assert not failures(list(cuts(seeds()[:2], Random(3))))
+    assert not failures(list(islice(cuts(seeds()[:2], Random(3)), 0, None, 3)))
 
 
 def test_generated_programs_give_findings_or_tl000() -> None:
@@ -69,8 +72,12 @@ def test_what_fuzzing_found_stays_mended(code: str) -> None:
         "x = 1  # torchlint: ignore[TL101]\n",
     ],
 )
-def test_long_repetitions_take_no_long_time(unit: str) -> None:
-    assert unscreened((HEAD + unit * (20_000 // len(unit))).encode()) is None
+def test_long_repetitions_are_linted_with_work_that_grows_as_they_do(unit: str) -> None:
+    def judge(length: int) -> None:
+        assert unscreened((HEAD + unit * (length // len(unit))).encode()) is None
+
+    judge(100)  # what the first file needs is imported
+    assert is_even([calls(partial(judge, length)) for length in (2_000, 4_000, 8_000)])
 
 
 def test_a_failure_is_reported_with_its_input(tmp_path: Path) -> None:

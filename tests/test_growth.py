@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import cProfile
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 
+from tests.growth import calls, is_even
 from torchlint.analysis.scopes import reaching
 from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
@@ -84,15 +84,6 @@ def at_module_level(code: str, count: int) -> str:
     return f"{HEAD}import things\n{made}" + "".join(f"{code.format(i)}\n" for i in range(count))
 
 
-def calls(work: Callable[[], object]) -> int:
-    """How many functions of Python the work calls."""
-    profile = cProfile.Profile(builtins=False)
-    profile.enable()
-    work()
-    profile.disable()
-    return sum(entry.callcount for entry in profile.getstats())
-
-
 def repair(text: str) -> None:
     fix_text(text.encode(), "text.py", PLAN, Safety.UNSAFE)
 
@@ -104,9 +95,9 @@ def lint(text: str) -> FileResult:
 
 def assert_grows_evenly(work: Callable[[str], object], layout: Layout, code: str) -> None:
     """Twice as many repetitions cost hardly more than twice as many calls."""
-    few, some, many = (calls(partial(work, layout(code, count))) for count in (8, 16, 32))
-    assert some > few
-    assert many - some < 2.5 * (some - few)
+    counts = [calls(partial(work, layout(code, count))) for count in (6, 12, 24)]
+    assert counts[1] > counts[0]
+    assert is_even(counts), counts
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +111,15 @@ def _warm() -> None:
     """What the first files need is loaded and compiled."""
     for code in STATEMENTS.values():
         repair(in_one_function(code, 2))
+
+
+def test_work_that_grows_faster_than_its_input_is_told() -> None:
+    def upper(times: int) -> None:
+        for _ in range(times):
+            str.upper("a")
+
+    assert is_even([calls(partial(upper, length), builtins=True) for length in (10, 20, 40)])
+    assert not is_even([calls(partial(upper, length**2), builtins=True) for length in (10, 20, 40)])
 
 
 @pytest.mark.parametrize("layout", [in_one_function, in_functions, in_one_loop])
