@@ -56,7 +56,7 @@ ARRAY_METHODS = frozenset(
     "any repeat swapaxes prod".split()
 )
 # Attributes that can be read without moving the value.
-NEUTRAL_READS = frozenset("shape size dtype device ndim dim numel nelement requires_grad is_cuda".split())
+METADATA_ATTRIBUTES = frozenset("shape size dtype device ndim dim numel nelement requires_grad is_cuda".split())
 # Words in a comment that show that the detour is intended.
 INTENT = (
     "mps",

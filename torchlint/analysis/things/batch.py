@@ -104,7 +104,7 @@ class Batches:
             return None
         return self._of(call.args[1].value, depth - 1) if len(call.args) == 2 else None
 
-    # -- loops -----------------------------------------------------------------------------------
+    # -- loops -------------------------------------------------------------------------------------
 
     def is_whole(self, binding: Binding) -> bool:
         """Whether a loop binds a name to the whole batch, as in ``for i, batch in enumerate(loader)``."""

@@ -103,7 +103,7 @@ class BatchFlow:
             self._state.seen.add(key)
             self._state.work.append((kind, node, path, loop or node))
 
-    # -- loaders ---------------------------------------------------------------------------------
+    # -- loaders -----------------------------------------------------------------------------------
 
     def _loader(self, node: cst.CSTNode, path: ItemPath, _: cst.CSTNode) -> None:
         parent = self._module.parent(node)
@@ -181,7 +181,7 @@ class BatchFlow:
         else:
             self._through_statement("container", node, path)
 
-    # -- batches ---------------------------------------------------------------------------------
+    # -- batches -----------------------------------------------------------------------------------
 
     def _batch(self, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode) -> None:
         parent = self._module.parent(node)
@@ -229,7 +229,7 @@ class BatchFlow:
         else:
             self._into_function("batch", call, arg, (), loop)
 
-    # -- what loaders and batches share ----------------------------------------------------------
+    # -- loaders and batches -----------------------------------------------------------------------
 
     def _through_statement(self, kind: str, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None = None) -> None:
         """Follow assignments, conditional expressions and returns."""

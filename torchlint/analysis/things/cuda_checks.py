@@ -76,7 +76,7 @@ class CudaChecks:
         constructor = own_constructor(owner)
         return constructor is not None and constructor is not function and self.requires_cuda(constructor)
 
-    # -- statements ------------------------------------------------------------------------------
+    # -- statements --------------------------------------------------------------------------------
 
     def _checks(self, statement: cst.CSTNode) -> bool:
         """Whether control passes a statement only where CUDA is available."""
@@ -97,7 +97,7 @@ class CudaChecks:
         body = self._module.functions.body(function)
         return not body.returns and not body.is_generator and never_falls_through(function.body, self._module.qualified)
 
-    # -- functions -------------------------------------------------------------------------------
+    # -- functions ---------------------------------------------------------------------------------
 
     def outcome_of_call(self, call: cst.Call) -> str | None:
         """What the called function does if CUDA is missing; see :meth:`outcome_of`."""

@@ -30,7 +30,7 @@ class CudaFallbacks:
         self._bindings: dict[Binding, bool] = {}
         self._attributes: dict[tuple[str, cst.CSTNode | None], bool] = {}
 
-    # -- what falls back -------------------------------------------------------------------------
+    # -- values that fall back ---------------------------------------------------------------------
 
     def of_expression(self, node: cst.CSTNode) -> bool:
         """Whether the function that gets a value, or the code after its assignment, has a fallback."""
@@ -132,7 +132,7 @@ class CudaFallbacks:
                 return True
         return False
 
-    # -- helpers ---------------------------------------------------------------------------------
+    # -- helpers -----------------------------------------------------------------------------------
 
     def _helper_falls_back(self, call: cst.Call, arg: cst.Arg) -> bool:
         constructor = self._constructor(call)
@@ -155,7 +155,7 @@ class CudaFallbacks:
             return None
         return own_constructor(owner.node)
 
-    # -- what only tells the kind of a device ----------------------------------------------------
+    # -- device types ------------------------------------------------------------------------------
 
     def only_device_type(self, uses: list[cst.CSTNode]) -> bool:
         """Whether every read is a ``device_type=`` argument or a comparison; False if there are no reads."""
@@ -176,7 +176,7 @@ class CudaFallbacks:
             return is_compared(self._module, call)
         return name in known.GRAD_SCALERS or (first and name in known.AUTOCAST)
 
-    # -- options ---------------------------------------------------------------------------------
+    # -- options -----------------------------------------------------------------------------------
 
     def option_name(self, call: cst.Call) -> str | None:
         """The attribute or parameter that an option of argparse or click sets."""
@@ -184,9 +184,9 @@ class CudaFallbacks:
         if isinstance(named, str):
             return named
         texts = [text for a in call.args if a.keyword is None and isinstance(text := literal(a.value), str)]
-        plain = [text for text in texts if not text.startswith("-")]
+        positional_names = [text for text in texts if not text.startswith("-")]
         long = [text[2:] for text in texts if text.startswith("--")]
-        chosen = [*plain[-1:], *long[:1], *(text[1:] for text in texts)]
+        chosen = [*positional_names[-1:], *long[:1], *(text[1:] for text in texts)]
         return chosen[0].partition("/")[0].replace("-", "_") if chosen else None
 
     def option_reads(self, name: str, option: cst.Call) -> list[cst.CSTNode]:

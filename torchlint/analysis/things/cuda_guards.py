@@ -104,7 +104,7 @@ class CudaGuards:
         values = (b.value for n in variables for b in self._module.definitions(n) if b.kind == "assign")
         return any(value is not None and self.checks_cuda(value, follow_names=False) for value in values)
 
-    # -- conditions ------------------------------------------------------------------------------
+    # -- conditions --------------------------------------------------------------------------------
 
     def implies_cuda(self, test: cst.BaseExpression, holds: bool, depth: int = _DEPTH) -> bool:
         """Whether a condition that evaluates to ``holds`` implies that CUDA is available or was chosen by the user."""

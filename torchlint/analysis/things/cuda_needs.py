@@ -46,11 +46,11 @@ class CudaNeeds:
         for bindings in self._module.names.module.bindings.values():
             for binding in bindings:
                 name = binding.qualified or ""
-                plain = name.lstrip(".")
-                needed = plain.partition(".")[0] in known.CUDA_PACKAGES or plain.startswith("torch.cuda.nvtx")
-                if binding.kind != "import" or not needed or any(self._module.guards(binding.node)):
+                absolute = name.lstrip(".")
+                needs_cuda = absolute.partition(".")[0] in known.CUDA_PACKAGES or absolute.startswith("torch.cuda.nvtx")
+                if binding.kind != "import" or not needs_cuda or any(self._module.guards(binding.node)):
                     continue
-                if plain == name or not self._module.project.contains_all([name]):
+                if absolute == name or not self._module.project.contains_all([name]):
                     found.append(name)
         return found
 
@@ -63,8 +63,8 @@ class CudaNeeds:
 
     def _unguarded_call(self, call: cst.Call) -> str | None:
         name = self._module.qualified(call.func)
-        needed = name is not None and self._needs_cuda(call, name) and not self._guards.is_guarded(call)
-        return f"it calls `{name}`" if needed else None
+        needs_cuda = name is not None and self._needs_cuda(call, name) and not self._guards.is_guarded(call)
+        return f"it calls `{name}`" if needs_cuda else None
 
     def _project_call_reason(self, call: cst.Call) -> str | None:
         """The reason that a function of another file needs, which is called without a guard."""

@@ -55,7 +55,7 @@ class CudaRequests:
         requests = [request for request in found if request is not None]
         return sorted(requests, key=lambda request: self._module.order(request.node))
 
-    # -- forms -----------------------------------------------------------------------------------
+    # -- calls and strings -------------------------------------------------------------------------
 
     def _of_call(self, call: cst.Call) -> CudaRequest | None:
         """The request of ``x.cuda()``, ``torch.cuda.FloatTensor(..)`` or a default tensor type."""
@@ -172,7 +172,7 @@ class CudaRequests:
         owner = self._module.value(call.func).node
         return isinstance(owner, cst.ClassDef) or self._module.value(receiver(call)).kind is Kind.TENSOR
 
-    # -- constants -------------------------------------------------------------------------------
+    # -- constants ---------------------------------------------------------------------------------
 
     def _constant(self, node: cst.SimpleString, parent: cst.CSTNode | None, indexed: bool) -> CudaRequest | None:
         if isinstance(parent, cst.Param):
@@ -222,7 +222,7 @@ class CudaRequests:
     def _attribute_is_device(self, owner: cst.ClassDef, name: str) -> bool:
         return any(map(self._devices.is_used_as_device, self._module.attributes_named(name, owner)))
 
-    # -- receivers and surroundings --------------------------------------------------------------
+    # -- receivers ---------------------------------------------------------------------------------
 
     def is_not_torch(self, node: cst.BaseExpression | None, depth: int = 8) -> bool:
         """Whether an expression is certainly no tensor or module of torch."""

@@ -43,9 +43,9 @@ class DevicesInScope:
         options = [p.attr.value for p in parts if isinstance(p, cst.Attribute) and self._module.qualified(p) is None]
         options += [str(literal(p)) for p in parts if isinstance(p, cst.SimpleString)]
         chosen = [name for name in options if names_device(name)]
-        plain = all(known.GENERIC_DEVICE_WORDS.issuperset(_words(name)) for name in (binding.name, *chosen))
-        told = binding.kind == "parameter" or any(isinstance(p, (cst.Attribute, cst.Subscript)) for p in parts)
-        return plain and (not told or any(map(self.is_used_as_device, self._module.uses(binding))))
+        generic = all(known.GENERIC_DEVICE_WORDS.issuperset(_words(name)) for name in (binding.name, *chosen))
+        configured = binding.kind == "parameter" or any(isinstance(p, (cst.Attribute, cst.Subscript)) for p in parts)
+        return generic and (not configured or any(map(self.is_used_as_device, self._module.uses(binding))))
 
     def _falls_back(self, bindings: list[Binding]) -> bool:
         """Whether all values of a variable are, for the whole program, an accelerator or else the CPU."""

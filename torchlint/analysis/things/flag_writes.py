@@ -52,7 +52,7 @@ class FlagWrites:
                 if not any(self.called_writer(site.call) is function for site in sites):
                     yield function
 
-    # -- functions that write --------------------------------------------------------------------
+    # -- functions that write flags ----------------------------------------------------------------
 
     def called_writer(self, call: cst.Call) -> cst.FunctionDef | None:
         """The function or constructor of the file that a call runs, if it writes a flag, or None."""
@@ -118,7 +118,7 @@ class FlagWrites:
             return True
         return any(True for _ in self.helper_outcomes(node))
 
-    # -- writes ----------------------------------------------------------------------------------
+    # -- writes ------------------------------------------------------------------------------------
 
     def flag_assignments(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
         """The flags that an assignment writes, with the assigned expressions, in order."""
@@ -186,7 +186,7 @@ class FlagWrites:
             return node.value != "0"
         return {"True": True, "False": False}.get(self.module.value(node).literal or "")
 
-    # -- other files -----------------------------------------------------------------------------
+    # -- other files -------------------------------------------------------------------------------
 
     def helper_outcomes(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]:
         """The outcomes of a function in another file: the flags that it writes on each of its paths."""

@@ -39,7 +39,7 @@ class Lifetimes:
                 return again
         return None
 
-    # -- who holds the memory --------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def _holders(self, node: cst.CSTNode) -> Iterator[cst.Attribute | Binding]:
         """The names and attributes whose memory an expression may share, through views."""
@@ -68,11 +68,11 @@ class Lifetimes:
         if not isinstance(node, cst.Call) or self._module.value(node).fresh:
             return []
         source = receiver(node)
-        arguments = [arg.value for arg in node.args[:1]]
-        plain = source is None or self._module.qualified(node.func) is not None
-        return list(arguments) if plain or source is None else [source]
+        if source is None or self._module.qualified(node.func) is not None:
+            return [arg.value for arg in node.args[:1]]
+        return [source]
 
-    # -- names -----------------------------------------------------------------------------------
+    # -- names -------------------------------------------------------------------------------------
 
     def _used_again(self, binding: Binding, place: cst.CSTNode) -> cst.CSTNode | None:
         loop = self._repeating_loop(binding.node, place)
@@ -135,7 +135,7 @@ class Lifetimes:
             return method(call) not in ("append", "add", "put", "extend")
         return name in known.WRITING_FUNCTIONS or not name.startswith(("numpy.", "torch.", "builtins.", "math."))
 
-    # -- attributes ------------------------------------------------------------------------------
+    # -- attributes --------------------------------------------------------------------------------
 
     def _written_in_class(self, attribute: cst.Attribute) -> cst.CSTNode | None:
         """A write into the array of an attribute, anywhere in the class."""

@@ -76,7 +76,7 @@ class Loader:
         on_device = any(self._dataset_on_device(dataset) for dataset in self.arguments("dataset"))
         return on_device or any(self._unpinnable_collate(function) for function in self.arguments("collate_fn"))
 
-    # -- arguments -------------------------------------------------------------------------------
+    # -- arguments ---------------------------------------------------------------------------------
 
     def _is_false(self, node: cst.BaseExpression) -> bool:
         return self._module.value(node).literal == "False" or literal(node) is False
@@ -89,7 +89,7 @@ class Loader:
         """Whether a value is ``torch.cuda.is_available()``, or a variable that is true only with CUDA."""
         return literal(node) is ... and self._module.shared(CudaGuards).implies_cuda(node, holds=True)
 
-    # -- what cannot be pinned -------------------------------------------------------------------
+    # -- unpinnable batches ------------------------------------------------------------------------
 
     def _dataset_on_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
         """Whether the class of a dataset puts samples on the device, or is given tensors on the device."""
@@ -113,8 +113,8 @@ class Loader:
             value = value.iterated_value()
         if value.kind is Kind.DATASET:
             return self._dataset_on_device(arg.value, depth)
-        plain = value.kind is Kind.TENSOR or not tensors
-        return (value.accelerated and plain) or self._uses_accelerator(arg.value)
+        counts = value.kind is Kind.TENSOR or not tensors
+        return (value.accelerated and counts) or self._uses_accelerator(arg.value)
 
     def _unpinnable_collate(self, node: cst.BaseExpression) -> bool:
         definition: cst.CSTNode | None = node if isinstance(node, cst.Lambda) else self._module.value(node).node
@@ -187,8 +187,8 @@ class Loaders:
         if base is None:
             return None
         constructor = self._module.classes.method(owner, "__init__")
-        plain = constructor is None or self._forwards_arguments(constructor)
-        return Loader(self._module, call, base, derived=True) if plain else None
+        forwards = constructor is None or self._forwards_arguments(constructor)
+        return Loader(self._module, call, base, derived=True) if forwards else None
 
     def _forwards_arguments(self, constructor: cst.FunctionDef) -> bool:
         """Whether a constructor is ``def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)``."""
@@ -200,7 +200,7 @@ class Loaders:
         for name in (params.star_arg.name, params.star_kwarg.name):
             binding = self._module.binding_of(name)
             uses = self._module.uses(binding) if binding else []
-            plain = [isinstance(p := self._module.parent(use), cst.Arg) and p.star != "" for use in uses]
-            if plain != [True]:
+            unpacked = [isinstance(p := self._module.parent(use), cst.Arg) and p.star != "" for use in uses]
+            if unpacked != [True]:
                 return False
         return True

@@ -101,8 +101,8 @@ class Shapes:
         return False
 
     def _is_cnn(self, name: str) -> bool:
-        plain = name.lower().rstrip("0123456789_")
-        return plain in known.CNN_WORDS or any(plain.startswith(word) for word in known.CNN_WORDS if len(word) > 4)
+        stem = name.lower().rstrip("0123456789_")
+        return stem in known.CNN_WORDS or any(stem.startswith(word) for word in known.CNN_WORDS if len(word) > 4)
 
     def has_fixed_size(self) -> bool:
         """Whether transforms in the file give all images the same size, or a dataset has images of one size."""

@@ -95,7 +95,7 @@ class DeadFlags:
         dead = verb in methods.get(kind, ()) and _is_literal(value)
         return DeadWrite(target, "function", f"{dotted(target.value)}.{verb}") if dead else None
 
-    # -- statements that are expressions ---------------------------------------------------------
+    # -- expression statements ---------------------------------------------------------------------
 
     def stated(self, statement: cst.Expr) -> DeadWrite | None:
         """A comparison, an attribute or a context manager as a statement of its own."""
@@ -134,7 +134,7 @@ class DeadFlags:
             dead = any(verb in methods[kind] and last.startswith(words) for kind, words in _CALLED_SO.items())
         return DeadWrite(node, "uncalled", f"{dotted(node.value)}.{verb}") if dead else None
 
-    # -- variables that CUDA has read ------------------------------------------------------------
+    # -- environment variables ---------------------------------------------------------------------
 
     def _late(self, target: cst.Subscript, statement: cst.Assign) -> DeadWrite | None:
         if self._module.qualified(target.value) != "os.environ" or len(target.slice) != 1:

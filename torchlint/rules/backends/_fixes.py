@@ -29,7 +29,7 @@ _STARTS = "the statement takes effect, which it never did before"
 _BARE = frozenset("eval zero_grad step backward empty_cache synchronize".split())
 
 
-# -- two flags that are on -------------------------------------------------------------------------
+# -- conflicting flags -----------------------------------------------------------------------------
 
 
 @or_none

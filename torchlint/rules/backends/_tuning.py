@@ -40,7 +40,7 @@ class Tuning:
         self._module = module
         self._shapes = Shapes(module)
 
-    # -- shapes ----------------------------------------------------------------------------------
+    # -- shapes ------------------------------------------------------------------------------------
 
     @cached_property
     def varying_shapes(self) -> VaryingShapes | None:
@@ -62,7 +62,7 @@ class Tuning:
                 return True
         return False
 
-    # -- seeds -----------------------------------------------------------------------------------
+    # -- seeds -------------------------------------------------------------------------------------
 
     @cached_property
     def unseeded(self) -> bool:
@@ -79,7 +79,7 @@ class Tuning:
     def _trains(self) -> bool:
         return any(self._module.heat_analysis.is_step_call(call) for call in self._module.iter_nodes(cst.Call, _STEPS))
 
-    # -- a benchmark that is missing -------------------------------------------------------------
+    # -- benchmark never set -----------------------------------------------------------------------
 
     def untuned(self) -> cst.CSTNode | None:
         """Where a training script of a convolutional model with inputs of one size begins to run, untuned."""
@@ -101,7 +101,7 @@ class Tuning:
                 return node
         return None
 
-    # -- imports ---------------------------------------------------------------------------------
+    # -- imports -----------------------------------------------------------------------------------
 
     def project_imports(self) -> list[str]:
         """The dotted names of imports that no library accounts for."""

@@ -54,7 +54,7 @@ def without_copy(module: SourceModule, copy: ArrayCopy) -> Fix:
     return _shared(module, copy)
 
 
-# -- one transfer ----------------------------------------------------------------------------------
+# -- direct transfer -------------------------------------------------------------------------------
 
 
 def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:

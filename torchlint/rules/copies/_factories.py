@@ -60,7 +60,7 @@ class Factories:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    # -- made on the CPU, then moved -------------------------------------------------------------
+    # -- made on the CPU, then moved ---------------------------------------------------------------
 
     def moved(self, call: cst.Call) -> MovedFactory | None:
         """What a call makes on the CPU that is then moved, if that is proved."""
@@ -108,7 +108,7 @@ class Factories:
         rounded = name in known.ROUNDED or (name in ("torch.arange", "torch.range") and not whole)
         return "rounded" if rounded else "deterministic"
 
-    # -- made in Python or NumPy -----------------------------------------------------------------
+    # -- made in Python or NumPy -------------------------------------------------------------------
 
     def regular(self, call: cst.Call) -> RegularData | None:
         """The regular content that a constructor converts, if a torch factory makes the same."""
@@ -243,7 +243,7 @@ class Factories:
                 return constant if constant is not None else self._repeated(inner)
         return None
 
-    # -- filled in place -------------------------------------------------------------------------
+    # -- filled in place ---------------------------------------------------------------------------
 
     def filled(self, call: cst.Call) -> RegularData | None:
         """``torch.FloatTensor(n, m).fill_(v)``: memory of the legacy constructor, filled afterwards."""

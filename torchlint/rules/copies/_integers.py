@@ -53,8 +53,9 @@ class Integers:
         return given.pop() if len(given) == 1 else None
 
     def _given(self, binding: Binding, depth: int) -> int | None:
-        plain = binding.kind in ("assign", "walrus") and not binding.path and binding.value is not None
-        return self.constant(binding.value, depth) if plain and binding.value is not None else None
+        if binding.kind not in ("assign", "walrus") or binding.path or binding.value is None:
+            return None
+        return self.constant(binding.value, depth)
 
     def least(self, node: cst.BaseExpression, depth: int = _DEPTH) -> int | None:
         """A number that the expression is never below, if one is proved."""

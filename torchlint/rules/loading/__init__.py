@@ -1,1 +1,1 @@
-"""Rules about loading: how batches reach the training loop."""
+"""Rules about loading: how batches get to the training loop."""

@@ -1,4 +1,4 @@
-"""TL401: loaders that pin."""
+"""Fixes of TL401: pinned memory for the batches of a loader."""
 
 from __future__ import annotations
 
@@ -17,80 +17,83 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.things.loader import Loader
 
-_ODD = (
+_UNPINNABLE = (
     "batches are then pinned, which raises an error or has no effect for tensors that are already on a device, sparse "
     "tensors and objects of other classes"
 )
-_WRITTEN = "`pin_memory=False` is explicit, perhaps because host memory is scarce"
+_EXPLICIT = "`pin_memory=False` is explicit, perhaps because host memory is scarce"
 
 
 @or_none
-def pinned(module: SourceModule, loader: Loader, *, moved_here: bool) -> Fix:
-    """Add ``pin_memory=torch.cuda.is_available()``; ``moved_here`` says that all of its moves are in this file."""
+def pin_memory(module: SourceModule, loader: Loader, *, only_moved_here: bool) -> Fix:
+    """Add ``pin_memory=torch.cuda.is_available()`` to a loader.
+
+    ``only_moved_here`` is true if all moves of its batches are in this file.
+    """
     call, written = loader.call, loader.arguments("pin_memory")
     if is_opaque(call) or not loader.has_workers:
-        raise Unfixable  # it may be given out of sight; without workers the main thread would pin
+        raise Unfixable  # it may be given in `**kwargs`; without workers, the main thread would do the pinning
     editor = module.shared(Editor)
     available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
     value = f"{available.text}()"
     added = (editor.replace(written[0], value),) if written else editor.add_argument(call, f"pin_memory={value}")
-    caveats = [_WRITTEN] if written else []
-    if not moved_here or not _plain_batches(module, loader):
-        caveats.append(_ODD)
+    caveats = [_EXPLICIT] if written else []
+    if not only_moved_here or not _yields_cpu_tensors(module, loader):
+        caveats.append(_UNPINNABLE)
     caveat = "; ".join(caveats) or None
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix(f"add `pin_memory={value}`", safety, (*available.edits, *added), caveat)
 
 
-def _plain_batches(module: SourceModule, loader: Loader) -> bool:
-    """Batches are proved to be tensors of the CPU in plain containers."""
+def _yields_cpu_tensors(module: SourceModule, loader: Loader) -> bool:
+    """Whether batches are certainly standard containers of tensors on the CPU."""
     datasets = loader.arguments("dataset")
-    plain = not loader.derived and loader.default_collation and len(datasets) == 1
-    return plain and _plain_dataset(module, datasets[0])
+    standard = not loader.derived and loader.default_collation and len(datasets) == 1
+    return standard and _is_known_dataset(module, datasets[0])
 
 
-def _plain_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
-    """One of torchvision's datasets with transforms of torchvision, or tensors of the CPU; on every way here."""
+def _is_known_dataset(module: SourceModule, node: cst.BaseExpression) -> bool:
+    """Whether a dataset is one of torchvision's with its transforms, or made of tensors on the CPU, on all paths."""
     made = sources(module.evaluator, node)
-    return bool(made) and all(isinstance(call, cst.Call) and _is_plain(module, call) for call in made)
+    return bool(made) and all(isinstance(call, cst.Call) and _makes_known_dataset(module, call) for call in made)
 
 
-def _is_plain(module: SourceModule, made: cst.Call) -> bool:
+def _makes_known_dataset(module: SourceModule, made: cst.Call) -> bool:
     name = module.qualified(made.func) or ""
     if is_opaque(made) or not made.args:
         return False
     if name == "torch.utils.data.TensorDataset":
-        return all(_on_cpu(module, arg.value) for arg in made.args)
+        return all(_is_cpu_tensor(module, arg.value) for arg in made.args)
     if not name.startswith("torchvision.datasets."):
         return False
-    return all(_plain_transform(module, arg.value) for arg in made.args if not _is_place(arg, made))
+    return all(_is_known_transform(module, arg.value) for arg in made.args if not _selects_files(arg, made))
 
 
-def _is_place(arg: cst.Arg, made: cst.Call) -> bool:
-    """Where the files are, and which of them: nothing that makes anything of them."""
+def _selects_files(arg: cst.Arg, made: cst.Call) -> bool:
+    """Whether an argument says where the files are, or which of them to load."""
     if arg.keyword is None:
         return arg is made.args[0]
     return arg.keyword.value in ("root", "train", "split", "download", "year", "image_set")
 
 
-def _on_cpu(module: SourceModule, node: cst.BaseExpression) -> bool:
+def _is_cpu_tensor(module: SourceModule, node: cst.BaseExpression) -> bool:
     value = module.value(node)
     return value.kind is Kind.TENSOR and value.device is Device.CPU
 
 
-def _plain_transform(module: SourceModule, node: cst.BaseExpression, depth: int = 6) -> bool:
-    """A literal, or a call of torchvision's transforms of nothing but such; names are followed."""
+def _is_known_transform(module: SourceModule, node: cst.BaseExpression, depth: int = 6) -> bool:
+    """Whether an expression is a literal, or a call of torchvision's transforms with such arguments."""
     if depth == 0:
         return False
     if literal(node) is not ... or isinstance(node, (cst.FormattedString, cst.Attribute)):
         return True
     if isinstance(node, (cst.List, cst.Tuple)):
-        return all(_plain_transform(module, element.value, depth - 1) for element in node.elements)
+        return all(_is_known_transform(module, element.value, depth - 1) for element in node.elements)
     if isinstance(node, cst.Call):
         name = module.qualified(node.func) or ""
-        plain = name.startswith(("torchvision.transforms.", "os.path.")) and not name.endswith(".Lambda")
-        return plain and all(_plain_transform(module, arg.value, depth - 1) for arg in node.args)
+        known = name.startswith(("torchvision.transforms.", "os.path.")) and not name.endswith(".Lambda")
+        return known and all(_is_known_transform(module, arg.value, depth - 1) for arg in node.args)
     if isinstance(node, cst.Name):
         values = sources(module.evaluator, node)
-        return bool(values) and all(_plain_transform(module, value, depth - 1) for value in values)
+        return bool(values) and all(_is_known_transform(module, value, depth - 1) for value in values)
     return False

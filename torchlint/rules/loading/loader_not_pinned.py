@@ -1,4 +1,4 @@
-"""TL401: batches go to the GPU from pageable memory."""
+"""TL401: batches are copied to the GPU from pageable memory."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class LoaderNotPinned(Rule):
 
     @on.loader
     def feeds(self, loader: Loader) -> None:
-        """A data loader; its batches are followed only where it does not pin."""
+        """Check a data loader; its batches are tracked only if it does not pin."""
         if loader.name != LOADER or loader.pins is not False or loader.unpinnable or self._has_other_device():
             return
         used = loader.batch_uses
@@ -97,7 +97,7 @@ class LoaderNotPinned(Rule):
         if used.pinned or not (moves or used.moves_elsewhere):
             return
 
-        from torchlint.rules.loading._fixes import pinned
+        from torchlint.rules.loading._fixes import pin_memory
 
         evaluation = self._only_evaluates(moves, used.moves_elsewhere)
         self.report(
@@ -105,14 +105,14 @@ class LoaderNotPinned(Rule):
             self._message(loader, moves, evaluation=evaluation),
             evidence=self._evidence(moves),
             severity=Severity.INFO if evaluation or not loader.has_workers else Severity.WARNING,
-            fix=pinned(self.module, loader, moved_here=bool(moves) and not used.moves_elsewhere),
+            fix=pin_memory(self.module, loader, only_moved_here=bool(moves) and not used.moves_elsewhere),
         )
 
     def _has_other_device(self) -> bool:
         return any(name in self.module.text for name in OTHER_DEVICES)
 
     def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[MoveElsewhere]) -> bool:
-        """Every loop that moves batches of the loader evaluates."""
+        """Whether every loop that moves batches of the loader evaluates."""
         here = all(self.module.heat_analysis.gradients_disabled(move.loop) for move in moves)
         return here and all(place.evaluation for place in elsewhere)
 

@@ -1,1 +1,1 @@
-"""Rules about portability: code that runs on one kind of machine only."""
+"""Rules about portability: code that runs only on one kind of machine."""

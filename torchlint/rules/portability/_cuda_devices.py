@@ -1,4 +1,4 @@
-"""TL701: how a device that falls back is written at a place."""
+"""Fixes of TL701: expressions for a device with a fallback to the CPU."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from torchlint.edit.targets import Targets
 from torchlint.knowledge.tensors import TENSOR_ATTRIBUTES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit
-from torchlint.rules.portability._at_hand import AtHand
 from torchlint.rules.portability._hardcoded import Hardcoded
+from torchlint.rules.portability._related_tensors import RelatedTensors
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_OTHER = "`{0}` may be a device other than the current CUDA device"
+_OTHER_DEVICE = "`{0}` may be a device other than the current CUDA device"
 _NAMES = ("device", "default_device", "torch_device")
 _SHAPES = frozenset("shape size dim ndim device dtype new_zeros new_ones new_tensor new_empty new_full".split())
-FORWARD = ("module", "function", "lightning")
+FORWARD_KINDS = ("module", "function", "lightning")
 
 
-class Written(NamedTuple):
-    """A device as it is written, what may change with it, and the edits that define it.
+class DeviceText(NamedTuple):
+    """The text of a device expression, the caveats of using it, and the edits that define it.
 
-    ``is_object`` is false for a string, ``is_local`` true for a variable or parameter of a function.
+    ``is_object`` is false for a string; ``is_local`` is true for a local variable or a parameter.
     """
 
     text: str
@@ -44,64 +44,64 @@ class Written(NamedTuple):
 
 
 class CudaDevices:
-    """Writes devices for the places of one module that name CUDA."""
+    """Finds device expressions that can replace the CUDA requests of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._devices = module.shared(DevicesInScope)
         self._speller = module.shared(Speller)
 
-    # -- what is there ---------------------------------------------------------------------------
+    # -- existing devices --------------------------------------------------------------------------
 
-    def of_input(self, place: cst.CSTNode, kind: str) -> Written:
-        """``x.device`` of the first input of ``forward``; a Lightning module's own device."""
+    def of_input(self, place: cst.CSTNode, kind: str) -> DeviceText:
+        """The device of the first input of ``forward``, or of a Lightning module. Raises :class:`Unfixable`."""
         around = (a for a in self._module.ancestors(place) if isinstance(a, cst.FunctionDef))
         function = next((a for a in around if a.name.value in ("forward", "training_step", "validation_step")), None)
         params = [*function.params.posonly_params, *function.params.params] if function is not None else []
         if kind == "lightning" and params:
-            return _like(f"{params[0].name.value}.device")
+            return _with_caveat(f"{params[0].name.value}.device")
         if function is None or len(params) < 2 or self._module.function_of(place) is not function:
             raise Unfixable
         if not self._is_tensor(function, params[1]):
             raise Unfixable
-        return _like(f"{params[1].name.value}.device")
+        return _with_caveat(f"{params[1].name.value}.device")
 
-    def at_hand(self, place: cst.CSTNode) -> Written | None:
-        """The device of a tensor that a new one is made to go with."""
-        name = self._module.shared(AtHand).tensor_for(place)
-        return _like(f"{name}.device") if name is not None else None
+    def of_related_tensor(self, place: cst.CSTNode) -> DeviceText | None:
+        """The device of a tensor that the new tensor at a place is used with, or None."""
+        name = self._module.shared(RelatedTensors).tensor_for(place)
+        return _with_caveat(f"{name}.device") if name is not None else None
 
-    def in_scope(self, place: cst.CSTNode) -> Written | None:
-        """A variable that falls back already."""
+    def in_scope(self, place: cst.CSTNode) -> DeviceText | None:
+        """A variable in scope that falls back to the CPU, or None."""
         found = self._devices.at(place)
         if found is None:
             return None
-        written = Written(found.name) if self._devices.is_cuda_or_cpu(found) else _like(found.name)
+        written = DeviceText(found.name) if self._devices.is_cuda_or_cpu(found) else _with_caveat(found.name)
         return written._replace(is_object=self._holds_object(found), is_local=self._is_local(found))
 
     def object_in_scope(self, place: cst.CSTNode) -> str | None:
-        """A variable that holds a ``torch.device``: CUDA where there is CUDA, and else the CPU."""
+        """A variable in scope that holds the ``torch.device`` of CUDA or else of the CPU, or None."""
         found = self._devices.at(place)
         if found is None or not self._devices.is_cuda_or_cpu(found):
             return None
         return found.name if self._holds_object(found) else None
 
     def _holds_object(self, binding: Binding) -> bool:
-        """A ``torch.device``, and not a string that names one."""
+        """Whether a variable holds a ``torch.device``, not a string."""
         if self._module.evaluator.bound(binding).kind is not Kind.DEVICE:
             return False
         value = binding.value
         chosen = (value.body, value.orelse) if isinstance(value, cst.IfExp) else ()
         return not any(isinstance(side, cst.SimpleString) for side in chosen)
 
-    def converted_in_scope(self, place: cst.CSTNode) -> tuple[Written, CudaRequest] | None:
-        """A variable that names CUDA itself, and will fall back as soon as that place is repaired."""
-        for name, bindings in visible_names(self._module, place, self._is_named):
-            use = self._named[bindings[0].value]  # type: ignore[index]
+    def converted_in_scope(self, place: cst.CSTNode) -> tuple[DeviceText, CudaRequest] | None:
+        """A variable in scope that names CUDA, and falls back once its own definition is fixed, or None."""
+        for name, bindings in visible_names(self._module, place, self._names_cuda):
+            use = self._cuda_strings[bindings[0].value]  # type: ignore[index]
             if use.node is place:
                 continue
             if dominates(self._module, bindings[0].statement, place):
-                written = _like(name) if use.indexed else Written(name)
+                written = _with_caveat(name) if use.indexed else DeviceText(name)
                 is_object, is_local = self.is_object(use.node), self._is_local(bindings[0])
                 return written._replace(is_object=is_object, is_local=is_local), use
         return None
@@ -109,57 +109,57 @@ class CudaDevices:
     def _is_local(self, binding: Binding) -> bool:
         return self._module.names.scope_at(binding.node) is not self._module.names.module
 
-    def _is_named(self, _: str, bindings: list[Binding]) -> bool:
-        """A name is given nothing but such a string or device."""
-        return len(bindings) == 1 and bindings[0].value in self._named and not bindings[0].path
+    def _names_cuda(self, _: str, bindings: list[Binding]) -> bool:
+        """Whether a variable is only assigned a string or device that names CUDA."""
+        return len(bindings) == 1 and bindings[0].value in self._cuda_strings and not bindings[0].path
 
     @cached_property
-    def _named(self) -> dict[cst.CSTNode, CudaRequest]:
-        """The strings and device objects that name CUDA."""
+    def _cuda_strings(self) -> dict[cst.CSTNode, CudaRequest]:
+        """The requests for CUDA that are strings or device objects, by node."""
         requests = self._module.shared(Hardcoded).requests.values()
         uses = (use for use in requests if not use.overridable)
         return {use.node: use for use in uses if isinstance(use.node, cst.SimpleString) or self.is_object(use.node)}
 
     def is_object(self, node: cst.CSTNode) -> bool:
-        """``torch.device(..)``."""
+        """Whether a node is a call of ``torch.device``."""
         return isinstance(node, cst.Call) and self._module.qualified(node.func) == "torch.device"
 
     def _is_tensor(self, function: cst.FunctionDef, param: cst.Param) -> bool:
-        """The input is annotated as a tensor, or used as only tensors are."""
+        """Whether a parameter is annotated as a tensor, or used like one."""
         binding = self._module.binding_of(param.name)
         if binding is None or any(b is not binding for b in self._bindings(function, param.name.value)):
             return False
         if param.annotation is not None:
             return (dotted(param.annotation.annotation) or "").endswith("Tensor")
-        return any(self._tensor_use(use) for use in self._module.uses(binding))
+        return any(self._is_tensor_use(use) for use in self._module.uses(binding))
 
     def _bindings(self, function: cst.FunctionDef, name: str) -> list[Binding]:
         return self._module.names.scope_of(function).bindings.get(name, [])
 
-    def _tensor_use(self, use: cst.Name) -> bool:
+    def _is_tensor_use(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
         known = _SHAPES | TENSOR_METHODS | TENSOR_ATTRIBUTES | {"cuda"}
         return isinstance(parent, cst.Attribute) and parent.value is use and parent.attr.value in known
 
-    # -- what is defined -------------------------------------------------------------------------
+    # -- new devices -------------------------------------------------------------------------------
 
-    def defined(self, place: cst.CSTNode) -> Written:
-        """A definition after the imports, under a name that nothing else has."""
+    def define(self, place: cst.CSTNode) -> DeviceText:
+        """Define a device variable after the imports, under an unused name. Raises :class:`Unfixable`."""
         statement = self._speller.last_import()
         if not self._module.comes_before(statement, place) or self._module.names.star_imports():
             raise Unfixable
         name = next((name for name in _NAMES if not self._speller.is_bound(name)), None)
         if name is None:
             raise Unfixable
-        torch = self._torch(statement)
+        torch = self._torch_name(statement)
         editor = self._module.shared(Editor)
         quoted = self._module.shared(Targets).quoted
         choice = f"{quoted('cuda', statement)} if {torch}.cuda.is_available() else {quoted('cpu', statement)}"
         line = f"{editor.newline()}{name} = {torch}.device({choice})"
-        return Written(name, (), (editor.insert_after(statement, line),))
+        return DeviceText(name, (), (editor.insert_after(statement, line),))
 
-    def _torch(self, last: cst.SimpleStatementLine) -> str:
-        """What the imports at the head of the module call torch."""
+    def _torch_name(self, last: cst.SimpleStatementLine) -> str:
+        """The name under which the imports at the top of the module import torch. Raises :class:`Unfixable`."""
         for name, bindings in self._module.names.module.bindings.items():
             if {b.qualified for b in bindings} == {"torch"} and all(b.kind == "import" for b in bindings):
                 lines = [self._module.parent(b.statement) for b in bindings]
@@ -169,5 +169,5 @@ class CudaDevices:
         raise Unfixable
 
 
-def _like(text: str) -> Written:
-    return Written(text, (_OTHER.format(text),))
+def _with_caveat(text: str) -> DeviceText:
+    return DeviceText(text, (_OTHER_DEVICE.format(text),))

@@ -1,4 +1,4 @@
-"""TL701: which requests for CUDA fail on a machine without it, and what kind of code they stand in."""
+"""TL701: requests for CUDA without a guard, and whether they are in a ``forward`` method."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 
 class Hardcoded:
-    """Judges the requests of one module."""
+    """The unguarded requests of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     @cached_property
     def requests(self) -> dict[cst.CSTNode, CudaRequest]:
-        """The requests with no check for CUDA before them, by their nodes, in source order."""
+        """The requests that no check for CUDA precedes, by node, in source order."""
         every = self._module.shared(CudaRequests).all()
-        return {request.node: request for request in every if self._fails(request.node)}
+        return {request.node: request for request in every if self._is_unguarded(request.node)}
 
-    def _fails(self, node: cst.CSTNode) -> bool:
-        """The place fails without CUDA, and nothing says that it is meant to."""
+    def _is_unguarded(self, node: cst.CSTNode) -> bool:
+        """Whether a request fails without CUDA, and nothing says that the code is for CUDA only."""
         if self.in_forward(node) == "lightning elsewhere":
-            return False  # the framework places everything there
+            return False  # the framework moves everything there
         if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
-            return False  # a method of that name does what it says
+            return False  # a method with this name is expected to move to CUDA
         return self._cuda_only is None and not self._module.shared(CudaGuards).is_guarded(node)
 
     @cached_property
     def _cuda_only(self) -> str | None:
-        """What makes the file CUDA-only by nature, in words; None when nothing does."""
+        """The reason why the whole file works only with CUDA, or None."""
         return self._module.shared(CudaNeeds).file_reason()
 
     def in_forward(self, node: cst.CSTNode) -> str | None:
-        """``module``, ``lightning`` or ``function`` inside such a class's ``forward``; ``elsewhere`` in other methods.
+        """The kind of class that a node is in: ``module``, ``lightning`` or ``function``, or None.
 
-        None outside of such classes.
+        Outside of ``forward`` and the step methods, the kind is followed by ``elsewhere``.
         """
         owner = next((a for a in self._module.ancestors(node) if isinstance(a, cst.ClassDef)), None)
         if owner is None:
@@ -61,6 +61,6 @@ class Hardcoded:
         names = {a.name.value for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef)}
         return kind if names & {"forward", "training_step", "validation_step"} else f"{kind} elsewhere"
 
-    def uses_ranks(self) -> bool:
-        """Several processes run the file, one for each device."""
+    def is_distributed(self) -> bool:
+        """Whether several processes run the file, one for each device."""
         return any(word in self._module.text for word in known.DISTRIBUTED_WORDS)

@@ -1,4 +1,4 @@
-"""TL701: CUDA is named as the device, with no way to run without it."""
+"""TL701: CUDA is named as the device, without a fallback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PortabilityOptions(NamedTuple):
-    """``portable`` says that a run on the CPU is welcome where there is no CUDA, which makes such fixes safe."""
+    """``portable`` says that the project should run on the CPU where CUDA is missing, which makes fixes safe."""
 
     portable: bool = False
 
@@ -105,7 +105,7 @@ class HardcodedCuda(Rule):
 
     @on.cuda_request
     def requests(self, request: CudaRequest) -> None:
-        """A place that names CUDA, checked or not."""
+        """Check a place that names CUDA."""
         from torchlint.rules.portability._hardcoded import Hardcoded
 
         hardcoded = self.module.shared(Hardcoded)
@@ -139,7 +139,7 @@ class HardcodedCuda(Rule):
             "constant": "this sets the device to CUDA",
         }[use.kind]
         what += ", and nothing before it checks `torch.cuda.is_available()`"
-        if use.indexed and hardcoded.uses_ranks():
+        if use.indexed and hardcoded.is_distributed():
             return (f"{what}: every rank of this program would use the same GPU; use the local rank as the index"), []
         place = hardcoded.in_forward(use.node)
         if place in ("module", "function"):

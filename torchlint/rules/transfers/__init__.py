@@ -1,1 +1,1 @@
-"""Rules about transfers: what travels between host and device."""
+"""Rules about transfers: copies between host and device."""

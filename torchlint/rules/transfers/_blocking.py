@@ -1,4 +1,4 @@
-"""TL202: moves of fresh batches for which the host waits, and whether their loader pins."""
+"""TL202: blocking moves of new batches, and whether their loaders use pinned memory."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Upload(NamedTuple):
     """A blocking move of a batch.
 
-    ``pinned`` is the loader that pins its memory, or the place in words where another file makes it; None when none
-    is known to.
+    ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; None if no loader
+    is known to pin it.
     """
 
     move: Move
@@ -32,17 +32,17 @@ class Upload(NamedTuple):
 
 
 class Uploads:
-    """Finds such moves in one module."""
+    """Finds the uploads of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._batches = module.shared(Batches)
         self._loaders = module.shared(Loaders)
-        self._odd: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
+        self._containers: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
         self._imports = [str(binding.qualified) for binding in module.project_imports()]
 
-    def beginning_with(self, move: Move) -> list[Upload]:
-        """The uploads of one statement, if a move is the first of them."""
+    def starting_with(self, move: Move) -> list[Upload]:
+        """The uploads of a statement, if a move is the first of them; otherwise none."""
         found = self._by_statement.get(self._module.statement_of(move.call), [])
         return found if found and found[0].move is move else []
 
@@ -56,20 +56,20 @@ class Uploads:
         return found
 
     def _of(self, move: Move) -> Upload | None:
-        """The upload that a move is. Where a move goes takes longest to find out, and is looked at last."""
+        """The upload that a move makes, or None. The destination is checked last, since this takes longest."""
         if move.method not in ("to", "cuda") or not move.blocking or self._read_at_once(move.call):
             return None
         if any(name in self._module.text for name in known.OTHER_DEVICES):
             return None
         batch = self._batches.of(move.moved)
-        if batch is None or self._is_measured(batch.statement) or not move.to_accelerator:
+        if batch is None or self._synchronizes(batch.statement) or not move.to_accelerator:
             return None
         return Upload(move, batch, self._pinned(batch)) if self._is_tensor(move.moved, move.call) else None
 
-    # -- moves -----------------------------------------------------------------------------------
+    # -- moves -------------------------------------------------------------------------------------
 
     def _read_at_once(self, call: cst.Call) -> bool:
-        """``x.to(device).sum().item()`` gains nothing."""
+        """Whether the copy is read at once, as in ``x.to(device).sum().item()``, so that it blocks anyway."""
         node: cst.CSTNode = call
         while isinstance(parent := self._module.parent(node), cst.Attribute) and parent.value is node:
             if parent.attr.value in ("item", "tolist"):
@@ -77,13 +77,13 @@ class Uploads:
             node = self._module.parent(parent) or parent
         return False
 
-    def _is_measured(self, loop: cst.CSTNode) -> bool:
-        """The loop waits for the device itself: it measures the move."""
+    def _synchronizes(self, loop: cst.CSTNode) -> bool:
+        """Whether a loop synchronizes explicitly, and so probably measures the move."""
         calls = (node for node in descendants(getattr(loop, "body", loop)) if isinstance(node, cst.Call))
         return any(self._module.qualified(call.func) == "torch.cuda.synchronize" for call in calls)
 
     def _is_tensor(self, source: cst.BaseExpression, call: cst.Call) -> bool:
-        """No container of another library, none that is used like one, and nothing that is written to later."""
+        """Whether the source is a tensor, or at least not used like a container, and is not modified later."""
         while isinstance(source, cst.Call):
             inner = receiver(source)
             if inner is None:
@@ -96,37 +96,37 @@ class Uploads:
         bindings = self._module.definitions(source)
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
         if looped and self._module.project.has_custom_to(self._imports):
-            return False  # it may be one of the project's own classes
+            return False  # it may be an object of a class of the project
         whole = [b for b in bindings if self._batches.is_whole(b)]
         if any(self._yields_containers(b) for b in whole):
             return False
-        names = [source.value, *self._kept_as(call)]
-        return not any(self._used_oddly(name, self._module.function_of(source), bool(whole)) for name in names)
+        names, function = [source.value, *self._assigned_names(call)], self._module.function_of(source)
+        return not any(self._is_used_as_container(name, function, bool(whole)) for name in names)
 
     def _yields_containers(self, binding: Binding) -> bool:
-        """The loader is of a library whose batches are objects of its own."""
+        """Whether the file uses a library whose batches are containers of its own, and the loader is unknown."""
         own = any(word in self._module.text for word in known.CONTAINER_LIBRARIES)
         return own and self._loaders.iterated_by(binding.statement.iter) is None  # type: ignore[attr-defined]
 
-    def _kept_as(self, call: cst.Call) -> list[str]:
+    def _assigned_names(self, call: cst.Call) -> list[str]:
         parent = self._module.parent(call)
         if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
             return [parent.targets[0].target.value]
         return []
 
-    def _used_oddly(self, word: str, function: cst.CSTNode | None, whole: bool) -> bool:
-        """A function uses a variable in a way that no tensor is used."""
-        if (word, function, whole) not in self._odd:
+    def _is_used_as_container(self, word: str, function: cst.CSTNode | None, whole: bool) -> bool:
+        """Whether a function uses a variable as a container, or modifies it."""
+        if (word, function, whole) not in self._containers:
             own = [
                 name
                 for name in self._module.names_spelled(word, function)
                 if self._module.function_of(name) is function
             ]
-            self._odd[word, function, whole] = any(self._odd_use(name, whole) for name in own)
-        return self._odd[word, function, whole]
+            self._containers[word, function, whole] = any(self._is_container_use(name, whole) for name in own)
+        return self._containers[word, function, whole]
 
-    def _odd_use(self, name: cst.Name, whole: bool) -> bool:
-        """Used as a container (``batch.labels``, ``**batch``), or written to in place."""
+    def _is_container_use(self, name: cst.Name, whole: bool) -> bool:
+        """Whether a use is one of a container (``batch.labels``, ``**batch``), or an in-place write."""
         parent = self._module.parent(name)
         if isinstance(parent, cst.Arg):
             return parent.star == "**"
@@ -142,10 +142,10 @@ class Uploads:
             return stored or (whole and text)
         return isinstance(parent, cst.AugAssign) and parent.target is name
 
-    # -- pinned loaders --------------------------------------------------------------------------
+    # -- pinned loaders ----------------------------------------------------------------------------
 
     def _pinned(self, batch: Batch) -> cst.CSTNode | str | None:
-        """What pins the memory of a batch, as :class:`Upload` has it."""
+        """The loader that pins a batch, as in :class:`Upload`."""
         if batch.iterable is None:
             return None
         loader = self._loaders.iterated_by(batch.iterable)
@@ -154,13 +154,13 @@ class Uploads:
         for name in descendants(batch.iterable):
             bindings = self._module.definitions(name) if isinstance(name, cst.Name) else ()
             if len(bindings) == 1 and bindings[0].kind == "parameter":
-                elsewhere = self._pinned_elsewhere(bindings[0])
+                elsewhere = self._pinned_in_other_file(bindings[0])
                 if elsewhere is not None:
                     return elsewhere
         return None
 
-    def _pinned_elsewhere(self, binding: Binding) -> str | None:
-        """Another file gives a pinned loader for this parameter."""
+    def _pinned_in_other_file(self, binding: Binding) -> str | None:
+        """The location of the pinned loader that another file passes for a parameter, or None."""
         function = self._module.function_of(binding.node)
         if function is None or self._module.class_of(function) is not None:
             return None

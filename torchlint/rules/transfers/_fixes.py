@@ -1,4 +1,4 @@
-"""TL201 and TL202: transfers that are dropped, or made asynchronous."""
+"""Fixes of TL201 and TL202: moves that are removed or made asynchronous."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from torchlint.rules.transfers._blocking import Upload
     from torchlint.rules.transfers._round_trips import RoundTrip
 
-_KERNELS = (
+_ROUNDED = (
     "the device's kernels may round the last bits differently, the result stays on the device of the value, and "
     "without any computation in between it shares memory with that value"
 )
 _DTYPE = "a dtype other than float32, int64 and bool is kept, instead of the default dtype of a Python number"
 _EMPTY = "an empty tensor keeps its shape and dtype"
-_ELSEWHERE = "the copy is made on the device of the value, which may be a different one"
+_OTHER_DEVICE = "the copy is made on the device of the value, which may be a different one"
 _ASYNC = (
     "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
     "other than CUDA (MPS, XPU) do not protect the source"
@@ -40,56 +40,56 @@ _ASYNC = (
 
 @or_none
 def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
-    """``torch.tensor(x.item(), device=x.device)`` is a copy; ``x.cpu().clamp(0, 1).to(d)`` needs neither move."""
-    if trip.read is not None and isinstance(trip.down, cst.Call) and positional(trip.up, 0) is trip.down:
-        return _copied(module, trip)
-    if trip.read is None and trip.direct and not trip.arrays:
+    """Copy a value on the device, or remove both moves of ``x.cpu().clamp(0, 1).to(device)``."""
+    if trip.read is not None and isinstance(trip.to_host, cst.Call) and positional(trip.to_device, 0) is trip.to_host:
+        return _copy_on_device(module, trip)
+    if trip.read is None and trip.direct and not trip.uses_numpy:
         return _without_moves(module, trip)
     raise Unfixable
 
 
-def _copied(module: SourceModule, trip: RoundTrip) -> Fix:
+def _copy_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
     editor = module.shared(Editor)
-    source, device = receiver(trip.down), keyword(trip.up, "device")
-    if source is None or device is None or len(trip.up.args) != 2 or trip.down.args:
+    source, device = receiver(trip.to_host), keyword(trip.to_device, "device")
+    if source is None or device is None or len(trip.to_device.args) != 2 or trip.to_host.args:
         raise Unfixable
     caveats = []
     dtype = module.value(source).dtype
-    differs = dtype == "float32" and module.shared(Defaults).dtype_may_differ(trip.up)
+    differs = dtype == "float32" and module.shared(Defaults).dtype_may_differ(trip.to_device)
     if dtype not in ("float32", "int64", "bool") or differs:
         caveats.append(_DTYPE)
     same = isinstance(device, cst.Attribute) and device.attr.value == "device" and dotted(device.value) is not None
     if not same or dotted(device.value) != dotted(source):  # type: ignore[attr-defined]
-        caveats.append(_ELSEWHERE)
-    # One number has no dimensions, whatever the tensor has that holds it.
+        caveats.append(_OTHER_DEVICE)
+    # A Python number becomes a tensor without dimensions, whatever the shape of the tensor it was read from.
     form = ".reshape(())" if trip.read == "item" else ""
     if trip.read == "tolist":
         caveats.append(_EMPTY)
-    edit = editor.replace_inside(trip.up, f"{editor.receiver(source)}.detach(){form}.clone()")
+    edit = editor.replace_inside(trip.to_device, f"{editor.receiver(source)}.detach(){form}.clone()")
     caveat = "; ".join(caveats) or None
     return Fix("copy it on the device", Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
 
 
 def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
-    """Both moves are dropped from a chain of methods."""
-    node: cst.BaseExpression | None = receiver(trip.up)
-    while node is not trip.down:
+    """Remove both moves from a chain of methods."""
+    node: cst.BaseExpression | None = receiver(trip.to_device)
+    while node is not trip.to_host:
         verb = method(node) if node is not None else None
         if not isinstance(node, cst.Call) or verb not in TENSOR_METHODS or verb.endswith("_"):
-            raise Unfixable  # what works in place would change the value itself
+            raise Unfixable  # an in-place method would modify the original value
         node = receiver(node)
-    if len(trip.up.args) > 1 or len(trip.down.args) > 1 or is_opaque(trip.up):
+    if len(trip.to_device.args) > 1 or len(trip.to_host.args) > 1 or is_opaque(trip.to_device):
         raise Unfixable
     editor = module.shared(Editor)
-    edits = (editor.remove_call(trip.down), editor.remove_call(trip.up))
-    return Fix("stay on the device, and remove both moves", Safety.UNSAFE, edits, _KERNELS)
+    edits = (editor.remove_call(trip.to_host), editor.remove_call(trip.to_device))
+    return Fix("stay on the device, and remove both moves", Safety.UNSAFE, edits, _ROUNDED)
 
 
 # -- batches ---------------------------------------------------------------------------------------
 
 
 @or_none
-def asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
+def make_asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
     """Add ``non_blocking=True`` to the moves of a batch."""
     editor = module.shared(Editor)
     edits = [edit for upload in uploads for edit in editor.set_argument(upload.move.call, "non_blocking", "True")]
@@ -99,50 +99,53 @@ def asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
 
 
 def _is_protected(module: SourceModule, upload: Upload) -> bool:
-    """The copy goes to CUDA, and no other code can reach the tensor that a DataLoader has just made for it."""
+    """Whether the copy goes to CUDA, and no other code can modify its source, which a DataLoader has allocated."""
     source, loop = upload.move.moved, upload.batch.statement
     if not upload.move.to_cuda or not isinstance(source, cst.Name) or not isinstance(loop, cst.For):
         return False
     if "Stream" in module.text or ".stream(" in module.text:
-        return False  # another stream might read the copy before it is there
+        return False  # another stream might read the copy too early
     bindings = module.definitions(source)
     whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is loop
-    return whole and _from_torch(module, loop) and _only_moved(module, bindings[0], source)
+    return whole and _iterates_torch_loader(module, loop) and _is_only_moved(module, bindings[0], source)
 
 
-def _from_torch(module: SourceModule, loop: cst.For) -> bool:
-    """The loop runs over torch's own loader, whose default collation makes new tensors of every batch."""
-    made = _looped_over(module, loop.iter)
-    return bool(made) and all(isinstance(call, cst.Call) and _collates(module, call) for call in made)
+def _iterates_torch_loader(module: SourceModule, loop: cst.For) -> bool:
+    """Whether a loop iterates over torch's own loader with default collation, which allocates new tensors."""
+    made = _iterated(module, loop.iter)
+    return bool(made) and all(isinstance(call, cst.Call) and _collates_by_default(module, call) for call in made)
 
 
-def _looped_over(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """What may stand behind an iterable, through ``enumerate`` and ``tqdm``."""
+def _iterated(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The values of an iterable, through ``enumerate`` and ``tqdm``."""
     found = sources(module.evaluator, iterable)
-    inner = [call for call in found if isinstance(call, cst.Call) and _hands_on(module, call)]
+    inner = [call for call in found if isinstance(call, cst.Call) and _is_transparent(module, call)]
     if not inner:
         return found
-    return _looped_over(module, inner[0].args[0].value) if len(found) == 1 else []
+    return _iterated(module, inner[0].args[0].value) if len(found) == 1 else []
 
 
-def _hands_on(module: SourceModule, call: cst.Call) -> bool:
+def _is_transparent(module: SourceModule, call: cst.Call) -> bool:
     name = module.qualified(call.func)
     known = name == "builtins.enumerate" or name in TRANSPARENT_ITERATORS
     return known and bool(call.args) and call.args[0].keyword is None and not call.args[0].star
 
 
-def _collates(module: SourceModule, made: cst.Call) -> bool:
+def _collates_by_default(module: SourceModule, made: cst.Call) -> bool:
     loader = module.shared(Loaders).at(made)
-    plain = loader is not None and not loader.derived and not is_opaque(made)
-    return plain and loader.default_collation and loader.makes_batches  # type: ignore[union-attr]
+    if loader is None or loader.derived or is_opaque(made):
+        return False
+    return loader.default_collation and loader.makes_batches
 
 
-def _only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:
-    """The batch on the host is read for nothing but its shape and the moves."""
-    return all(use is source or reads_no_elements(module, use) or _is_move(module, use) for use in module.uses(binding))
+def _is_only_moved(module: SourceModule, binding: Binding, source: cst.Name) -> bool:
+    """Whether the batch on the host is used only for its shape and for moves."""
+    uses = [use for use in module.uses(binding) if use is not source]
+    return all(reads_no_elements(module, use) or _is_move_or_size(module, use) for use in uses)
 
 
-def _is_move(module: SourceModule, use: cst.Name) -> bool:
+def _is_move_or_size(module: SourceModule, use: cst.Name) -> bool:
     attribute = module.parent(use)
-    called = isinstance(attribute, cst.Attribute) and isinstance(module.parent(attribute), cst.Call)
-    return called and attribute.attr.value in ("to", "cuda", "size", "dim", "numel")  # type: ignore[union-attr]
+    if not isinstance(attribute, cst.Attribute) or not isinstance(module.parent(attribute), cst.Call):
+        return False
+    return attribute.attr.value in ("to", "cuda", "size", "dim", "numel")

@@ -1,4 +1,4 @@
-"""TL201: values that go from the device to the host and come back."""
+"""TL201: values that are copied from the device to the host and back."""
 
 from __future__ import annotations
 
@@ -19,69 +19,68 @@ if TYPE_CHECKING:
 
 _DEPTH = 40
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
-_LAST = frozenset(name.rpartition(".")[2] for name in _CONSTRUCTORS)
+_CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in _CONSTRUCTORS)
 
 
 class RoundTrip(NamedTuple):
-    """A value that leaves the device at ``down`` and is brought back at ``up``.
+    """A value that is copied to the host by the call ``to_host``, and back to the device by the call ``to_device``.
 
-    ``names`` are the variables it passes through, ``arrays`` whether NumPy has it in between, ``through`` the
-    functions it is put through there, and ``read`` the host read (``item`` or ``tolist``) when it comes back
-    as Python numbers.
+    ``variables`` are the variables that it is assigned to in between, ``operations`` the functions applied to it, and
+    ``uses_numpy`` whether it becomes an array. ``read`` is ``item`` or ``tolist`` if it comes back as Python numbers.
     """
 
-    up: cst.Call
-    down: cst.Call
-    names: tuple[str, ...] = ()
-    arrays: bool = False
-    through: tuple[str, ...] = ()
+    to_device: cst.Call
+    to_host: cst.Call
+    variables: tuple[str, ...] = ()
+    uses_numpy: bool = False
+    operations: tuple[str, ...] = ()
     read: str | None = None
 
     @property
     def direct(self) -> bool:
-        """Down and up stand in one expression."""
-        return not self.names
+        """Whether both copies are in one expression."""
+        return not self.variables
 
 
 class RoundTrips:
-    """Finds round trips in one module."""
+    """Finds the round trips of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._moves = module.shared(Moves)
 
     def ending_at(self, call: cst.Call) -> RoundTrip | None:
-        """The round trip that ends at a call, if the call brings a value to a device and one is proved."""
-        carried, target = self._brought(call)
+        """The round trip that ends at a call, or None."""
+        carried, target = self._moved_value(call)
         if carried is None:
             return None
-        trip = self._trip(call, carried)
+        trip = self._find(call, carried)
         return trip if trip is not None and (target is None or names_accelerator(self._module, target)) else None
 
-    def _trip(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
-        if may_call(call, _LAST) and self._module.qualified(call.func) in _CONSTRUCTORS:
+    def _find(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
+        if may_call(call, _CONSTRUCTOR_NAMES) and self._module.qualified(call.func) in _CONSTRUCTORS:
             read = self._host_read(call, carried)
             if read is not None:
                 return read
         trip = self._trace(carried, RoundTrip(call, call), _DEPTH)
-        return trip if trip is not None and not self._meant(trip) else None
+        return trip if trip is not None and not self._is_intended(trip) else None
 
-    def _brought(self, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
-        """What a call brings to a device, and the argument that says which; none for what goes to CUDA anyway.
+    def _moved_value(self, call: cst.Call) -> tuple[cst.BaseExpression | None, cst.BaseExpression | None]:
+        """What a call copies to a device, and the argument that names the device (None for ``cuda``).
 
-        Whether that is an accelerator takes longest to find out, so it is asked last.
+        Whether that device is an accelerator is checked last, since this takes longest.
         """
         move = self._moves.at(call)
         if move is not None and move.method in ("to", "cuda"):
             target = move.target if move.method == "to" else None
             return (move.moved, target) if move.method == "cuda" or target is not None else (None, None)
-        device = keyword(call, "device") if may_call(call, _LAST) else None
+        device = keyword(call, "device") if may_call(call, _CONSTRUCTOR_NAMES) else None
         if device is not None and self._module.qualified(call.func) in _CONSTRUCTORS:
             return positional(call, 0), device
         return None, None
 
     def _host_read(self, call: cst.Call, carried: cst.BaseExpression) -> RoundTrip | None:
-        """``torch.tensor(x.item(), device=x.device)``: read to the host, wrapped, sent back."""
+        """The round trip of ``torch.tensor(x.item(), device=x.device)``, or None."""
         name = method(carried)
         if name not in ("item", "tolist") or not isinstance(carried, cst.Call):
             return None
@@ -101,10 +100,10 @@ class RoundTrips:
         name = dotted(device.value)
         return name is not None and name == dotted(source)
 
-    # -- following the value back ----------------------------------------------------------------
+    # -- tracing the value -------------------------------------------------------------------------
 
     def _trace(self, node: cst.CSTNode, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        """Follow a value back to the move that took it off the device, through what torch can do there."""
+        """Trace a value back to the copy to the host, through operations that torch could do on the device."""
         if depth == 0:
             return None
         if isinstance(node, cst.Call):
@@ -112,8 +111,8 @@ class RoundTrips:
         if isinstance(node, cst.Name):
             return self._through_name(node, trip, depth)
         if isinstance(node, cst.Attribute):
-            plain = node.attr.value in ("data", "T", "mT", "values", "indices") and not self._module.qualified(node)
-            return self._trace(node.value, trip, depth - 1) if plain else None
+            traceable = node.attr.value in ("data", "T", "mT", "values", "indices") and not self._module.qualified(node)
+            return self._trace(node.value, trip, depth - 1) if traceable else None
         if isinstance(node, cst.Subscript):
             return self._through_subscript(node, trip, depth)
         if isinstance(node, cst.UnaryOperation):
@@ -125,13 +124,13 @@ class RoundTrips:
         return None
 
     def _through_subscript(self, node: cst.Subscript, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        """The value indexed comes from the device, or, as in ``np.eye(n)[labels]``, the index does."""
+        """The indexed value comes from the device, or the index does, as in ``np.eye(n)[labels]``."""
         found = self._trace(node.value, trip, depth - 1)
         if found is not None or len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
             return found
         table = node.value
         if isinstance(table, cst.Call) and self._module.qualified(table.func) in known.NUMPY_TABLES:
-            return self._trace(node.slice[0].slice.value, _passing(trip, table), depth - 1)
+            return self._trace(node.slice[0].slice.value, _with_operation(trip, table), depth - 1)
         return None
 
     def _through_operator(
@@ -141,7 +140,7 @@ class RoundTrips:
         traced = [self._trace(operand, trip, depth - 1) for operand in operands]
         found = next((one for one in traced if one is not None), None)
         others = [operand for operand, one in zip(operands, traced, strict=True) if one is None]
-        if found is None or not all(_is_plain(self._module.value(other)) for other in others):
+        if found is None or not all(_is_number(self._module.value(other)) for other in others):
             return None
         return found
 
@@ -151,19 +150,19 @@ class RoundTrips:
             return self._through_function(call, name, trip, depth)
         source = receiver(call)
         if source is None:
-            return self._through_local(call, trip, depth)
-        if self._goes_down(call, source):
-            return trip._replace(down=call)
+            return self._through_local_function(call, trip, depth)
+        if self._moves_to_host(call, source):
+            return trip._replace(to_host=call)
         verb = method(call)
         if verb in ("item", "tolist") and self._on_device(source, None):
-            return trip._replace(down=call, read=verb)
+            return trip._replace(to_host=call, read=verb)
         if verb == "numpy" or verb in known.TENSOR_METHODS or verb in known.ARRAY_METHODS:
-            passed = trip if verb in known.FORM_METHODS else _passing(trip, call)
-            return self._trace(source, passed._replace(arrays=trip.arrays or verb == "numpy"), depth - 1)
+            passed = trip if verb in known.FORM_METHODS else _with_operation(trip, call)
+            return self._trace(source, passed._replace(uses_numpy=trip.uses_numpy or verb == "numpy"), depth - 1)
         return None
 
-    def _goes_down(self, call: cst.Call, source: cst.BaseExpression) -> bool:
-        """The call moves a tensor that may be on a device to the CPU."""
+    def _moves_to_host(self, call: cst.Call, source: cst.BaseExpression) -> bool:
+        """Whether a call copies a tensor to the CPU that may be on a device."""
         move = self._moves.at(call)
         if move is None or move.method == "type" or not move.to_host:
             return False
@@ -171,20 +170,20 @@ class RoundTrips:
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
     def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        if name not in _EQUAL or not call.args or any(a.star for a in call.args):
+        if name not in _TORCH_EQUIVALENTS or not call.args or any(a.star for a in call.args):
             return None
-        numpy = trip.arrays or name.startswith("numpy.")
+        numpy = trip.uses_numpy or name.startswith("numpy.")
         operands = [a.value for a in call.args if a.keyword is None]
         if not operands:
             return None
         first = operands[0]
         if isinstance(first, (cst.List, cst.Tuple)):
             operands = [*(e.value for e in first.elements), *operands[1:]]
-        passed = trip if name in _WRAPPERS else _passing(trip, call)
-        return self._through_operator(tuple(operands), passed._replace(arrays=numpy), depth)
+        passed = trip if name in _WRAPPERS else _with_operation(trip, call)
+        return self._through_operator(tuple(operands), passed._replace(uses_numpy=numpy), depth)
 
-    def _through_local(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        """A function of the file that does nothing but such operations to its only argument."""
+    def _through_local_function(self, call: cst.Call, trip: RoundTrip, depth: int) -> RoundTrip | None:
+        """Trace the argument of a function of the file that only applies such operations to it."""
         function = self._module.functions.callee(call)
         if function is None or len(call.args) != 1 or len(function.params.params) != 1:
             return None
@@ -192,62 +191,62 @@ class RoundTrips:
         parameter = self._module.binding_of(function.params.params[0].name)
         if len(returns) != 1 or returns[0].value is None or parameter is None:
             return None
-        if not self._keeps_to(returns[0].value, parameter, depth - 1):
+        if not self._reaches_parameter(returns[0].value, parameter, depth - 1):
             return None
         return self._trace(call.args[0].value, trip, depth - 1)
 
-    def _keeps_to(self, node: cst.CSTNode, parameter: Binding, depth: int) -> bool:
-        """An expression reaches the parameter through operations that torch has."""
+    def _reaches_parameter(self, node: cst.CSTNode, parameter: Binding, depth: int) -> bool:
+        """Whether an expression applies only operations that torch has to the parameter."""
         if depth == 0:
             return False
         if isinstance(node, cst.Name):
             bindings = self._module.definitions(node)
             if bindings == (parameter,):
                 return True
-            single = bindings[0] if len(bindings) == 1 else None
-            plain = single is not None and single.kind == "assign" and not single.path
-            return bool(plain and single and single.value and self._keeps_to(single.value, parameter, depth - 1))
+            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+                return False
+            return self._reaches_parameter(bindings[0].value, parameter, depth - 1)
         if isinstance(node, cst.Call):
             name = self._module.qualified(node.func)
             if name is not None:
                 same = name in known.NUMPY_FUNCTIONS or name in known.TORCH_FUNCTIONS
-                return same and bool(node.args) and self._keeps_to(node.args[0].value, parameter, depth - 1)
+                return same and bool(node.args) and self._reaches_parameter(node.args[0].value, parameter, depth - 1)
             source = receiver(node)
             verb = method(node)
             same = verb in known.ARRAY_METHODS or verb in known.TENSOR_METHODS
-            return source is not None and same and self._keeps_to(source, parameter, depth - 1)
+            return source is not None and same and self._reaches_parameter(source, parameter, depth - 1)
         if isinstance(node, cst.Subscript):
-            return self._keeps_to(node.value, parameter, depth - 1)
+            return self._reaches_parameter(node.value, parameter, depth - 1)
         if isinstance(node, cst.BinaryOperation):
             sides = (node.left, node.right)
-            kept = [self._keeps_to(s, parameter, depth - 1) for s in sides]
+            kept = [self._reaches_parameter(s, parameter, depth - 1) for s in sides]
             numbers = [self._module.value(s).kind is Kind.SCALAR for s in sides]
             return any(kept) and all(k or n for k, n in zip(kept, numbers, strict=True))
         return False
 
     def _through_name(self, name: cst.Name, trip: RoundTrip, depth: int) -> RoundTrip | None:
-        """A variable set once for this read, in the same loop, and not wanted on the host otherwise."""
+        """Trace a variable that is assigned once, in the same loop, and has no other uses on the host."""
         bindings = self._module.definitions(name)
         if len(bindings) != 1:
             return None
         binding = bindings[0]
-        value = _member(binding)
-        if value is None or self._loop(binding.node) is not self._loop(name):
+        value = _assigned_value(binding)
+        if value is None or self._loop_around(binding.node) is not self._loop_around(name):
             return None
-        if not all(use is name or self._neutral(use) for use in self._module.uses(binding)):
+        if not all(use is name or self._is_incidental_use(use) for use in self._module.uses(binding)):
             return None
         if self._module.function_of(binding.node) is not self._module.function_of(name):
             return None
-        return self._trace(value, trip._replace(names=(*trip.names, name.value)), depth - 1)
+        return self._trace(value, trip._replace(variables=(*trip.variables, name.value)), depth - 1)
 
-    def _neutral(self, use: cst.Name) -> bool:
+    def _is_incidental_use(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
-        if isinstance(parent, cst.Arg):  # printing alone does not need the detour
+        if isinstance(parent, cst.Arg):  # printing alone needs no copy to the host
             call = self._module.parent(parent)
             return isinstance(call, cst.Call) and self._module.qualified(call.func) == "builtins.print"
-        return isinstance(parent, cst.Attribute) and parent.attr.value in known.NEUTRAL_READS
+        return isinstance(parent, cst.Attribute) and parent.attr.value in known.METADATA_ATTRIBUTES
 
-    def _loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
+    def _loop_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
         for around in self._module.ancestors(node):
             if isinstance(around, (cst.For, cst.While)):
                 return around
@@ -255,20 +254,20 @@ class RoundTrips:
                 return None
         return None
 
-    # -- what is meant ---------------------------------------------------------------------------
+    # -- intended round trips ----------------------------------------------------------------------
 
-    def _meant(self, trip: RoundTrip) -> bool:
-        """An exception handler, an export, a comment on the lines or two devices say that the detour is meant."""
+    def _is_intended(self, trip: RoundTrip) -> bool:
+        """Whether the round trip is intended: in a handler or an export, with a comment, or between two devices."""
         if self._between_devices(trip):
             return True
-        if any(guard.kind == "handler" or self._exports(guard) for guard in self._module.guards(trip.up)):
+        if any(guard.kind == "handler" or self._exports(guard) for guard in self._module.guards(trip.to_device)):
             return True
-        first = min(self._module.line(trip.down), self._module.line(trip.up))
-        comments = self._module.comments(first, self._module.span(trip.up).end_line)
+        first = min(self._module.line(trip.to_host), self._module.line(trip.to_device))
+        comments = self._module.comments(first, self._module.span(trip.to_device).end_line)
         return any(word in comments.lower() for word in known.INTENT)
 
     def _exports(self, guard: Guard) -> bool:
-        """The code runs while a program is exported or traced, once: what it makes becomes a constant there."""
+        """Whether a guard lets code run only while a program is exported or traced, where values become constants."""
         test, holds = guard.condition, guard.holds
         while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
             test, holds = test.expression, not holds
@@ -276,9 +275,9 @@ class RoundTrips:
         return any(isinstance(n, cst.Call) and self._module.qualified(n.func) in known.EXPORTING for n in parts)
 
     def _between_devices(self, trip: RoundTrip) -> bool:
-        """Staging on the way from one device to another, which may lack a direct connection."""
-        target = self._module.value(positional(trip.up, 0)).literal
-        source = receiver(trip.down)
+        """Whether the value goes from one device to another through the host; there may be no direct connection."""
+        target = self._module.value(positional(trip.to_device, 0)).literal
+        source = receiver(trip.to_host)
         made = self._module.value(source).origin if source is not None else None
         if target is None or ":" not in target or not isinstance(made, cst.Call):
             return False
@@ -287,18 +286,18 @@ class RoundTrips:
 
 
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
-# What torch can do on the device, too.
-_EQUAL = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
+# Functions that torch can run on the device.
+_TORCH_EQUIVALENTS = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
 
 
-def _passing(trip: RoundTrip, call: cst.Call) -> RoundTrip:
-    """The trip, noting the name of a function it passes."""
+def _with_operation(trip: RoundTrip, call: cst.Call) -> RoundTrip:
+    """The round trip with the name of one more function."""
     name = (dotted(call.func) or method(call) or "").rpartition(".")[2]
-    return trip._replace(through=(*trip.through, name)) if name else trip
+    return trip._replace(operations=(*trip.operations, name)) if name else trip
 
 
-def _member(binding: Binding) -> cst.BaseExpression | None:
-    """What a binding gives its name: the value, or the member of a display that it unpacks."""
+def _assigned_value(binding: Binding) -> cst.BaseExpression | None:
+    """The value assigned by a binding, or the element of a tuple that it unpacks; None if unknown."""
     if binding.kind not in ("assign", "walrus") or binding.value is None:
         return None
     if not binding.path:
@@ -309,8 +308,8 @@ def _member(binding: Binding) -> cst.BaseExpression | None:
     return None
 
 
-def _is_plain(value: Value) -> bool:
-    """A number, or a display of numbers such as the dimensions of ``flip``."""
+def _is_number(value: Value) -> bool:
+    """Whether a value is a number, or a list or tuple of numbers such as the dimensions for ``flip``."""
     if value.kind in (Kind.LIST, Kind.TUPLE) and value.elements:
-        return all(_is_plain(e) for e in value.elements)
+        return all(_is_number(e) for e in value.elements)
     return value.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.NONE, Kind.DTYPE)

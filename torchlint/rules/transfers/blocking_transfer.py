@@ -1,4 +1,4 @@
-"""TL202: a batch is moved to the device while the host waits."""
+"""TL202: a blocking copy moves a batch to the device."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class BlockingTransfer(Rule):
 
     @on.move
     def copies(self, move: Move) -> None:
-        """A call of ``to`` or ``cuda``; the moves of one statement are one finding."""
+        """Check a call of ``to`` or ``cuda``. All moves in one statement are one finding."""
         from torchlint.rules.transfers._blocking import Uploads
 
-        uploads = self.module.shared(Uploads).beginning_with(move)
+        uploads = self.module.shared(Uploads).starting_with(move)
         if not uploads:
             return
 
-        from torchlint.rules.transfers._fixes import asynchronous
+        from torchlint.rules.transfers._fixes import make_asynchronous
 
         self.report(
             move.call,
@@ -98,7 +98,7 @@ class BlockingTransfer(Rule):
             evidence=self._evidence(uploads),
             severity=Severity.INFO if uploads[0].pinned is None else Severity.WARNING,
             heat=self.module.heat(move.call),
-            fix=asynchronous(self.module, uploads),
+            fix=make_asynchronous(self.module, uploads),
         )
 
     def _message(self, upload: Upload) -> str:

@@ -1,4 +1,4 @@
-"""TL201: a value goes from the device to the host and straight back."""
+"""TL201: a value is copied from the device to the host and back."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ class DeviceRoundTrip(Rule):
         if trip.read is not None:
             copy = "`.detach().clone()`"
             return f"`.{trip.read}()` copies the value to the host, and a new tensor copies it back: use {copy}"
-        line = self.module.line(trip.down)
+        line = self.module.line(trip.to_host)
         where = "" if trip.direct else f" on line {line}"
-        through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.names))})" if trip.names else ""
-        way = "NumPy" if trip.arrays else "the CPU"
-        work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.through)))
+        through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.variables))})" if trip.variables else ""
+        way = "NumPy" if trip.uses_numpy else "the CPU"
+        work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.operations)))
         advice = "remove both moves"
-        if trip.arrays:
+        if trip.uses_numpy:
             advice = f"use the torch equivalent of {work}" if work else "keep the tensor on the device"
         return (
             f"the value is copied to the host{where} and back here{through} for work that the device could do: both "
@@ -127,9 +127,9 @@ class DeviceRoundTrip(Rule):
 
     def _evidence(self, trip: RoundTrip) -> list[Evidence]:
         text = "copied to the host here"
-        return [self.module.evidence(_name(trip.down), text)]
+        return [self.module.evidence(_name(trip.to_host), text)]
 
 
 def _name(call: cst.Call) -> cst.CSTNode:
-    """The method's name: the evidence points at it, not at the start of a long chain."""
+    """The name of the called method, which evidence points at instead of the start of a long chain."""
     return getattr(call.func, "attr", call)

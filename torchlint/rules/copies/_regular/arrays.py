@@ -69,7 +69,7 @@ class ArrayContent:
             raise Unfixable
         return given
 
-    # -- functions -------------------------------------------------------------------------------
+    # -- functions ---------------------------------------------------------------------------------
 
     def constant(self, call: cst.Call) -> Content:
         """``np.zeros``, ``np.ones``, ``np.empty``."""
@@ -137,7 +137,7 @@ class ArrayContent:
         content.caveats = [_ROUNDED]
         return content
 
-    # -- random numbers --------------------------------------------------------------------------
+    # -- random numbers ----------------------------------------------------------------------------
 
     def drawn(self, call: cst.Call) -> Content:
         """``np.random.rand(2, 3)``, and functions that take one size."""

@@ -99,7 +99,7 @@ class Conversion:
         if not all(numbers.held(stage) for stage in known) or (COMPLEX & set(known) and dtype not in COMPLEX):
             raise Unfixable
 
-    # -- known dtypes ----------------------------------------------------------------------------
+    # -- known dtypes ------------------------------------------------------------------------------
 
     def _to(self, dtype: str, text: str | None, *, own: bool = False) -> Written:
         """A conversion to a known dtype; ``own`` where NumPy has made the content in it."""

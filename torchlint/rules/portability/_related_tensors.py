@@ -1,4 +1,4 @@
-"""Tensors at hand: whose device a new tensor needs, told from what it is made for and what it is used with."""
+"""Related tensors: the tensor whose device a new tensor needs, since it is made after it or used with it."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ if TYPE_CHECKING:
 _SIZES = frozenset({"size", "shape", "numel"})
 
 
-class AtHand:
-    """Finds, in one module, the tensor that a new tensor is made to go with."""
+class RelatedTensors:
+    """Finds the tensors in one module that new tensors are used with."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def tensor_for(self, place: cst.CSTNode) -> str | None:
-        """The name of a tensor with whose size, or for an operation with which, the tensor at a place is made.
+        """The name of the tensor that gives a new tensor its size, or is an operand beside it; None if there is none.
 
-        The place is a move of a new tensor, ``torch.zeros(n).cuda()``, or the argument ``device=`` of a factory.
+        The place is a move of the new tensor, as in ``torch.zeros(n).cuda()``, or the argument ``device=`` of a
+        factory.
         """
         made = self._factory(place)
         if made is None:
             return None
-        for name in (*self._measured(made), *self._partners(place)):
-            if self._stays(name):
+        for name in (*self._sized_by(made), *self._operands_beside(place)):
+            if self._is_unmoved_tensor(name):
                 return name.value
         return None
 
     def _factory(self, place: cst.CSTNode) -> cst.Call | None:
-        """The call of a factory of torch that a place moves, or whose argument it is."""
+        """The call of a torch factory that a place moves or is an argument of, or None."""
         if isinstance(place, cst.Call) and method(place) in MOVE_METHODS:
             root = next((link for link in chain(place) if isinstance(link, cst.Call)), None)
         else:
@@ -49,15 +50,15 @@ class AtHand:
         made = isinstance(root, cst.Call) and self._module.qualified(root.func) in {*factories.ALL, "torch.tensor"}
         return root if made else None
 
-    def _measured(self, made: cst.Call) -> Iterator[cst.Name]:
-        """``x`` of ``torch.zeros(x.size(0), 4)``."""
+    def _sized_by(self, made: cst.Call) -> Iterator[cst.Name]:
+        """Tensors that give the size: ``x`` in ``torch.zeros(x.size(0), 4)``."""
         for node in self._module.within(made, cst.Name):
             parent = self._module.parent(node)
             if isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value in _SIZES:
                 yield node
 
-    def _partners(self, place: cst.CSTNode) -> Iterator[cst.Name]:
-        """``x`` of ``x + torch.randn(4).cuda()``."""
+    def _operands_beside(self, place: cst.CSTNode) -> Iterator[cst.Name]:
+        """Tensors on the other side of an operator: ``x`` in ``x + torch.randn(4).cuda()``."""
         below = place
         for around in self._module.ancestors(place):
             if isinstance(around, cst.BinaryOperation):
@@ -66,8 +67,8 @@ class AtHand:
                 return
             below = around
 
-    def _stays(self, name: cst.Name) -> bool:
-        """The name is a tensor that nothing moves in sight."""
+    def _is_unmoved_tensor(self, name: cst.Name) -> bool:
+        """Whether a name is a tensor that is never moved."""
         bindings = self._module.definitions(name)
         if len(bindings) != 1 or not self._is_tensor(name, bindings[0]):
             return False
@@ -96,7 +97,7 @@ class AtHand:
         called = isinstance(call, cst.Call) and call.func is parent
         return parent.attr.value in TENSOR_ONLY_ATTRIBUTES or (
             called and parent.attr.value == "size"
-        )  # of arrays, an attribute
+        )  # `size` of an array is an attribute
 
     def _is_moved(self, use: cst.Name) -> bool:
         parent = self._module.parent(use)
@@ -105,7 +106,7 @@ class AtHand:
 
 
 def _operands(node: cst.BaseExpression) -> Iterator[cst.Name]:
-    """``x`` and ``y`` of ``x[0] * 2 + y.relu()``."""
+    """The variables of an expression: ``x`` and ``y`` in ``x[0] * 2 + y.relu()``."""
     if isinstance(node, cst.BinaryOperation):
         yield from _operands(node.left)
         yield from _operands(node.right)
