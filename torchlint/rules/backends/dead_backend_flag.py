@@ -87,15 +87,16 @@ class DeadBackendFlag(Rule):
     ```
 
     ## When to leave it
-    Never. Flags that exist in some version of PyTorch are not flagged, nor are functions that are replaced by
-    other functions.
+    Never. Flags that exist in some version of PyTorch are not flagged, nor are functions to which another function
+    is assigned.
 
     ## Fix safety
-    Deleting a flag that nothing reads any more (`fastest`, `verbose`) is safe, as long as nothing else in the file
-    names it and its value is a literal; computing a value may raise an error, draw random numbers or change something.
-    Everything else is unsafe, because it would start something that the program never did before: the right spelling,
-    `=` for `==`, the call of a function that is assigned to or merely named. Context managers that are not entered, and
-    variables that come too late, are left to you.
+    Deleting the assignment of a flag that PyTorch no longer reads (`fastest`, `verbose`) is safe if its value is a
+    literal and the file does not mention the flag elsewhere; evaluating another value may raise an error, draw
+    random numbers or have side effects. Everything else is unsafe, because the program would start to do something
+    that it never did before: correcting the spelling, replacing `==` by `=`, and calling a function that was only
+    named or assigned to. There is no fix for context managers that are not entered, and for environment variables
+    that are set too late.
 
     ## Confirmed by
     The flag has the same value before and after the line.

@@ -63,22 +63,24 @@ class FactoryThenMove(Rule):
     device.
 
     ## Fix safety
-    Safe where the device writes the same bits as the CPU: zeros, ones, constants, identity, counting in whole
-    numbers, also with a dtype written out for `.to(device, dtype)` and `.type_as(x)`. Through a variable only in one
-    block, where the device is the same at both places and nobody sees the tensor in between. A variable that is called
-    a device is taken for one, unless a call in the file passes a dtype or a tensor for it. An `x` of a subclass of
-    `torch.Tensor` hands on its class in `.to(x)` and `.type_as(x)`, and not to a factory.
+    The fix is safe if the device computes the same bits as the CPU: zeros, ones, constants, identity matrices and
+    integer sequences. `.to(device, dtype)` and `.type_as(x)` get an explicit dtype. If the tensor goes through a
+    variable, creation and move must be in the same block, the device must be the same at both places, and no code
+    in between may use the tensor. A variable named like a device is assumed to hold one, unless a call in the file
+    passes a dtype or a tensor for it. If `x` is an instance of a subclass of `torch.Tensor`, `.to(x)` and
+    `.type_as(x)` return that subclass; a factory does not.
 
-    Unsafe, with the reason named: random content (the device's generator draws other numbers, and the CPU's none),
-    `linspace`, windows and float steps (last bits), `requires_grad=True` (the tensor becomes a leaf with a gradient
-    of its own; the moved one hands it on to the one on the CPU), `expand` on the way (the elements then share
-    memory), what other devices than CUDA may lack (`tril_indices`, float64 on the way to float32), and files that
-    make `meta` the default device, from which nothing can be moved. Moving to `meta`, where nothing is filled, no
-    longer raises for numbers that the dtype cannot hold. No fix where something is computed in between, or where two
-    conversions follow each other.
+    The fix is unsafe, with the reason given, for random content (the device has its own generator, and the CPU's
+    state no longer advances), for `linspace`, windows and float steps (the last bits may differ), for
+    `requires_grad=True` (the tensor becomes a leaf with its own gradient; before, the gradient flowed back to the
+    tensor on the CPU), for `expand` before the move (elements then share memory), for operations that devices other
+    than CUDA may lack (`tril_indices`, float64 converted to float32), and in files that make `meta` the default
+    device, from which tensors cannot be moved. With `meta` as the target, numbers that the dtype cannot represent
+    no longer raise an error, since nothing is filled. There is no fix if the tensor is used in a computation in
+    between, or if two conversions follow each other.
 
     ## Confirmed by
-    A fill on the CPU is followed by a copy to the device of the same bytes, every step.
+    In every step, the CPU fills memory that is then copied to the device.
 
     ## Sources
     - [Performance tuning guide, creating tensors on the target device](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#create-tensors-directly-on-the-target-device)

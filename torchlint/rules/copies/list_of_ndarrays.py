@@ -57,11 +57,11 @@ class ListOfNdarrays(Rule):
     with a single array is an `info`.
 
     ## Fix safety
-    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if NumPy has a name in the file. Safe where the
-    list is proved to have members, all of one dtype and one shape with dimensions. Otherwise unsafe: an empty list and
-    members of several dtypes are converted differently by the two libraries, and arrays without dimensions, which
-    `torch.tensor` refuses in a list, are accepted. Legacy constructors (`torch.FloatTensor(arrays)`) become
-    `torch.as_tensor(.., dtype=..)`, which is unsafe.
+    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is safe if
+    the list is proved to be non-empty, and its arrays to have one dtype, one shape, and at least one dimension.
+    Otherwise it is unsafe: the two libraries convert empty lists and mixed dtypes differently, and NumPy accepts
+    zero-dimensional arrays, for which `torch.tensor` raises an error. Legacy constructors
+    (`torch.FloatTensor(arrays)`) become `torch.as_tensor(.., dtype=..)`, which is unsafe.
 
     ## Confirmed by
     The argument is a list of ndarrays, and the call takes a measurable part of the step.

@@ -105,15 +105,17 @@ class PythonDataFactory(Rule):
     is a legacy constructor that is filled in place and not moved, which costs little.
 
     ## Fix safety
-    Safe where the content is constant or counts in whole numbers, the dtype is known and holds the numbers, and the
-    arguments are proved to be sizes; a negative size then raises an error of another class. A dtype or device is left
-    out where it is the default. Where the file, or another file that is linted with it, sets a default dtype or
-    device, and where a module is constructed, `torch.from_numpy` and legacy constructors get `dtype=torch.float32` and
-    `device="cpu"` in full. A default that is set anywhere else is out of sight: lint the whole project.
+    The fix is safe if the content is constant or a sequence of integers, the dtype is known and can represent the
+    numbers, and the arguments are proved to be sizes. A negative size still raises an error, but of another class.
+    The dtype and the device are omitted where they are the defaults. If the file, or another file linted with it,
+    sets a default dtype or device, and in the construction of modules, the replacements of `torch.from_numpy` and
+    legacy constructors get an explicit dtype and device, such as `dtype=torch.float32` and `device="cpu"`. A
+    default that is set in a file outside the run cannot be seen, so lint the whole project.
 
-    Unsafe, with the reason named: NumPy's random numbers (another generator, other seeds), `linspace`, `np.empty`,
-    a dtype that may be `None`, lists that may be empty, ranges that may end before they start, and shapes and counts
-    of which nothing is known. No fix where torch's factory refuses a number or a dtype that the conversion accepts.
+    The fix is unsafe, with the reason given, for NumPy's random numbers (another generator with another seed),
+    `linspace`, `np.empty`, a dtype that may be `None`, lists that may be empty, ranges that may end before they
+    start, and shapes or counts of unknown value. There is no fix where the torch factory rejects a number or dtype
+    that the conversion accepts.
 
     ## Confirmed by
     The call, with a copy to the device if one follows, takes a measurable part of the step.

@@ -61,12 +61,14 @@ class TensorCopiesNdarray(Rule):
     tensor that shares its memory must not be written to.
 
     ## Fix safety
-    `torch.tensor(a, device=device)` for `torch.tensor(a).to(device)` is safe: it converts and transfers as before,
-    without the copy on the host, and never shares memory with the array. `torch.as_tensor(a)` is safe where the array
-    has just been made, for this call alone; `np.array(x)` of an object of unknown class may be that object's own
-    memory. Otherwise it is unsafe, since tensor and array share memory afterwards:
-    writing to one changes the other. So are arrays that may be read-only, files that resize tensors in place, and
-    legacy constructors.
+    Replacing `torch.tensor(a).to(device)` by `torch.tensor(a, device=device)` is safe: the conversion and the
+    transfer stay the same, only the copy on the host is avoided, and the tensor never shares memory with the array.
+
+    Replacing `torch.tensor(a)` by `torch.as_tensor(a)` is safe if the array is newly allocated and nothing else
+    uses it. Otherwise it is unsafe, since the tensor shares memory with the array: writing to one changes the
+    other. `np.array(x)` of an object of unknown class does not count as newly allocated, since it may return that
+    object's own memory. The fix is also unsafe for arrays that may be read-only, in files that resize tensors in
+    place, and for legacy constructors.
 
     ## Confirmed by
     The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the

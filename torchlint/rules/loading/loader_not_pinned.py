@@ -64,14 +64,15 @@ class LoaderNotPinned(Rule):
     `pin_memory`), and on accelerators other than CUDA, such as XLA and MPS.
 
     ## Fix safety
-    `pin_memory=torch.cuda.is_available()` is added, with `import torch` if the file lacks it. Safe where the batches
-    are proved to be plain tensors of the CPU (torchvision's datasets with torchvision's transforms, a `TensorDataset`
-    of such tensors, default collation) and are moved in sight. Otherwise unsafe: objects of other classes, sparse
-    tensors and tensors that are on a device already may not be pinned. Replacing a written `pin_memory=False` is
-    unsafe. Never offered for calls with `*args` or `**kwargs`, and for loaders without workers.
+    The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the
+    batches are proved to be plain CPU tensors (torchvision datasets with torchvision transforms, or a
+    `TensorDataset` of such tensors, with default collation) and visible code moves them. Otherwise it is unsafe:
+    objects of other classes, sparse tensors and tensors that are already on a device may not support pinning.
+    Replacing an explicit `pin_memory=False` is unsafe. There is no fix for calls with `*args` or `**kwargs`, and
+    for loaders without workers.
 
     ## Confirmed by
-    Tensors that enter `.to` are not pinned, and the time of pageable copies is a material share of the step.
+    Tensors passed to `.to` are not pinned, and copies from pageable memory take a significant share of the step.
 
     ## Sources
     - [torch.utils.data, memory pinning](https://docs.pytorch.org/docs/stable/data.html#memory-pinning)

@@ -59,34 +59,36 @@ class HardcodedCuda(Rule):
     `torch.accelerator.current_accelerator()` names the accelerator, whichever it is.
 
     ## When to leave it
-    In programs that cannot do without CUDA. The rule sees the usual signs and is then silent for the whole
-    file: imports of Triton, CuPy, flash-attn, bitsandbytes and their like outside `try`, CUDA streams and
-    graphs, extensions built from CUDA sources, the NCCL backend. An `assert torch.cuda.is_available()` at the
-    top says so, too. It knows guards by `if`, ternary, early return, assert, `try`, decorators and skip
-    marks, through variables and options that carry them, and in all callers of a function in the file. What runs
-    after a call of a function that raises or exits without CUDA is guarded as well, wherever in the project that
-    function stands. Defaults are not reported where the program replaces or refuses them without CUDA: further
-    down, in another function, or in a helper that gets the value.
-    Indices from ranks and options, `device_type=`, comparisons and messages are not devices, and fake tensors
-    (`FakeTensorMode`) need none.
+    In programs that cannot work without CUDA. The rule recognizes the usual evidence and is then silent for the
+    whole file: imports of Triton, CuPy, flash-attn, bitsandbytes and similar packages outside `try`, CUDA streams
+    and graphs, extensions built from CUDA sources, the NCCL backend, or an `assert torch.cuda.is_available()` at
+    the top.
+
+    It recognizes guards by `if`, conditional expressions, early return, assert, `try`, decorators and skip marks,
+    also through variables and options that store the result of the check, and in all callers of a function in the
+    file. Code after a call of a function that raises or exits without CUDA is guarded as well, wherever in the
+    project that function is defined. Defaults are not reported if the program replaces or rejects them without
+    CUDA: further down, in another function, or in a function that receives the value. Indices from ranks and
+    options, `device_type=`, comparisons and messages are not devices, and fake tensors (`FakeTensorMode`) need
+    none.
 
     ## Fix safety
-    Unsafe, since an error becomes a run on the CPU. A function is repaired as a whole or not at all: there is no fix
-    where it also calls `.cuda(index)`, moves something under a guard, or calls what raises without CUDA, such as
-    `torch.cuda.synchronize()`.
+    The fix is unsafe, since code that raised an error then runs on the CPU. A function is fixed completely or not
+    at all: there is no fix if it also calls `.cuda(index)`, moves something under a guard, or calls functions that
+    raise without CUDA, such as `torch.cuda.synchronize()`.
 
-    Moves and `device=` get the name of a device: the input's in `forward` (`x.device`), else that of the tensor that a
-    new one is made to go with, else a variable in scope that falls back; one of the function itself comes first. A
-    variable that an option chooses for something else (`args.teacher_device`) is not used. Where there is none of
-    these, `device` is defined after the imports, under a name that nothing else in the file has. Where CUDA is given
-    to a variable or as a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
+    Moves and `device=` get an existing device: in `forward` that of the input (`x.device`), else that of the tensor
+    that a new one is combined with, else a variable in scope that falls back to the CPU, preferably one of the
+    function itself. A variable that an option sets for another purpose (`args.teacher_device`) is not used. If
+    there is none, the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is
+    assigned to a variable or is a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
-    With `rules.hardcoded-cuda.portable = true` the project says that it wants to run without CUDA. Then those fixes
-    count as safe that change nothing on a machine with CUDA, in all of a function: the same device, the same index, a
-    tensor or module of torch.
+    With `rules.hardcoded-cuda.portable = true` the project declares that it wants to run without CUDA. Fixes that
+    change nothing on a machine with CUDA are then safe: the whole function uses the same device with the same
+    index, for tensors and modules of torch.
 
     ## Confirmed by
-    One step with CUDA hidden fails at the line.
+    A step fails at this line if CUDA is hidden.
 
     ## Sources
     - [CUDA semantics: device-agnostic code](https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code)

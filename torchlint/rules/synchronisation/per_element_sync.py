@@ -70,10 +70,10 @@ class PerElementSync(Rule):
     one.
 
     ## Fix safety
-    `[v.item() for v in t]` becomes `t.tolist()`, safe where `t` is proved to have one dimension. `float(v)` of a tensor
-    that needs a gradient warns, and `tolist` does not. Unsafe are
-    `t.flatten().tolist()` for other tensors, and sums over parameters that are added up on the device and read once,
-    which round in the tensor's dtype. No fix for other loops.
+    `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to have one dimension. (`float(v)`
+    warns if the tensor requires a gradient; `tolist` does not.) `t.flatten().tolist()` for other tensors is unsafe,
+    and so is summing over parameters on the device with a single read at the end, which rounds in the tensor's
+    dtype. There is no fix for other loops.
 
     ## Confirmed by
     More than ten synchronizations per step at the line.

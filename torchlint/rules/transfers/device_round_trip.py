@@ -56,15 +56,16 @@ class DeviceRoundTrip(Rule):
     determinism, memory), in exception handlers, while a program is exported or traced, and for modules.
 
     ## Fix safety
-    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`, safe where the dtype is proved
-    to be the one that the Python number would give: int64, bool, and float32 unless a file that is linted sets a
-    default dtype. A tensor of a subclass of `torch.Tensor` stays one. Dropping both moves of a chain is unsafe:
-    kernels of the device may round differently, and the result stays where the value came from. No fix where the
-    detour runs through variables or NumPy, or where a method works in place.
+    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is safe if `x` is
+    proved to have the dtype that the Python number would get: int64, bool, or float32, unless a linted file sets a
+    default dtype. If `x` is an instance of a subclass of `torch.Tensor`, the result is one, too. Removing both
+    moves of a method chain is unsafe: kernels on the device may round differently, and the result stays on the
+    device of the input. There is no fix if the round trip goes through variables or NumPy, or if a method in
+    between works in place.
 
     ## Confirmed by
-    A copy from the device followed, in the same step, by a copy to it of data derived from the first: both
-    are counted with their bytes, and the time the device idles in between is measured.
+    A copy from the device is followed, in the same step, by a copy of derived data to it; both are counted with
+    their bytes, and the idle time of the device in between is measured.
 
     ## Sources
     - [PyTorch performance tuning guide](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)
