@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import libcst as cst
@@ -98,12 +99,15 @@ def differences(one: object, other: object, way: str = "module") -> Iterator[str
         yield f"{way}: {type(one).__name__} and {type(other).__name__}"
 
 
+fields = cache(fields_of)
+
+
 def differences_of_nodes(one: cst.CSTNode, other: cst.CSTNode, way: str) -> Iterator[str]:
     kind = cst.IndentedBlock if isinstance(other, LazyBlock) else type(other)
     if type(one) is not kind:
         yield f"{way}: {type(one).__name__} and {kind.__name__}"
         return
-    for name in fields_of(kind):
+    for name in fields(kind):
         yield from differences(getattr(one, name), getattr(other, name), f"{way}.{name}")
     for name in SCALARS.get(kind, ()):
         left, right = outline(getattr(one, name)), outline(getattr(other, name))

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -183,21 +183,30 @@ def test_the_arguments_of_a_project_count(hook: Hook, tmp_path: Path, arguments:
     assert said in done.stdout
 
 
+NAMED_LIKE_OPTIONS = ("--output-file=victim.py", "--exclude=*.py", "--config=evil.py")
+
+
 @pytest.mark.parametrize("hook_id", ["torchlint", "torchlint-fix"])
-@pytest.mark.parametrize("arguments", ["[]", "[--output-format, concise]", '["--"]'])
-@pytest.mark.parametrize("name", ["--output-file=victim.py", "--exclude=*.py", "--config=evil.py"])
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        *(("[]", (name,)) for name in NAMED_LIKE_OPTIONS),
+        ("[--output-format, concise]", NAMED_LIKE_OPTIONS[:1]),
+        ('["--"]', NAMED_LIKE_OPTIONS),
+    ],
+)
 def test_a_committed_file_that_is_named_like_an_option_is_no_option(
-    hook: Hook, tmp_path: Path, name: str, arguments: str, hook_id: str
+    hook: Hook, tmp_path: Path, names: Sequence[str], arguments: str, hook_id: str
 ) -> None:
     project = _project(hook, tmp_path, arguments)
     project.stage("evil.py", "select = []\n")
-    project.stage("victim.py", UNFIXABLE)
-    project.stage(name, UNFIXABLE)
+    for name in ("victim.py", *names):
+        project.stage(name, UNFIXABLE)
     done = project.commit_hook(hook_id)
     assert (project.path / "victim.py").read_text(encoding="utf-8") == UNFIXABLE
     assert done.returncode == 1, done.stdout + done.stderr
     if arguments == '["--"]':
-        assert f"{name}:5:" in done.stdout
+        assert all(f"{name}:5:" in done.stdout for name in names)
     else:
         assert f"{name}: is the name of a file here" in done.stdout
         assert "exit code: 2" in done.stdout

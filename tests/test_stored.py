@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import shutil
@@ -104,13 +103,14 @@ def _ends(values: Sequence[Any]) -> Sequence[Any]:
 
 def mutants(document: Any) -> Iterator[tuple[str, Any]]:
     """The document with each of its parts taken away, doubled, or replaced by each of the wrong things."""
+    text = json.dumps(document)
     for at in places(document):
         changes: list[Callable[[Any, Any], None]] = [lambda holder, key: holder.pop(key)]
         changes += [lambda holder, key, wrong=wrong: holder.__setitem__(key, wrong) for wrong in WRONG]  # type: ignore[misc]
         changes.append(lambda holder, key: holder.__setitem__(key, [holder[key]]))
         changes.append(lambda holder, key: holder.__setitem__(key, {"a": holder[key]}))
         for number, change in enumerate(changes):
-            whole = {"document": copy.deepcopy(document)}
+            whole = {"document": json.loads(text)}
             holder: Any = whole
             *path, last = ("document", *at)
             for key in path:
@@ -127,7 +127,8 @@ def judged(folder: Path) -> list[str]:
         return []
     seen = evidence.read(ordered.directory, ordered.run)
     found = result(ordered, seen, prices.load(prices.DEFAULT), {})
-    infos = session.infos(registry.load())
+    named = {finding.rule for finding in found.findings}
+    infos = tuple(info for info in session.infos(registry.load()) if info.id in named)
     return [text.render(found), *(render(found, infos) for render in RENDERERS.values())]
 
 
