@@ -74,6 +74,10 @@ class SourceModule(Code):
             self.heat_analysis.enclosing_step(node)
         )
 
+    def in_test_function(self, node: cst.CSTNode) -> bool:
+        """Whether the node is in a test function, whatever the file is."""
+        return self.shared(Testing).in_function(node)
+
     def in_test(self, node: cst.CSTNode) -> bool:
         """Whether the node belongs to a test."""
         return self.shared(Testing).covers(node)

@@ -23,14 +23,16 @@ class Testing:
         self._code = code
 
     def covers(self, node: cst.CSTNode) -> bool:
-        """The node stands in a file of tests, or in a function that pytest would run as a test.
+        """Whether the node is in a test file, or in a test function."""
+        return self._whole_file or self.in_function(node)
+
+    def in_function(self, node: cst.CSTNode) -> bool:
+        """Whether the node is in a function that pytest would run as a test.
 
         Such a function is named ``test_..``, and either asserts something or has no parameters: ``test_epoch(model,
         loader)`` in a training script is none.
         """
-        if self._whole_file:
-            return True
-        around = (a for a in self._code.ancestors(node) if isinstance(a, cst.FunctionDef))
+        around = (a for a in (node, *self._code.ancestors(node)) if isinstance(a, cst.FunctionDef))
         return any(f.name.value.startswith("test_") and (not f.params.params or _asserts(f)) for f in around)
 
     @cached_property

@@ -60,12 +60,12 @@ class BackendFlags:
     def _final_paths(self, watched: frozenset[str] = frozenset()) -> list[Path]:
         if not self._flags.any_writes:
             return []
-        roots = [r for r in self._flags.roots() if not isinstance(r, cst.FunctionDef) or not self.module.in_test(r)]
+        roots = [root for root in self._flags.roots() if not self.module.in_test_function(root)]
         return [path for root in roots for path in self._flags.final_paths(root, watched)]
 
     def sets_both(self, call: cst.Call) -> bool:
         """Whether a call of ``cudnn.flags`` or Lightning's ``Trainer`` has both arguments True."""
-        if self.module.qualified(call.func) not in known.SETTERS or self.module.in_test(call):
+        if self.module.qualified(call.func) not in known.SETTERS or self.module.in_test_function(call):
             return False
         given, _ = self._mappings.arguments(call, ())
         both = [given.get(name, []) for name in ("benchmark", "deterministic")]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def is_meant(module: SourceModule, conflict: Conflict) -> bool:
     """A comment, docstring or name says so, or the code runs on ROCm or in a test."""
     nodes = (conflict.later.node, conflict.earlier.node)
-    return any(module.in_test(n) or _for_rocm(module, n) or _says_so(module, n) for n in nodes)
+    return any(module.in_test_function(n) or _for_rocm(module, n) or _says_so(module, n) for n in nodes)
 
 
 def _for_rocm(module: SourceModule, node: cst.CSTNode) -> bool:

@@ -96,7 +96,7 @@ class BenchmarkVariableShapes(Rule):
         from torchlint.rules.backends._fixes import without_benchmark
         from torchlint.rules.backends._tuning import Tuning
 
-        shapes = None if self.module.in_test(flag.node) else self.module.shared(Tuning).varying_shapes
+        shapes = None if self.module.in_test_function(flag.node) else self.module.shared(Tuning).varying_shapes
         if shapes is None:
             return
         reasons = "; ".join(shapes.kinds)

@@ -89,7 +89,7 @@ class CudnnDisabled(Rule):
         from torchlint.rules.backends._fixes import with_cudnn
         from torchlint.rules.backends._intent import is_chosen, is_workaround
 
-        if self.module.in_test(flag.node) or is_chosen(self.module, flag.node):
+        if self.module.in_test_function(flag.node) or is_chosen(self.module, flag.node):
             return
         hint = is_workaround(self.module, flag.node) or self._has_no_cudnn_layers()
         self.report(

@@ -85,7 +85,9 @@ class DeterministicWithoutSeed(Rule):
         """A write that leaves determinism on."""
         from torchlint.rules.backends._tuning import Tuning
 
-        if self.module.in_test(flag.node) or self._in_seeding(flag.node) or not self.module.shared(Tuning).unseeded:
+        if self.module.in_test_function(flag.node) or self._in_seeding(flag.node):
+            return
+        if not self.module.shared(Tuning).unseeded:
             return
         self.report(
             flag.node,

@@ -140,7 +140,7 @@ class PythonDataFactory(Rule):
 
         factories = self.module.shared(Factories)
         found = factories.regular(node) or factories.filled(node)
-        if found is None or self.module.in_test(node):
+        if found is None or self.module.in_test_function(node):
             return
 
         from torchlint.rules.copies._regular.fix import made_by_torch
