@@ -6,15 +6,18 @@ the top of a program says how it is to be observed.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import json
 import os
 import random
 import re
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +44,21 @@ def observed(path: str, mode: str | None = None) -> Result:
     rules = wanted.get("rules")
     plan = session.plan(Config(extend_select=(rules,) if rules else ()))
     what = prepare.Program(path, None, (), os.path.realpath(path))
-    with tempfile.TemporaryDirectory() as directory:
-        made = prepare.make(what, prepare.findings_of([path], plan), [what.file], plan, directory)
-        made = replace(
-            made, mode=mode or wanted.get("on", "sim"), steps=int(wanted["steps"]) if "steps" in wanted else None
-        )
-        _run(order.write(made), made.mode)
-        return result(made, evidence.read(directory, made.run), prices.load(prices.DEFAULT), {})
+    directory = tempfile.mkdtemp(dir=_folder())
+    made = prepare.make(what, prepare.findings_of([path], plan), [what.file], plan, directory)
+    made = replace(
+        made, mode=mode or wanted.get("on", "sim"), steps=int(wanted["steps"]) if "steps" in wanted else None
+    )
+    _run(order.write(made), made.mode)
+    return result(made, evidence.read(directory, made.run), prices.load(prices.DEFAULT), {})
+
+
+@cache
+def _folder() -> str:
+    """A folder for the evidence of all programs, which is written once more when this process ends."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return folder
 
 
 def _run(path: str, mode: str) -> None:
