@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from torchlint.knowledge.backends import SPELLED
+from torchlint.knowledge.backends import FLAG_IDENTIFIERS
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.portability import REQUEST_NAMES
 from torchlint.prefilter import concepts
@@ -85,7 +85,7 @@ def within(*names: str) -> Callable[[Visitor], Visitor]:
 
 def flag(*names: str, value: bool) -> Callable[[Visitor], Visitor]:
     """Writes that leave one of these backend flags at a value."""
-    spelled = identifier_parts(*(SPELLED[name] for name in names))
+    spelled = identifier_parts(*(FLAG_IDENTIFIERS[name] for name in names))
     return _declared(Event(thing="flag", flags=names, value=value, needs=(spelled,)))
 
 

@@ -23,7 +23,7 @@ ENABLED = f"{CUDNN}.enabled"
 ALGORITHMS = "torch.use_deterministic_algorithms"
 AUTOTUNE = "torch.compile.max-autotune"
 # A part of each name, which occurs in every file that writes the flag, even through helper functions.
-SPELLED = {
+FLAG_IDENTIFIERS = {
     BENCHMARK: "benchmark",
     DETERMINISTIC: "deterministic",
     ENABLED: "enabled",
@@ -38,10 +38,9 @@ FLAG_WORDS = frozenset(
 DEBUG_MODE = frozenset({"torch.set_deterministic_debug_mode"})
 DETERMINISM = frozenset({ALGORITHMS, "torch.set_deterministic"})
 COMPILE = "torch.compile"
-FLAGS_CONTEXT = f"{CUDNN}.flags"
 # Calls that set both flags through arguments with these names.
 TRAINERS = frozenset({"pytorch_lightning.Trainer", "pytorch_lightning.fabric.Fabric"})
-SETTERS = frozenset({FLAGS_CONTEXT, "pytorch_lightning.Trainer"})
+SETTERS = frozenset({f"{CUDNN}.flags", "pytorch_lightning.Trainer"})
 # Words in a comment, docstring or function name that show that the combination is intended.
 INTENT = (
     "per process",
@@ -78,7 +77,7 @@ CUDNN_LAYERS = ("Conv", "LazyConv", "RNN", "LSTM", "GRU", "CTC", "BatchNorm", "S
 CHOICE_WORDS = frozenset("version platform hip rocm cudnn system windows capability arch".split())
 
 # Attributes that can be assigned, by module, with the version of torch that introduced them.
-SETTABLE: dict[str, dict[str, str]] = {
+SETTABLE_FLAGS: dict[str, dict[str, str]] = {
     "torch.backends": {"fp32_precision": "2.9"},
     "torch.backends.cudnn": {
         "enabled": "0.1",
@@ -110,7 +109,7 @@ SETTABLE: dict[str, dict[str, str]] = {
     "torch.backends.nnpack": {"enabled": "2.0"},
 }
 # The right place of a flag that was written to the wrong module.
-ELSEWHERE: dict[str, str] = {
+MISPLACED_FLAGS: dict[str, str] = {
     "torch.backends.benchmark": "torch.backends.cudnn.benchmark",
     "torch.backends.deterministic": "torch.backends.cudnn.deterministic",
     "torch.backends.allow_tf32": "torch.backends.cuda.matmul.allow_tf32",
@@ -125,7 +124,7 @@ ELSEWHERE: dict[str, str] = {
     "torch.backends.cudnn.verbose": "",
 }
 # Functions that may be mistaken for an attribute.
-CALLED = frozenset(
+FUNCTIONS = frozenset(
     "torch.use_deterministic_algorithms torch.manual_seed torch.seed torch.cuda.manual_seed "
     "torch.cuda.manual_seed_all torch.set_float32_matmul_precision torch.set_default_dtype torch.set_num_threads "
     "torch.set_grad_enabled torch.set_default_device torch.set_default_tensor_type torch.cuda.set_device "
@@ -143,12 +142,12 @@ MODULE_METHODS = frozenset("eval train zero_grad".split())
 OPTIMIZER_METHODS = frozenset("zero_grad step".split())
 TENSOR_METHODS = frozenset("backward zero_ detach_ requires_grad_".split())
 # Variables that CUDA reads when it starts.
-START_VARIABLES = frozenset(
+CUDA_VARIABLES = frozenset(
     "CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING PYTORCH_CUDA_ALLOC_CONF CUDA_DEVICE_ORDER "
     "PYTORCH_NO_CUDA_MEMORY_CACHING PYTORCH_ALLOC_CONF".split()
 )
 # Calls that initialize CUDA, whatever their arguments.
-STARTS_CUDA = frozenset(
+CUDA_INITIALIZERS = frozenset(
     "torch.cuda.init torch.cuda.set_device torch.cuda.current_device torch.cuda.get_device_name "
     "torch.cuda.get_device_properties torch.cuda.synchronize torch.cuda.empty_cache torch.cuda.current_stream "
     "torch.cuda.Stream torch.cuda.Event torch.cuda.mem_get_info torch.cuda.get_device_capability".split()
@@ -158,7 +157,7 @@ STARTS_CUDA = frozenset(
 SEED_WORDS = frozenset({"seed", "seeds", "seeding"})
 
 # Evidence that the convolutions get inputs of varying shapes.
-PADDERS = frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence"})
+PADDING_FUNCTIONS = frozenset({"torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.rnn.pack_sequence"})
 TRANSFORMS = ("torchvision.transforms.", "torchvision.transforms.v2.")
 CONVOLUTIONS = frozenset("Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split())
 FIXED_CROPS = frozenset("RandomResizedCrop CenterCrop RandomCrop FiveCrop TenCrop RandomSizedCrop".split())
@@ -170,4 +169,13 @@ DETECTION = "torchvision.models.detection."
 # Sample data sets whose images all have the same size.
 FIXED_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST CIFAR10 CIFAR100 SVHN STL10 USPS".split())
 # Trainers that set the benchmark flag themselves, or tune in another way.
-OWN_TUNING = ("pytorch_lightning", "lightning", "composer", "mmengine", "mmcv", "detectron2", "max-autotune", "fastai")
+OWN_TUNING = (
+    "pytorch_lightning",
+    "lightning",
+    "composer",
+    "mmengine",
+    "mmcv",
+    "detectron2",
+    "max-autotune",
+    "fastai",
+)

@@ -54,7 +54,7 @@ class Shapes:
         name = self._module.qualified(call.func)
         if name is None:
             return None
-        if name in known.PADDERS:
+        if name in known.PADDING_FUNCTIONS:
             return _PADDED
         if name.startswith(known.DETECTION) and "weights" not in name.rpartition(".")[2].lower():
             return "detection models take images of any size"

@@ -1,1 +1,1 @@
-"""Rules about backends: flags of cuDNN and its kin."""
+"""Rules about backends: flags of cuDNN and of deterministic algorithms."""

@@ -1,4 +1,4 @@
-"""Statements that look as if they set something, and do nothing: misspelt flags, lost calls, late variables."""
+"""Statements meant to set a flag that have no effect: wrong names, missing calls, variables set too late."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class DeadWrite(NamedTuple):
     """A statement without effect.
 
-    ``kind`` is ``unknown`` (no such flag), ``obsolete`` (a flag that nothing reads any more), ``comparison``
-    (``==`` as a statement), ``function`` (a value assigned to a function), ``uncalled`` (a function named
-    and not called), ``context`` (a context manager not entered) or ``late`` (a variable that CUDA has read
-    already). ``name`` is the name as libraries know it, ``instead`` what was probably meant.
+    ``kind`` is ``unknown`` (no such flag), ``obsolete`` (a flag that torch no longer reads), ``comparison`` (``==`` as
+    a statement), ``function`` (a value assigned to a function), ``uncalled`` (a function that is not called),
+    ``context`` (a context manager that is not entered) or ``late`` (an environment variable that CUDA has already
+    read). ``name`` is the qualified name, ``instead`` the name that was probably meant.
     """
 
     node: cst.CSTNode
@@ -36,59 +36,59 @@ class DeadWrite(NamedTuple):
 
 
 class DeadFlags:
-    """Finds such statements in one module."""
+    """Finds the dead writes of one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def assigned(self, statement: cst.Assign) -> Iterator[DeadWrite]:
-        """What an assignment writes in vain."""
+    def in_assignment(self, statement: cst.Assign) -> Iterator[DeadWrite]:
+        """The dead writes of an assignment."""
         for target in statement.targets:
             if isinstance(target.target, cst.Attribute):
                 found = self._target(target.target, statement.value)
                 if found is not None:
                     yield found
             elif isinstance(target.target, cst.Subscript):
-                late = self._late(target.target, statement)
+                late = self._late_variable(target.target, statement)
                 if late is not None:
                     yield late
 
     def _target(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
-        if self._is_plain(target):
+        if self._cannot_be_flag(target):
             return None
         name = self._module.qualified(target)
         if name is None:
-            return self._method(target, value)
-        if name in known.CALLED or (name.endswith(f".{known.VALIDATE}") and name.startswith("torch.distributions.")):
+            return self._replaced_method(target, value)
+        if name in known.FUNCTIONS or (name.endswith(f".{known.VALIDATE}") and name.startswith("torch.distributions.")):
             return DeadWrite(target, "function", name) if _is_literal(value) else None
         owner, _, attribute = name.rpartition(".")
-        if name in known.ELSEWHERE:
-            instead = known.ELSEWHERE[name]
+        if name in known.MISPLACED_FLAGS:
+            instead = known.MISPLACED_FLAGS[name]
             return DeadWrite(target, "unknown" if instead else "obsolete", name, instead)
-        if owner not in known.SETTABLE or attribute in known.SETTABLE[owner] or not _is_literal(value):
+        if owner not in known.SETTABLE_FLAGS or attribute in known.SETTABLE_FLAGS[owner] or not _is_literal(value):
             return None
         return DeadWrite(target, "unknown", name, self._nearest(owner, attribute))
 
-    def _is_plain(self, target: cst.Attribute) -> bool:
-        """An attribute that cannot be meant, decided by its spelling alone: nearly all of them."""
+    def _cannot_be_flag(self, target: cst.Attribute) -> bool:
+        """Whether an attribute is certainly no flag, judging by its name alone; most are not."""
         last = target.attr.value
         flags = "backends" in self._module.text or "cudnn" in self._module.text
-        return not flags and last not in _SPECIAL and last != known.VALIDATE
+        return not flags and last not in _SUSPECT_NAMES and last != known.VALIDATE
 
     def _nearest(self, owner: str, attribute: str) -> str:
-        """The flag of the target version of torch that the spelling is nearest to."""
+        """The most similar name of a flag that exists in the target version of torch, or an empty string."""
         from difflib import get_close_matches
 
-        flags = [flag for flag, since in known.SETTABLE[owner].items() if self._exists(since)]
+        flags = [flag for flag, since in known.SETTABLE_FLAGS[owner].items() if self._exists_in_target(since)]
         close = get_close_matches(attribute.lower(), flags, 1, 0.7)
         return f"{owner}.{close[0]}" if close else ""
 
-    def _exists(self, since: str) -> bool:
+    def _exists_in_target(self, since: str) -> bool:
         target = self._module.target_torch
         return target is None or _version(since) <= _version(target)
 
-    def _method(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
-        """``model.eval = True``: the method is replaced, not called."""
+    def _replaced_method(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
+        """The dead write of ``model.eval = True``, which replaces the method instead of calling it."""
         verb = target.attr.value
         methods = {Kind.MODULE: known.MODULE_METHODS, Kind.OPTIMIZER: known.OPTIMIZER_METHODS}
         kind = self._module.value(target.value).kind
@@ -97,30 +97,30 @@ class DeadFlags:
 
     # -- expression statements ---------------------------------------------------------------------
 
-    def stated(self, statement: cst.Expr) -> DeadWrite | None:
-        """A comparison, an attribute or a context manager as a statement of its own."""
+    def in_expression(self, statement: cst.Expr) -> DeadWrite | None:
+        """The dead write of an expression statement: a comparison, an attribute or a context manager."""
         value = statement.value
         if isinstance(value, cst.Comparison):
-            return self._compared(value)
+            return self._comparison(value)
         if isinstance(value, cst.Attribute):
-            return self._uncalled(value)
+            return self._uncalled_function(value)
         if isinstance(value, cst.Call):
             name = self._module.qualified(value.func)
             return DeadWrite(value, "context", name) if name in known.CONTEXTS else None
         return None
 
-    def _compared(self, node: cst.Comparison) -> DeadWrite | None:
+    def _comparison(self, node: cst.Comparison) -> DeadWrite | None:
         name = self._module.qualified(node.left) if isinstance(node.left, cst.Attribute) else None
         equals = len(node.comparisons) == 1 and isinstance(node.comparisons[0].operator, cst.Equal)
         flag = name is not None and name.startswith("torch.backends.")
         return DeadWrite(node, "comparison", str(name)) if equals and flag else None
 
-    def _uncalled(self, node: cst.Attribute) -> DeadWrite | None:
+    def _uncalled_function(self, node: cst.Attribute) -> DeadWrite | None:
         name = self._module.qualified(node)
         if name is not None:
             if name in known.CONTEXTS:
                 return DeadWrite(node, "context", name)
-            return DeadWrite(node, "uncalled", name) if name in known.CALLED else None
+            return DeadWrite(node, "uncalled", name) if name in known.FUNCTIONS else None
         methods = {
             Kind.MODULE: known.MODULE_METHODS,
             Kind.OPTIMIZER: known.OPTIMIZER_METHODS,
@@ -131,30 +131,30 @@ class DeadFlags:
         last = (dotted(node.value) or "").rpartition(".")[2].lower()
         dead = verb in methods.get(value.kind, ())
         if value.kind is Kind.UNKNOWN:
-            dead = any(verb in methods[kind] and last.startswith(words) for kind, words in _CALLED_SO.items())
+            dead = any(verb in methods[kind] and last.startswith(words) for kind, words in _NAME_PREFIXES.items())
         return DeadWrite(node, "uncalled", f"{dotted(node.value)}.{verb}") if dead else None
 
     # -- environment variables ---------------------------------------------------------------------
 
-    def _late(self, target: cst.Subscript, statement: cst.Assign) -> DeadWrite | None:
+    def _late_variable(self, target: cst.Subscript, statement: cst.Assign) -> DeadWrite | None:
         if self._module.qualified(target.value) != "os.environ" or len(target.slice) != 1:
             return None
         index = target.slice[0].slice
         name = literal(index.value) if isinstance(index, cst.Index) else ...
-        if name not in known.START_VARIABLES:
+        if name not in known.CUDA_VARIABLES:
             return None
-        start = self._started_before(statement)
+        start = self._cuda_start_before(statement)
         return DeadWrite(target, "late", str(name), since=start) if start is not None else None
 
-    def _started_before(self, statement: cst.CSTNode) -> cst.CSTNode | None:
-        """A call that has started CUDA by the time a statement of the same body runs."""
+    def _cuda_start_before(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+        """A call that has initialized CUDA before a statement runs, in the enclosing blocks of its function."""
         below: cst.CSTNode = statement
         for around in self._module.ancestors(statement):
             if isinstance(around, (cst.IndentedBlock, cst.Module)):
                 for earlier in around.body:
                     if earlier is below:
                         break
-                    started = self._starts(earlier)
+                    started = self._cuda_start_in(earlier)
                     if started is not None:
                         return started
             if isinstance(around, cst.FunctionDef):
@@ -162,7 +162,7 @@ class DeadFlags:
             below = around
         return None
 
-    def _starts(self, statement: cst.CSTNode) -> cst.CSTNode | None:
+    def _cuda_start_in(self, statement: cst.CSTNode) -> cst.CSTNode | None:
         if not isinstance(statement, cst.SimpleStatementLine):
             return None
         for node in descendants(statement):
@@ -177,20 +177,20 @@ class DeadFlags:
         if name is not None:
             device = keyword(call, "device") if name.startswith("torch.") else None
             on_cuda = device is not None and device_of(self._module.evaluator, device) is Device.CUDA
-            return name in known.STARTS_CUDA or on_cuda
+            return name in known.CUDA_INITIALIZERS or on_cuda
         if self._module.value(receiver(call)).kind not in (Kind.TENSOR, Kind.MODULE):
             return False
         move = self._module.shared(Moves).at(call)
         return move is not None and move.to_cuda
 
 
-_SPECIAL = {name.rpartition(".")[2] for name in (*known.CALLED, *known.ELSEWHERE)}
-_SPECIAL |= known.MODULE_METHODS | known.OPTIMIZER_METHODS
-_CALLED_SO = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: ("optim",), Kind.TENSOR: ("loss",)}
+_SUSPECT_NAMES = {name.rpartition(".")[2] for name in (*known.FUNCTIONS, *known.MISPLACED_FLAGS)}
+_SUSPECT_NAMES |= known.MODULE_METHODS | known.OPTIMIZER_METHODS
+_NAME_PREFIXES = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: ("optim",), Kind.TENSOR: ("loss",)}
 
 
 def _is_literal(value: cst.BaseExpression) -> bool:
-    """A constant: what replaces a function on purpose is another function."""
+    """Whether a value is a literal: another function would replace a function intentionally."""
     return literal(value) is not ...
 
 

@@ -1,4 +1,4 @@
-"""TL501 to TL504, TL507 and TL508: flags of backends that are switched, corrected or deleted."""
+"""Fixes of TL501 to TL504, TL507 and TL508: flags of backends that are disabled, corrected or deleted."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _ALGORITHMS = "cuDNN may choose other algorithms, which changes speed and the last bits of results"
-_FAULT = (
+_REENABLED = (
     "cuDNN runs convolutions and recurrent layers again: results round differently, and the problem it was disabled "
     "for may return"
 )
-_COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
-_STARTS = "the statement takes effect, which it never did before"
-# Methods that take no argument: `model.eval = True` was to be `model.eval()`.
-_BARE = frozenset("eval zero_grad step backward empty_cache synchronize".split())
+_NOT_COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
+_TAKES_EFFECT = "the statement takes effect, which it never did before"
+# Methods without arguments: `model.eval = True` is replaced by `model.eval()`.
+_WITHOUT_ARGUMENTS = frozenset("eval zero_grad step backward empty_cache synchronize".split())
 
 
 # -- conflicting flags -----------------------------------------------------------------------------
 
 
 @or_none
-def chosen(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
+def resolve_conflict(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
     """Resolve a conflict of determinism and benchmark as the configuration prefers."""
     flags = {flag.name: flag for flag in (conflict.later, conflict.earlier)}
     benchmark = flags.pop(known.BENCHMARK, None)
@@ -43,54 +43,54 @@ def chosen(module: SourceModule, conflict: Conflict, prefer: str | None) -> Fix:
         edit = _switched_off(module, benchmark, "benchmark")
         return Fix("disable `benchmark`, for reproducible runs", Safety.UNSAFE, (edit,), _ALGORITHMS)
     (determinism,) = flags.values()
-    edit = _deleted(module, determinism, "deterministic")
+    edit = _without_statement(module, determinism, "deterministic")
     return Fix("remove the deterministic setting, for speed", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
-def chosen_of_call(module: SourceModule, call: cst.Call, prefer: str | None) -> Fix:
-    """The same for one call that sets both."""
+def resolve_call(module: SourceModule, call: cst.Call, prefer: str | None) -> Fix:
+    """Resolve the conflict in a call that sets both flags."""
     if prefer is None:
         raise Unfixable
     name = "benchmark" if prefer == "reproducible" else "deterministic"
-    edit = _argument_off(module, call, name)
+    edit = _argument_switched_off(module, call, name)
     purpose = "for reproducible runs" if prefer == "reproducible" else "for speed"
     return Fix(f"disable `{name}`, {purpose}", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
 def without_benchmark(module: SourceModule, flag: BackendFlag) -> Fix:
-    """``benchmark = False``."""
+    """Set ``benchmark = False``."""
     edit = _switched_off(module, flag, "benchmark")
     return Fix("disable `benchmark`", Safety.UNSAFE, (edit,), _ALGORITHMS)
 
 
 @or_none
-def with_cudnn(module: SourceModule, flag: BackendFlag) -> Fix:
+def without_disabling(module: SourceModule, flag: BackendFlag) -> Fix:
     """Delete ``torch.backends.cudnn.enabled = False``."""
-    return Fix("delete the line", Safety.UNSAFE, (_deleted(module, flag, "enabled"),), _FAULT)
+    return Fix("delete the line", Safety.UNSAFE, (_without_statement(module, flag, "enabled"),), _REENABLED)
 
 
 @or_none
-def enabled(module: SourceModule, call: cst.Call) -> Fix:
-    """``cudnn.flags(enabled=True, benchmark=True)``."""
+def add_enabled(module: SourceModule, call: cst.Call) -> Fix:
+    """Add ``enabled=True`` to a call of ``cudnn.flags``."""
     edits = module.shared(Editor).add_first_argument(call, "enabled=True")
     return Fix("add `enabled=True`", Safety.UNSAFE, edits, "cuDNN runs inside the block, and results round differently")
 
 
 def _switched_off(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
-    """The value of a write becomes False."""
+    """Replace the value of a write by False."""
     if flag.other_file is not None:
         raise Unfixable
     if isinstance(flag.node, cst.Call):
-        return _argument_off(module, flag.node, name)
+        return _argument_switched_off(module, flag.node, name)
     statement = _assignment(module, flag.node)
     if literal(statement.value) is not True:
         raise Unfixable
     return module.shared(Editor).replace(statement.value, "False")
 
 
-def _argument_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
+def _argument_switched_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
     value = keyword(call, name)
     if module.qualified(call.func) == "builtins.setattr":
         value = call.args[2].value
@@ -99,13 +99,13 @@ def _argument_off(module: SourceModule, call: cst.Call, name: str) -> Edit:
     return module.shared(Editor).replace(value, "False")
 
 
-def _deleted(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
-    """The statement of a write goes; of a call with other arguments, only this one is switched off."""
+def _without_statement(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
+    """Delete the statement of a write; in a call with other arguments, set only this one to False."""
     if flag.other_file is not None:
         raise Unfixable
     if isinstance(flag.node, cst.Call):
         if module.qualified(flag.node.func) in known.SETTERS | known.TRAINERS:
-            return _argument_off(module, flag.node, name)
+            return _argument_switched_off(module, flag.node, name)
         statement: cst.CSTNode | None = module.parent(flag.node)
         if not isinstance(statement, cst.Expr):
             raise Unfixable
@@ -114,7 +114,7 @@ def _deleted(module: SourceModule, flag: BackendFlag, name: str) -> Edit:
 
 
 def _assignment(module: SourceModule, target: cst.CSTNode) -> cst.Assign:
-    """The assignment to just one target."""
+    """The assignment to a target. Raises :class:`Unfixable` if it has several targets."""
     around = module.parent(target)
     statement = module.parent(around) if isinstance(around, cst.AssignTarget) else None
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
@@ -126,29 +126,34 @@ def _assignment(module: SourceModule, target: cst.CSTNode) -> cst.Assign:
 
 
 @or_none
-def revived(module: SourceModule, dead: DeadWrite) -> Fix:
-    """Delete a statement that nothing reads, or make it do what it was written for."""
+def repair_dead_write(module: SourceModule, dead: DeadWrite) -> Fix:
+    """Delete a statement that nothing reads, or give it the effect that it was meant to have."""
     if dead.kind == "obsolete":
-        return _buried(module, dead)
-    edits = {"unknown": _spelled, "comparison": _assigned, "function": _called, "uncalled": _with_parentheses}
+        return _without_obsolete(module, dead)
+    edits = {
+        "unknown": _renamed,
+        "comparison": _assigned,
+        "function": _called,
+        "uncalled": _with_parentheses,
+    }
     repair = edits.get(dead.kind)
     if repair is None:
         raise Unfixable
     title, edit = repair(module, dead)
-    return Fix(title, Safety.UNSAFE, (edit,), _STARTS)
+    return Fix(title, Safety.UNSAFE, (edit,), _TAKES_EFFECT)
 
 
-def _buried(module: SourceModule, dead: DeadWrite) -> Fix:
+def _without_obsolete(module: SourceModule, dead: DeadWrite) -> Fix:
     name = dead.name.rpartition(".")[2]
     if sum(n.value == name for n in module.nodes_of(cst.Name)) + module.text.count(f'"{name}"') != 1:
-        raise Unfixable  # somebody reads what is set here
+        raise Unfixable  # something reads the attribute
     statement = _assignment(module, dead.node)
-    caveat = None if literal(statement.value) is not ... else _COMPUTED
+    caveat = None if literal(statement.value) is not ... else _NOT_COMPUTED
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix("delete the line", safety, (module.shared(Editor).delete(statement),), caveat)
 
 
-def _spelled(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
+def _renamed(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
     if not dead.instead or not isinstance(dead.node, cst.Attribute):
         raise Unfixable
     editor = module.shared(Editor)
@@ -172,7 +177,7 @@ def _assigned(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
 def _called(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:
     statement = _assignment(module, dead.node)
     editor = module.shared(Editor)
-    bare = dead.name.rpartition(".")[2] in _BARE
+    bare = dead.name.rpartition(".")[2] in _WITHOUT_ARGUMENTS
     if bare and literal(statement.value) is not True:
         raise Unfixable
     argument = "" if bare else editor.source(statement.value)

@@ -1,4 +1,4 @@
-"""Tuning: whether cuDNN's benchmark and determinism fit the program that asks for them, or does not."""
+"""Tuning: whether cuDNN's benchmark and determinism suit a program."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class VaryingShapes(NamedTuple):
-    """What makes the shapes of inputs vary: places here, and ``(path, line, words)`` elsewhere."""
+    """The reasons why input shapes vary: nodes in this file, and ``(path, line, words)`` in other files."""
 
     here: tuple[tuple[cst.CSTNode, str], ...]
     elsewhere: tuple[tuple[str, int, str], ...]
 
     @property
     def kinds(self) -> list[str]:
-        """The reasons in words, each once."""
+        """The reasons in words, without duplicates."""
         reasons = [text for _, text in self.here] + [text for _, _, text in self.elsewhere]
         return list(dict.fromkeys(reasons))
 
@@ -34,7 +34,7 @@ _STEPS = frozenset(("backward", "manual_backward", "step"))
 
 
 class Tuning:
-    """Answers these questions for one module."""
+    """Decides for one module whether cuDNN's benchmark and determinism suit the program."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
@@ -44,8 +44,8 @@ class Tuning:
 
     @cached_property
     def varying_shapes(self) -> VaryingShapes | None:
-        """Why the inputs of convolutions have many shapes; None where they may all have the same."""
-        if self._switched_off():
+        """Why the inputs of convolutions have varying shapes, or None if they may all have the same shape."""
+        if self._disables_benchmark():
             return None
         here = tuple(self._shapes.varying_places())
         imports = self.project_imports()
@@ -54,8 +54,8 @@ class Tuning:
             return None
         return VaryingShapes(here, elsewhere)
 
-    def _switched_off(self) -> bool:
-        """Some phase of the program switches the benchmark off."""
+    def _disables_benchmark(self) -> bool:
+        """Whether the program disables the benchmark in some phase."""
         for assign in self._module.nodes_of(cst.Assign, self._module.aliases({"benchmark"})):
             names = [self._module.qualified(t.target) for t in assign.targets if isinstance(t.target, cst.Attribute)]
             if known.BENCHMARK in names and literal(assign.value) is False:
@@ -66,13 +66,13 @@ class Tuning:
 
     @cached_property
     def unseeded(self) -> bool:
-        """The file is a program that trains, and in which nothing is seeded."""
+        """Whether the file is a training program in which no random seed is set."""
         if not self._is_program() or not self._trains():
             return False
         return not self._module.project.seeds() and self._module.project.contains_all(self.project_imports())
 
     def _is_program(self) -> bool:
-        return self.main() is not None or any(
+        return self.main_block() is not None or any(
             self._module.function_of(loop) is None for loop in self._module.nodes_outside_functions(cst.For)
         )
 
@@ -81,9 +81,9 @@ class Tuning:
 
     # -- benchmark never set -----------------------------------------------------------------------
 
-    def untuned(self) -> cst.CSTNode | None:
-        """Where a training script of a convolutional model with inputs of one size begins to run, untuned."""
-        main = self.main()
+    def untuned_program(self) -> cst.CSTNode | None:
+        """The main block of a script that trains a convolutional model on one input size untuned, or None."""
+        main = self.main_block()
         if main is None or not self._trains() or not self._module.device_evidence.on_accelerator:
             return None
         if not self._shapes.has_convolutions() or not self._shapes.has_fixed_size() or self._shapes.varying_places():
@@ -94,24 +94,24 @@ class Tuning:
             return None
         return main
 
-    def main(self) -> cst.If | None:
-        """``if __name__ == "__main__":``."""
+    def main_block(self) -> cst.If | None:
+        """The block ``if __name__ == "__main__":``, or None."""
         for node in self._module.nodes_outside_functions(cst.If):
-            if _asks_for_main(node.test) and self._module.function_of(node) is None:
+            if _is_main_test(node.test) and self._module.function_of(node) is None:
                 return node
         return None
 
     # -- imports -----------------------------------------------------------------------------------
 
     def project_imports(self) -> list[str]:
-        """The dotted names of imports that no library accounts for."""
+        """The dotted names of imports that belong to no known library."""
         names = {str(binding.qualified) for binding in self._module.project_imports()}
         stars = {s for s in self._module.names.star_imports() if s.partition(".")[0] not in LIBRARIES}
         return sorted(names | stars)
 
 
-def _asks_for_main(test: cst.BaseExpression) -> bool:
-    """``__name__ == "__main__"``."""
+def _is_main_test(test: cst.BaseExpression) -> bool:
+    """Whether a condition is ``__name__ == "__main__"``."""
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     sides = (test.left, test.comparisons[0].comparator)

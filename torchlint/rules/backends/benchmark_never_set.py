@@ -1,4 +1,4 @@
-"""TL506: a convolutional model with inputs of one size is trained without cuDNN's benchmark."""
+"""TL506: a convolutional model with inputs of one size trains without cuDNN's benchmark."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class BenchmarkNeverSet(Rule):
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
         from torchlint.rules.backends._tuning import Tuning
 
-        main = self.module.shared(Tuning).untuned()
+        main = self.module.shared(Tuning).untuned_program()
         if main is not None:
             self.report(
                 main,

@@ -1,4 +1,4 @@
-"""TL504: cuDNN benchmarks while the shapes of inputs keep changing."""
+"""TL504: cuDNN benchmarks although input shapes vary."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class BenchmarkVariableShapes(Rule):
 
     @on.flag(BENCHMARK, value=True)
     def benchmarks(self, flag: BackendFlag) -> None:
-        """A write that leaves ``cudnn.benchmark`` True."""
+        """Check a write that leaves ``cudnn.benchmark`` True."""
         from torchlint.rules.backends._fixes import without_benchmark
         from torchlint.rules.backends._tuning import Tuning
 

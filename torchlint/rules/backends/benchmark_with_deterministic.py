@@ -1,4 +1,4 @@
-"""TL501: cuDNN is told to be deterministic and to benchmark at once."""
+"""TL501: cuDNN is set to be deterministic and to benchmark at the same time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BenchmarkWithDeterministic(Rule):
     summary = "cuDNN is set to benchmark and to be deterministic at the same time"
     severity = Severity.WARNING
     fix = "sometimes"
-    # The other switch may stand in another file.
+    # The other flag may be set in another file.
     needs = (identifier_parts("cudnn", "trainer"), identifier_parts("benchmark", "deterministic"))
     Options = Preference
     layout = False
@@ -101,30 +101,30 @@ class BenchmarkWithDeterministic(Rule):
 
     @on.flags_together(BENCHMARK, DETERMINISTIC)
     def together(self, conflict: Conflict) -> None:
-        """Two writes that leave both flags on."""
-        from torchlint.rules.backends._fixes import chosen
-        from torchlint.rules.backends._intent import is_meant
-        from torchlint.rules.backends._places import place, through
+        """Check two writes that leave both flags on."""
+        from torchlint.rules.backends._fixes import resolve_conflict
+        from torchlint.rules.backends._intended import is_intended
+        from torchlint.rules.backends._locations import in_file, location
 
-        if is_meant(self.module, conflict):
+        if is_intended(self.module, conflict):
             return
         here = conflict.later.name.rpartition(".")[2]
         other = "benchmark" if here == "deterministic" else "deterministic"
         self.report(
             conflict.later.node,
-            f"`{here}` is enabled here{through(self.module, conflict.later)}, and `{other}` has been enabled "
-            f"since {place(self.module, conflict.earlier)}: {_CHOOSE}",
+            f"`{here}` is enabled here{in_file(self.module, conflict.later)}, and `{other}` has been enabled "
+            f"since {location(self.module, conflict.earlier)}: {_CHOOSE}",
             evidence=[self.module.evidence(conflict.earlier.node, f"`{other}` is enabled here")],
-            fix=chosen(self.module, conflict, self.options.prefer),
+            fix=resolve_conflict(self.module, conflict, self.options.prefer),
         )
 
     @on.call(*SETTERS)
     def sets_both(self, call: cst.Call) -> None:
-        """One call that sets both."""
+        """Check a call that may set both flags."""
         from torchlint.analysis.things.backend_flag import BackendFlags
 
         if self.module.shared(BackendFlags).sets_both(call):
-            from torchlint.rules.backends._fixes import chosen_of_call
+            from torchlint.rules.backends._fixes import resolve_call
 
-            fix = chosen_of_call(self.module, call, self.options.prefer)
+            fix = resolve_call(self.module, call, self.options.prefer)
             self.report(call, f"this sets both `benchmark` and `deterministic`: {_CHOOSE}", fix=fix)

@@ -1,4 +1,4 @@
-"""TL502: deterministic algorithms are demanded while something is tuned by trial."""
+"""TL502: deterministic algorithms are required while cuDNN or Inductor autotunes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         ),
     )
     Options = Preference
-    options_of = "benchmark-with-deterministic"  # one choice for both
+    options_of = "benchmark-with-deterministic"  # one option for both rules
     layout = False
     recipe = Recipe(
         "convolution-flags",
@@ -97,7 +97,7 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
 
     @on.flags_together(ALGORITHMS, BENCHMARK)
     def benchmarks(self, conflict: Conflict) -> None:
-        """Deterministic algorithms, while cuDNN benchmarks."""
+        """Check deterministic algorithms together with cuDNN's benchmark."""
         self._report(
             conflict,
             "cuDNN still benchmarks, and may choose a different deterministic algorithm in the next process: set "
@@ -107,27 +107,27 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
 
     @on.flags_together(ALGORITHMS, AUTOTUNE)
     def autotunes(self, conflict: Conflict) -> None:
-        """Deterministic algorithms, while Inductor is to autotune."""
+        """Check deterministic algorithms together with Inductor's autotuning."""
         self._report(
             conflict,
             "Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect: remove one of them",
         )
 
     def _report(self, conflict: Conflict, consequence: str) -> None:
-        from torchlint.rules.backends._fixes import chosen
-        from torchlint.rules.backends._intent import is_meant
-        from torchlint.rules.backends._places import place, through
+        from torchlint.rules.backends._fixes import resolve_conflict
+        from torchlint.rules.backends._intended import is_intended
+        from torchlint.rules.backends._locations import in_file, location
 
         earlier, later = conflict.earlier, conflict.later
-        if is_meant(self.module, conflict) or (earlier.node is later.node and earlier.other_file is None):
-            return  # where one call sets both, TL501 says so
+        if is_intended(self.module, conflict) or (earlier.node is later.node and earlier.other_file is None):
+            return  # TL501 reports calls that set both
         self.report(
             later.node,
-            f"{_switch(later.name)} is enabled here{through(self.module, later)}, and {_switch(earlier.name)} has been "
-            f"enabled since {place(self.module, earlier)}: {consequence}",
+            f"{_switch(later.name)} is enabled here{in_file(self.module, later)}, and {_switch(earlier.name)} has been "
+            f"enabled since {location(self.module, earlier)}: {consequence}",
             evidence=[self.module.evidence(earlier.node, f"{_switch(earlier.name)} is enabled here")],
             severity=Severity.INFO if conflict.warn_only else Severity.WARNING,
-            fix=chosen(self.module, conflict, self.options.prefer),
+            fix=resolve_conflict(self.module, conflict, self.options.prefer),
         )
 
 

@@ -1,4 +1,4 @@
-"""TL503: cuDNN is switched off for the whole program."""
+"""TL503: cuDNN is disabled for the whole program."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class CudnnDisabled(Rule):
 
     @on.flag(ENABLED, value=False)
     def disabled(self, flag: BackendFlag) -> None:
-        """A write that leaves ``cudnn.enabled`` False."""
-        from torchlint.rules.backends._fixes import with_cudnn
-        from torchlint.rules.backends._intent import is_chosen, is_workaround
+        """Check a write that leaves ``cudnn.enabled`` False."""
+        from torchlint.rules.backends._fixes import without_disabling
+        from torchlint.rules.backends._intended import is_conditional, is_workaround
 
-        if self.module.in_test_function(flag.node) or is_chosen(self.module, flag.node):
+        if self.module.in_test_function(flag.node) or is_conditional(self.module, flag.node):
             return
         hint = is_workaround(self.module, flag.node) or self._has_no_cudnn_layers()
         self.report(
@@ -98,11 +98,11 @@ class CudnnDisabled(Rule):
             "kernels: delete the line, or disable cuDNN only where needed, under "
             "`with torch.backends.cudnn.flags(enabled=False):`",
             severity=Severity.INFO if hint else Severity.WARNING,
-            fix=with_cudnn(self.module, flag),
+            fix=without_disabling(self.module, flag),
         )
 
     def _has_no_cudnn_layers(self) -> bool:
-        """The file builds modules, and none of them is convolutional or recurrent."""
+        """Whether the file constructs layers, none of which is convolutional or recurrent."""
         import libcst as cst
 
         modules = [self.module.qualified(call.func) or "" for call in self.module.nodes_of(cst.Call)]

@@ -1,4 +1,4 @@
-"""TL508: a context manager that is to set one flag switches cuDNN off."""
+"""TL508: a context manager meant to set another flag disables cuDNN."""
 
 from __future__ import annotations
 
@@ -72,16 +72,13 @@ class CudnnFlagsImplicitDisable(Rule):
     @on.call("torch.backends.cudnn.flags")
     def check(self, node: cst.Call) -> None:
         from torchlint.analysis.syntax.calls import argument, is_opaque
-        from torchlint.knowledge.backends import FLAGS_CONTEXT
 
-        if self.module.qualified(node.func) != FLAGS_CONTEXT or is_opaque(node):
-            return
-        if argument(node, "enabled", 0) is None:
-            from torchlint.rules.backends._fixes import enabled
+        if not is_opaque(node) and argument(node, "enabled", 0) is None:
+            from torchlint.rules.backends._fixes import add_enabled
 
             self.report(
                 node,
                 "`enabled` defaults to `False` here, so this disables cuDNN inside the block: add `enabled=True` (or "
                 "`enabled=False`, if that is intended)",
-                fix=enabled(self.module, node),
+                fix=add_enabled(self.module, node),
             )

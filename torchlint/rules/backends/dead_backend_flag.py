@@ -1,4 +1,4 @@
-"""TL507: a statement that is to set a flag does nothing."""
+"""TL507: a statement meant to set a flag has no effect."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.backends import (
-    CALLED,
+    CUDA_VARIABLES,
+    FUNCTIONS,
     MODULE_METHODS,
     OPTIMIZER_METHODS,
-    START_VARIABLES,
     TENSOR_METHODS,
     VALIDATE,
 )
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from torchlint.rules.backends._dead_flags import DeadWrite
 
 
-# Statements that set no flag are told by their form alone: most files that name `step` or `no_grad` have none of them,
-# and parsing these files for TL507 costs a cold run over timm a fifth of its time.
+# Statements without effect have a typical form. Most files with `step` or `no_grad` have none of them, and parsing
+# those files for TL507 would cost a cold run over timm a fifth of its time.
 _METHODS = MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"}
-_MANAGERS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
-_FUNCTIONS = {name.rpartition(".")[2] for name in CALLED} | {VALIDATE}
+_CONTEXTS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
+_FUNCTION_NAMES = {name.rpartition(".")[2] for name in FUNCTIONS} | {VALIDATE}
 
 
 def _one_of(names: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(names))})"
 
 
-_BEGINS = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w{1,80}[ \t]*\.[ \t]*){0,9}"
-_ENDS = r"[ \t)]*(?:[;#\r\n=]|\Z)"
-# Not under `with` or as a decorator, and no parameter.
-_STATED = (
+_START = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w{1,80}[ \t]*\.[ \t]*){0,9}"
+_END = r"[ \t)]*(?:[;#\r\n=]|\Z)"
+# Not under `with`, not a decorator, and not a parameter.
+_NAMED = (
     r"{name}\b(?<!\w{name})(?<!@torch\.{name})(?<!with torch\.{name})(?<!amp\.{name})(?<!self\.{name})"
     r"(?![ \t]*(?:[:,]|=[^=]))"
 )
 _STATEMENTS = (
-    # A method that is named and not called; a function or a method that is assigned or compared.
-    text_pattern(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTIONS)}{_ENDS}", identifiers(*_METHODS, *_FUNCTIONS)),
-    # A function or a context manager at the beginning of a statement, and other names of these.
-    *(text_pattern(_STATED.format(name=name), identifiers(name)) for name in _MANAGERS),
-    text_pattern(rf"{_BEGINS}{_one_of(_FUNCTIONS)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTIONS)),
+    # A method that is not called; a function or method that is assigned or compared.
+    text_pattern(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTION_NAMES)}{_END}", identifiers(*_METHODS, *_FUNCTION_NAMES)),
+    # A function or context manager at the beginning of a statement, and other names for these.
+    *(text_pattern(_NAMED.format(name=name), identifiers(name)) for name in _CONTEXTS),
+    text_pattern(rf"{_START}{_one_of(_FUNCTION_NAMES)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTION_NAMES)),
     text_pattern(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
     text_pattern(r"deterministic\w{0,80}[ \t)]*=", identifier_parts("deterministic")),
 )
@@ -111,25 +111,25 @@ class DeadBackendFlag(Rule):
     summary = "A statement meant to set a PyTorch flag has no effect"
     severity = Severity.ERROR
     fix = "sometimes"
-    needs = (concepts.TORCH, any_of(identifiers("backends", "cudnn", *START_VARIABLES), *_STATEMENTS))
+    needs = (concepts.TORCH, any_of(identifiers("backends", "cudnn", *CUDA_VARIABLES), *_STATEMENTS))
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
     def visit_Assign(self, node: cst.Assign) -> None:
         from torchlint.rules.backends._dead_flags import DeadFlags
 
-        for dead in self.module.shared(DeadFlags).assigned(node):
+        for dead in self.module.shared(DeadFlags).in_assignment(node):
             self._report(dead)
 
     def visit_Expr(self, node: cst.Expr) -> None:
         from torchlint.rules.backends._dead_flags import DeadFlags
 
-        dead = self.module.shared(DeadFlags).stated(node)
+        dead = self.module.shared(DeadFlags).in_expression(node)
         if dead is not None:
             self._report(dead)
 
     def _report(self, dead: DeadWrite) -> None:
-        from torchlint.rules.backends._fixes import revived
+        from torchlint.rules.backends._fixes import repair_dead_write
 
         if dead.since is not None:
             line = self.module.line(dead.since)
@@ -141,7 +141,7 @@ class DeadBackendFlag(Rule):
             self.report(dead.node, message, evidence=evidence, severity=Severity.INFO)
         else:
             message = _MESSAGES[dead.kind].format(name=dead.name, instead=_instead(dead))
-            self.report(dead.node, message, fix=revived(self.module, dead))
+            self.report(dead.node, message, fix=repair_dead_write(self.module, dead))
 
 
 _MESSAGES = {

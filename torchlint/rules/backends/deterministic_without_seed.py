@@ -1,4 +1,4 @@
-"""TL505: a program pays for deterministic kernels, and seeds nothing."""
+"""TL505: deterministic kernels are enabled, but nothing is seeded."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class DeterministicWithoutSeed(Rule):
 
     @on.flag(DETERMINISTIC, ALGORITHMS, value=True)
     def deterministic(self, flag: BackendFlag) -> None:
-        """A write that leaves determinism on."""
+        """Check a write that leaves determinism on."""
         from torchlint.rules.backends._tuning import Tuning
 
         if self.module.in_test_function(flag.node) or self._in_seeding(flag.node):
@@ -96,6 +96,6 @@ class DeterministicWithoutSeed(Rule):
         )
 
     def _in_seeding(self, node: cst.CSTNode) -> bool:
-        """The function is named after seeding."""
+        """Whether the enclosing function is named after seeding."""
         function = self.module.function_of(node)
         return function is not None and not SEED_WORDS.isdisjoint(function.name.value.lower().split("_"))

@@ -1,1 +1,1 @@
-"""Rules about precision, and about inference without what only training needs."""
+"""Rules about precision, and about inference without the costs of training."""

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.things.step import Step
 
-_EVALUATES = frozenset(
+_EVALUATION_WORDS = frozenset(
     "eval evaluate evaluation val valid validate validation test testing infer inference predict prediction "
     "predictions".split()
 )
-# One of these in the file: autograd may be switched off for good, or parameters need no gradients.
-_SETTINGS = frozenset(
+# With one of these in the file, autograd may be disabled globally, or parameters may not require gradients.
+_GLOBAL_SETTINGS = frozenset(
     "set_grad_enabled requires_grad requires_grad_ volatile enter_context __enter__ quantization quantize_ "
     "quantize_dynamic onnxruntime".split()
 )
-# One of these in the function: gradients may be what the evaluation is for.
-_GRADIENTS = frozenset(
+# With one of these in the function, the evaluation may need gradients.
+_GRADIENT_WORDS = frozenset(
     "backward grad autograd inference_mode enable_grad create_graph attack adversarial fgsm pgd saliency gradcam cam "
     "captum score langevin maml meta inner unrolled tta adapt".split()
 )
@@ -106,7 +106,7 @@ class EvalWithoutNoGrad(Rule):
 
     @on.step
     def evaluates(self, step: Step) -> None:
-        """A loop that calls a model in evaluation mode and does not train."""
+        """Check a loop that calls a model in evaluation mode and does not train."""
         import libcst as cst
 
         from torchlint.analysis.things.module_call import ModuleCalls
@@ -124,18 +124,18 @@ class EvalWithoutNoGrad(Rule):
             found.call,
             f"`{self.module.code(found.call.func)}` is in evaluation mode, but autograd is on: each call builds an "
             "autograd graph and keeps its activations; evaluate under `torch.no_grad()`",
-            fix=self._decorated(function),
+            fix=self._decoration(function),
         )
 
     def _is_evaluation(self, loop: cst.For, function: cst.FunctionDef | None) -> bool:
-        """The function or the loader says that it is not for training."""
+        """Whether the name of the function or of the loader says that the loop evaluates."""
         import libcst as cst
 
         named = _words(function.name.value) if function is not None else set()
-        if not named.isdisjoint(_EVALUATES) and "train" not in named:
+        if not named.isdisjoint(_EVALUATION_WORDS) and "train" not in named:
             return True
-        names = self.module.within(loop.iter, cst.Name)
-        return any(not _words(name.value.lower().replace("loader", "_loader")).isdisjoint(_EVALUATES) for name in names)
+        names = [name.value.lower().replace("loader", "_loader") for name in self.module.within(loop.iter, cst.Name)]
+        return any(not _words(name).isdisjoint(_EVALUATION_WORDS) for name in names)
 
     def _needs_gradients(self, function: cst.FunctionDef | None) -> bool:
         import libcst as cst
@@ -144,13 +144,13 @@ class EvalWithoutNoGrad(Rule):
             return {name.value for name in self.module.within(place, cst.Name)}
 
         every = found(self.module.tree)
-        if not every.isdisjoint(_SETTINGS):
+        if not every.isdisjoint(_GLOBAL_SETTINGS):
             return True
         own = found(function) if function is not None else every
-        return not _GRADIENTS.isdisjoint({word for name in own for word in (name, *_words(name))})
+        return not _GRADIENT_WORDS.isdisjoint({word for name in own for word in (name, *_words(name))})
 
-    def _decorated(self, function: cst.FunctionDef | None) -> Fix | None:
-        """``@torch.no_grad()`` above the function."""
+    def _decoration(self, function: cst.FunctionDef | None) -> Fix | None:
+        """Decorate the function with ``@torch.no_grad()``."""
         from torchlint.edit.editor import Editor, Unfixable
         from torchlint.edit.names import Speller
 

@@ -1,1 +1,1 @@
-"""Rules about synchronisation: places where the host waits for the device."""
+"""Rules about synchronization: places where the host waits for the device."""

@@ -1,4 +1,4 @@
-"""TL302: reads in loops over parameters, samples or elements of a tensor."""
+"""TL302: reads in loops over parameters, or over the elements of a tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import synchronisation as known
-from torchlint.rules.synchronisation._intent import Intents
+from torchlint.rules.synchronisation._required_reads import RequiredReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -22,62 +22,66 @@ _LOOPS = frozenset(("for",))
 
 
 class ElementReads(NamedTuple):
-    """The reads of one loop that goes through ``parameters``, ``elements`` of a tensor or ``indices`` into one."""
+    """The reads in one loop.
+
+    ``kind`` is ``parameters``, ``elements`` for a loop over a tensor, or ``indices`` for a loop over the indices of a
+    tensor.
+    """
 
     loop: cst.CSTNode
     reads: tuple[Read, ...]
-    through: str
+    kind: str
 
 
 class ElementLoops:
-    """Finds such loops in one module."""
+    """Finds the loops of one module that read single elements."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._intents = Intents(module)
-        self._through: dict[cst.CSTNode, str | None] = {}
+        self._required = RequiredReads(module)
+        self._kinds: dict[cst.CSTNode, str | None] = {}
 
     def all(self) -> list[ElementReads]:
-        """One record for each loop."""
+        """The loops with reads, one record for each loop."""
         found: dict[cst.CSTNode, tuple[str, list[Read]]] = {}
-        for read in self._module.shared(Reads).find(self._may_go_through, _LOOPS):
-            inner, function = self._inner(read.node)
-            through = self._goes_through(inner, read) if inner is not None else None
-            if inner is None or through is None or self._intents.needed(read.node, inner):
+        for read in self._module.shared(Reads).find(self._may_be_in_loop, _LOOPS):
+            inner, function = self._innermost_loop(read.node)
+            kind = self._kind_for_read(inner, read) if inner is not None else None
+            if inner is None or kind is None or self._required.is_required(read.node, inner):
                 continue
             if not self._module.heat_analysis.is_throttled(read.node, function):
-                found.setdefault(inner, (through, []))[1].append(read)
-        return [ElementReads(loop, tuple(reads), through) for loop, (through, reads) in found.items()]
+                found.setdefault(inner, (kind, []))[1].append(read)
+        return [ElementReads(loop, tuple(reads), kind) for loop, (kind, reads) in found.items()]
 
-    def _inner(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
+    def _innermost_loop(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
         """The innermost loop around a node, and its function."""
         loops, function = self._module.heat_analysis.enclosing_loops(node)
         return loops[0] if loops else None, function
 
-    def _may_go_through(self, node: cst.BaseExpression) -> bool:
-        """The loop around a read goes through parameters or elements, or the read takes an element itself."""
-        inner, _ = self._inner(node)
+    def _may_be_in_loop(self, node: cst.BaseExpression) -> bool:
+        """Whether the loop around a node iterates over parameters or elements, or the node indexes a tensor in it."""
+        inner, _ = self._innermost_loop(node)
         if inner is None:
             return False
-        return self._content(inner) is not None or any(_indexed(inner, node))
+        return self._kind_of(inner) is not None or any(_indexed_by(inner, node))
 
-    def _goes_through(self, loop: cst.CSTNode, read: Read) -> str | None:
-        """``parameters``, ``elements`` or ``indices`` for such a loop; None for another one."""
+    def _kind_for_read(self, loop: cst.CSTNode, read: Read) -> str | None:
+        """The kind of the loop around a read: ``parameters``, ``elements`` or ``indices``; None for other loops."""
         iterable = _iterable(loop)
         if iterable is None or self._module.heat_analysis.iterates_batches(iterable):
             return None
-        found = self._content(loop)
-        if found is None and any(self._module.value(node.value).accelerated for node in _indexed(loop, read.tensor)):
+        found = self._kind_of(loop)
+        if found is None and any(self._module.value(node.value).accelerated for node in _indexed_by(loop, read.tensor)):
             return "indices"
         return found
 
-    def _content(self, loop: cst.CSTNode) -> str | None:
-        """``parameters`` or ``elements`` for a loop that goes through these."""
-        if loop not in self._through:
-            self._through[loop] = self._found_in(loop)
-        return self._through[loop]
+    def _kind_of(self, loop: cst.CSTNode) -> str | None:
+        """The kind of a loop by its iterable: ``parameters`` or ``elements``; None for other loops."""
+        if loop not in self._kinds:
+            self._kinds[loop] = self._compute_kind(loop)
+        return self._kinds[loop]
 
-    def _found_in(self, loop: cst.CSTNode) -> str | None:
+    def _compute_kind(self, loop: cst.CSTNode) -> str | None:
         iterable = _iterable(loop)
         if iterable is None:
             return None
@@ -98,8 +102,8 @@ def _iterable(loop: cst.CSTNode) -> cst.BaseExpression | None:
     return found
 
 
-def _indexed(loop: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.Subscript]:
-    """What is indexed below a node by a variable of the loop: ``for i in range(n): t[i].item()``."""
+def _indexed_by(loop: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.Subscript]:
+    """Subscripts below a node that use the loop variable as an index: ``for i in range(n): t[i].item()``."""
     target = loop.for_in.target if isinstance(loop, COMPREHENSIONS) else getattr(loop, "target", None)
     names = {n.value for n in descendants(target) if isinstance(n, cst.Name)} if target is not None else set()
     for part in descendants(node) if names else ():

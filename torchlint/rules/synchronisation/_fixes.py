@@ -1,4 +1,4 @@
-"""TL302: elements of a tensor that are read at once, and sums that are read after the loop."""
+"""Fixes of TL302 and TL306: one read instead of many, and calls of ``synchronize`` that are deleted."""
 
 from __future__ import annotations
 
@@ -22,30 +22,40 @@ if TYPE_CHECKING:
 _NESTED = "elements with several numbers no longer raise an error, and a zero-dimensional tensor gives its only number"
 
 
+_WAIT = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
 _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all parameters must be on one device"
 
 
 @or_none
+def without_call(module: SourceModule, call: cst.Call) -> Fix:
+    """Delete a call of ``torch.cuda.synchronize`` that is a statement."""
+    statement = module.parent(call)
+    if not isinstance(statement, cst.Expr):
+        raise Unfixable
+    return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete(statement),), _WAIT)
+
+
+@or_none
 def read_once(module: SourceModule, found: ElementReads) -> Fix:
-    """``[v.item() for v in t]`` becomes ``t.tolist()``; sums over parameters are read after the loop."""
+    """Replace ``[v.item() for v in t]`` by ``t.tolist()``, or read a sum over parameters once, after the loop."""
     if len(found.reads) != 1:
         raise Unfixable
     read = found.reads[0]
-    if found.through == "elements" and isinstance(found.loop, COMPREHENSIONS):
-        return _listed(module, found.loop, read)
-    if found.through == "parameters":
-        return _summed_later(module, found, read)
+    if found.kind == "elements" and isinstance(found.loop, COMPREHENSIONS):
+        return _read_as_list(module, found.loop, read)
+    if found.kind == "parameters":
+        return _sum_on_device(module, found, read)
     raise Unfixable
 
 
-def _listed(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
+def _read_as_list(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
     if not isinstance(loop, (cst.ListComp, cst.GeneratorExp)) or not _is_plain_read(loop, read):
         raise Unfixable
     editor = module.shared(Editor)
     tensor = module.value(loop.for_in.iter)
     if tensor.kind is not Kind.TENSOR or (isinstance(loop, cst.GeneratorExp) and not _is_consumed(module, loop)):
         raise Unfixable
-    if isinstance(read.node, cst.Call) and not _same_number(module, read.node, tensor.dtype):
+    if isinstance(read.node, cst.Call) and not _gives_same_number(module, read.node, tensor.dtype):
         raise Unfixable
     flat = tensor.rank == 1
     text = f"{editor.receiver(loop.for_in.iter)}{'' if flat else '.flatten()'}.tolist()"
@@ -55,15 +65,15 @@ def _listed(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
 
 
 def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:
-    """``v.item() for v in t``, without a condition or a second loop."""
+    """Whether a comprehension is ``v.item() for v in t``, without a condition or a second loop."""
     single = not loop.for_in.ifs and loop.for_in.inner_for_in is None and loop.for_in.asynchronous is None
     target = loop.for_in.target
     named = isinstance(target, cst.Name) and isinstance(read.tensor, cst.Name) and read.tensor.value == target.value
     return single and named and loop.elt is read.node
 
 
-def _same_number(module: SourceModule, call: cst.Call, dtype: str | None) -> bool:
-    """``float(v)`` gives what ``tolist`` gives only for floats, ``int(v)`` for integers."""
+def _gives_same_number(module: SourceModule, call: cst.Call, dtype: str | None) -> bool:
+    """Whether a read gives what ``tolist`` gives: ``float(v)`` does for float dtypes, ``int(v)`` for integer dtypes."""
     if method(call) == "item":
         return not call.args
     name = module.qualified(call.func)
@@ -74,15 +84,15 @@ def _same_number(module: SourceModule, call: cst.Call, dtype: str | None) -> boo
 
 
 def _is_consumed(module: SourceModule, loop: cst.GeneratorExp) -> bool:
-    """A generator that a builtin takes in as a whole is as good as a list."""
+    """Whether a generator is an argument of a function that consumes all of it, such as ``sum``."""
     arg = module.parent(loop)
     call = module.parent(arg) if isinstance(arg, cst.Arg) else None
     whole = ("sum", "list", "tuple", "max", "min", "sorted", "set")
     return isinstance(call, cst.Call) and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
 
 
-def _summed_later(module: SourceModule, found: ElementReads, read: Read) -> Fix:
-    """The terms stay on the device, and their sum is read once."""
+def _sum_on_device(module: SourceModule, found: ElementReads, read: Read) -> Fix:
+    """Add up the terms on the device, and read the sum once."""
     if not isinstance(read.node, cst.Call) or method(read.node) != "item" or read.node.args:
         raise Unfixable
     editor = module.shared(Editor)
@@ -100,7 +110,7 @@ def _summed_later(module: SourceModule, found: ElementReads, read: Read) -> Fix:
 
 
 def _read_after(module: SourceModule, loop: cst.For, read: Read) -> Edit:
-    """``total = float(total)`` after the loop in which ``total += p.norm().item() ** 2`` stands."""
+    """Insert ``total = float(total)`` after the loop that contains ``total += p.norm().item() ** 2``."""
     statement = module.statement_of(read.node)
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
         raise Unfixable

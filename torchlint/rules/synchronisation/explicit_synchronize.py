@@ -1,11 +1,11 @@
-"""TL306: the program synchronizes with the device in every step, and measures nothing there."""
+"""TL306: the program synchronizes with the device in every step without measuring time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Fix, Heat, Recipe, Safety, Severity
+from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import any_of
 from torchlint.rule import Rule
@@ -13,14 +13,14 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-# A function that holds one of these words may need the wait: for its clock, or for memory that others look at.
-REASONS = frozenset(
+# A function that contains one of these words may need to synchronize, to measure time or to share memory.
+_EXEMPTING_WORDS = frozenset(
     "time times timer timers timing clock tic toc elapsed latency fps throughput duration stopwatch ms bench benchmark "
     "profile profiler profiling prof nvtx event events stream streams graph graphs cudagraph barrier queue process "
     "thread pipe conn socket ipc nvshmem shared fork spawn ptr ctypes cupy numba pycuda trt tensorrt dlpack cache "
     "memory debug perf monotonic speed warmup".split()
 )
-_OF_AUTOGRAD = frozenset({"create_graph", "retain_graph"})
+_AUTOGRAD_ARGUMENTS = frozenset({"create_graph", "retain_graph"})
 
 
 class ExplicitSynchronize(Rule):
@@ -97,10 +97,12 @@ class ExplicitSynchronize(Rule):
 
     @on.call("torch.cuda.synchronize", "torch.accelerator.synchronize")
     def synchronizes(self, node: cst.Call) -> None:
-        """A call, anywhere."""
+        """Check a call of ``synchronize``."""
         module = self.module
-        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node) or self._has_reason(node):
+        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node) or self._may_be_needed(node):
             return
+        from torchlint.rules.synchronisation._fixes import without_call
+
         trains = module.every_step(node)
         step = "training step" if trains else "step"
         self.report(
@@ -109,43 +111,25 @@ class ExplicitSynchronize(Rule):
             "remove it, so that the host can queue work ahead of the device",
             severity=Severity.WARNING if trains else Severity.INFO,
             heat=Heat.STEP,
-            fix=self._deleted(node),
+            fix=without_call(module, node),
         )
 
-    def _has_reason(self, node: cst.Call) -> bool:
-        """The outermost function measures time, or hands memory to somebody who does not wait for the stream."""
+    def _may_be_needed(self, node: cst.Call) -> bool:
+        """Whether the outermost function measures time, or shares memory outside of the current stream."""
         import libcst as cst
 
         functions = [around for around in self.module.ancestors(node) if isinstance(around, cst.FunctionDef)]
         place = functions[-1] if functions else self.module.tree
-        names = {name.value.lower() for name in self.module.within(place, cst.Name)} - _OF_AUTOGRAD
+        names = {name.value.lower() for name in self.module.within(place, cst.Name)} - _AUTOGRAD_ARGUMENTS
         words = {word for name in names for word in name.strip("_").split("_")}
-        return not words.isdisjoint(REASONS) or any(self._copies_to_host(call) for call in self._calls(place))
-
-    def _calls(self, place: cst.CSTNode) -> list[cst.Call]:
-        import libcst as cst
-
-        return list(self.module.within(place, cst.Call))
+        if not words.isdisjoint(_EXEMPTING_WORDS):
+            return True
+        return any(self._copies_to_host(call) for call in self.module.within(place, cst.Call))
 
     def _copies_to_host(self, call: cst.Call) -> bool:
-        """An asynchronous copy that is not proved to go to the device."""
+        """Whether a call is an asynchronous copy that may go to the host."""
         from torchlint.analysis.syntax.calls import keyword, method
 
         if keyword(call, "non_blocking") is None or method(call) == "cuda":
             return False
         return not self.module.value(call).device.accelerated
-
-    def _deleted(self, node: cst.Call) -> Fix | None:
-        import libcst as cst
-
-        from torchlint.edit.editor import Editor, Unfixable
-
-        statement = self.module.parent(node)
-        if not isinstance(statement, cst.Expr):
-            return None
-        try:
-            edit = self.module.shared(Editor).delete(statement)
-        except Unfixable:
-            return None
-        caveat = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
-        return Fix("delete the call", Safety.UNSAFE, (edit,), caveat)

@@ -1,4 +1,4 @@
-"""TL302: the host waits once for each parameter, sample or element."""
+"""TL302: the host synchronizes with the device once per parameter, sample or element."""
 
 from __future__ import annotations
 
@@ -100,14 +100,14 @@ class PerElementSync(Rule):
         for found in self.module.shared(ElementLoops).all():
             from torchlint.rules.synchronisation._fixes import read_once
 
-            read, through = found.reads[0], found.through
+            read, kind = found.reads[0], found.kind
             heat = self.module.heat(read.node)
-            evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[through]}")]
+            evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[kind]}")]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
-                f"{read.how} synchronizes with the GPU once for each of the {_WHAT[through]}: {_ADVICE[through]}",
+                f"{read.how} synchronizes with the GPU once for each of the {_WHAT[kind]}: {_ADVICE[kind]}",
                 evidence=evidence,
                 severity=Severity.INFO if script else Severity.WARNING,
                 heat=heat,

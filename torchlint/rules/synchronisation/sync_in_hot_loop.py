@@ -1,4 +1,4 @@
-"""TL301: the host waits for the device in every step."""
+"""TL301: the host synchronizes with the device in every step."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ class SyncInHotLoop(Rule):
 
     @on.step
     def reads(self, step: Step) -> None:
-        """A loop or function, with all of its reads that the program could do without."""
+        """Check a step; all of its reads that the host does not need are one finding."""
         if not step.reads:
             return
 
-        from torchlint.rules.synchronisation._intent import Intents
+        from torchlint.rules.synchronisation._required_reads import RequiredReads
 
-        intents = self.module.shared(Intents)
-        reads = [read for read in step.reads if not intents.needed(read.node, step.place)]
+        required = self.module.shared(RequiredReads)
+        reads = [read for read in step.reads if not required.is_required(read.node, step.place)]
         if reads:
             self.report(
                 reads[0].node,
@@ -128,14 +128,14 @@ class SyncInHotLoop(Rule):
         return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
 
     def _written(self, read: Read) -> str:
-        """The read as it stands in the code where that is short, such as ``loss.item()``."""
+        """The source code of a read if it is short, such as ``loss.item()``; otherwise a description."""
         code = self.module.code(read.node)
         return f"`{code}`" if len(code) <= 40 and "\n" not in code else read.how
 
     def _evidence(self, step: Step, reads: list[Read]) -> list[Evidence]:
-        from torchlint.rules.synchronisation._rereads import read_again
+        from torchlint.rules.synchronisation._repeated_reads import repeated_reads
 
-        again = read_again(self.module, reads)
+        again = repeated_reads(self.module, reads)
         return [self.module.evidence(read.node, self._place(step, read, again=read in again)) for read in reads]
 
     def _place(self, step: Step, read: Read, *, again: bool) -> str:

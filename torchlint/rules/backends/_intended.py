@@ -1,4 +1,4 @@
-"""Whether a write of a backend flag is meant: what comments, names and conditions around it say."""
+"""Intended writes of backend flags, judging by comments, names and conditions around them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from torchlint.analysis.things.backend_flag import Conflict
 
 
-def is_meant(module: SourceModule, conflict: Conflict) -> bool:
-    """A comment, docstring or name says so, or the code runs on ROCm or in a test."""
+def is_intended(module: SourceModule, conflict: Conflict) -> bool:
+    """Whether a comment, docstring or name says so, or the code runs on ROCm or in a test."""
     nodes = (conflict.later.node, conflict.earlier.node)
-    return any(module.in_test_function(n) or _for_rocm(module, n) or _says_so(module, n) for n in nodes)
+    return any(module.in_test_function(n) or _is_for_rocm(module, n) or _is_documented(module, n) for n in nodes)
 
 
-def _for_rocm(module: SourceModule, node: cst.CSTNode) -> bool:
-    """A condition checks for ROCm, where determinism alone means one default algorithm."""
+def _is_for_rocm(module: SourceModule, node: cst.CSTNode) -> bool:
+    """Whether a condition checks for ROCm, where determinism alone selects the default algorithm."""
     for guard in module.guards(node):
         for part in descendants(guard.condition) if guard.condition is not None else ():
             if isinstance(part, cst.Attribute) and module.qualified(part) == "torch.version.hip":
@@ -31,7 +31,7 @@ def _for_rocm(module: SourceModule, node: cst.CSTNode) -> bool:
     return False
 
 
-def _says_so(module: SourceModule, node: cst.CSTNode) -> bool:
+def _is_documented(module: SourceModule, node: cst.CSTNode) -> bool:
     line = module.line(node)
     texts = [module.comments(line, line)]
     function = module.function_of(node)
@@ -40,8 +40,8 @@ def _says_so(module: SourceModule, node: cst.CSTNode) -> bool:
     return any(word in text.lower() for text in texts for word in known.INTENT)
 
 
-def is_chosen(module: SourceModule, node: cst.CSTNode) -> bool:
-    """A condition on a version, a machine or an option decides whether the node runs."""
+def is_conditional(module: SourceModule, node: cst.CSTNode) -> bool:
+    """Whether a condition on a version, a machine or an option guards the node."""
     for guard in module.guards(node):
         if guard.kind in ("handler", "case"):
             return True
@@ -52,7 +52,7 @@ def is_chosen(module: SourceModule, node: cst.CSTNode) -> bool:
 
 
 def is_workaround(module: SourceModule, node: cst.CSTNode) -> bool:
-    """A comment beside the line names a fault that the write works around."""
+    """Whether a comment beside the line mentions a bug that the write works around."""
     line = module.line(node)
     comments = module.comments(line, line).lower()
     return any(word in comments for word in known.BUG_WORDS)

@@ -1,7 +1,8 @@
-"""Reads that a program needs at once: actions of an agent, tokens, checks that gate the update."""
+"""Required reads: values that the host needs to continue, such as actions, tokens, sizes, and checks for NaN."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,7 +15,7 @@ from torchlint.knowledge import synchronisation as known
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_GATES = frozenset("isnan isinf isfinite is_finite".split())
+_FINITE_CHECKS = frozenset("isnan isinf isfinite is_finite".split())
 _TRANSPARENT = (
     cst.Attribute,
     cst.Call,
@@ -29,26 +30,27 @@ _TRANSPARENT = (
 )
 
 
-_SIZES = (cst.Arg, cst.BinaryOperation, cst.UnaryOperation, cst.Tuple, cst.List, cst.Element)
+_SIZE_ARITHMETIC = (cst.Arg, cst.BinaryOperation, cst.UnaryOperation, cst.Tuple, cst.List, cst.Element)
 
 
-class Intents:
-    """Answers for one module whether the host needs what it reads before it can go on."""
+class RequiredReads:
+    """Decides which reads of one module the host needs to continue."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def needed(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
-        """The value read decides what happens next: it gates the step, or it is an action or a token."""
+    def is_required(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
+        """Whether the host needs the value: as an action or token, as a size, or to decide whether to go on."""
         function = self._module.function_of(read)
         if function is not None:
             name = function.name.value
             if name in known.ACTION_FUNCTIONS or name == "closure":
                 return True
-        return self._acts(read) or self._gates(read, place) or self._shapes(read, place)
+        tests = (self._is_tested, self._is_size)
+        return self._is_action_read(read) or any(self._value_reaches(read, place, test) for test in tests)
 
-    def _acts(self, read: cst.CSTNode) -> bool:
-        """It is bound to an action, given to ``env.step``, or read from one."""
+    def _is_action_read(self, read: cst.CSTNode) -> bool:
+        """Whether the value is assigned to an action, passed to ``env.step``, or read from an action."""
         for node in descendants(read):
             if isinstance(node, (cst.Name, cst.Attribute)) and self._is_action(node):
                 return True
@@ -70,40 +72,27 @@ class Intents:
         owner = (dotted(call.func) or "").lower().split(".")
         return any(part.startswith("env") for part in owner[:-1])
 
-    def _gates(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
-        """The value is tested for being finite: the step goes on only if it is."""
-        if self._tested(read):
+    def _value_reaches(self, read: cst.CSTNode, place: cst.CSTNode, test: Callable[[cst.CSTNode], bool]) -> bool:
+        """Whether a value, or a use of the variable that it is assigned to, satisfies a test."""
+        if test(read):
             return True
         below = read
         for around in self._module.ancestors(read):
             if isinstance(around, cst.Assign):
-                return around.value is below and any(self._tested(use) for use in self._uses(around, place))
-            if not isinstance(around, _TRANSPARENT):
-                return False
-            below = around
-        return False
-
-    def _shapes(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
-        """The value is a size: ``x.split(lengths.tolist())``, ``torch.zeros(longest)``, ``range(n)``."""
-        if self._is_size(read):
-            return True
-        below = read
-        for around in self._module.ancestors(read):
-            if isinstance(around, cst.Assign):
-                return around.value is below and any(self._is_size(use) for use in self._uses(around, place))
+                return around.value is below and any(map(test, self._uses(around, place)))
             if not isinstance(around, _TRANSPARENT):
                 return False
             below = around
         return False
 
     def _is_size(self, node: cst.CSTNode) -> bool:
-        """An argument of something that takes sizes, through arithmetic and displays."""
+        """Whether a node is an argument of a function that takes sizes, possibly in arithmetic or a tuple."""
         for around in self._module.ancestors(node):
             if isinstance(around, cst.Call):
                 name = (dotted(around.func) or method(around) or "").rpartition(".")[2]
                 if name not in known.SIZE_CONVERSIONS:
                     return name in known.SIZE_TAKERS
-            elif not isinstance(around, _SIZES):
+            elif not isinstance(around, _SIZE_ARITHMETIC):
                 return False
         return False
 
@@ -113,12 +102,12 @@ class Intents:
         uses = self._module.uses(binding) if binding is not None else []
         return [use for use in uses if place in self._module.ancestors(use)]
 
-    def _tested(self, node: cst.CSTNode) -> bool:
-        """``if not math.isfinite(value): raise``."""
+    def _is_tested(self, node: cst.CSTNode) -> bool:
+        """Whether a node is checked for being finite: ``if not math.isfinite(value): raise``."""
         for around in self._module.ancestors(node):
             if isinstance(around, cst.Call):
                 name = (dotted(around.func) or "").rpartition(".")[2]
-                if name in _GATES:
+                if name in _FINITE_CHECKS:
                     return True
             elif not isinstance(around, _TRANSPARENT):
                 return False
