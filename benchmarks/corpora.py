@@ -1,7 +1,7 @@
-"""Real code to run torchlint over: pinned releases of well-known packages, kept outside the repository.
+"""Downloads real code to lint: pinned releases of well-known packages, kept outside the repository.
 
-Prints the folder of each corpus. ``--check`` runs torchlint over each of them and fails on a crash, a
-hang or an internal error; findings are no failure. Nothing of a corpus is ever imported or executed.
+Prints the folder of each corpus. ``--check`` lints each of them and fails on a crash, a hang or an internal error, not
+on findings. Code of a corpus is never imported or executed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KEPT = (".py", ".ipynb")
 
 
 class CorpusError(Exception):
-    """A corpus that cannot be had, and why."""
+    """A corpus that is not available, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Check:
-    """What running torchlint over one corpus gave; ``failure`` is empty when all went well."""
+    """The result of linting one corpus; ``failure`` is empty on success."""
 
     corpus: Corpus
     files: int
@@ -75,7 +75,7 @@ def default_cache() -> Path:
 
 
 def fetch(name: str, cache: Path) -> Corpus:
-    """The corpus of that name, downloaded and unpacked unless the cache holds it."""
+    """A corpus, downloaded and unpacked unless it is in the cache."""
     if name in INSTALLED:
         return _installed(name)
     if name not in PACKAGES:
@@ -93,7 +93,7 @@ def fetch(name: str, cache: Path) -> Corpus:
 
 
 def check(corpus: Corpus, timeout: float) -> Check:
-    """Run torchlint over a corpus as a user would, cold, and say what went wrong if anything did."""
+    """Lint a corpus as a user would, without a cache, and report failures."""
     options = ("--isolated", "--no-cache", "--output-format", "json")
     command = [sys.executable, "-m", "torchlint", "check", *options, str(corpus.path)]
     start = time.perf_counter()
@@ -105,7 +105,7 @@ def check(corpus: Corpus, timeout: float) -> Check:
 
 
 def shortcuts(corpus: Corpus, timeout: float) -> Check:
-    """Lint a corpus as always, and with LibCST parsing everything for every rule: the output must be the same bytes."""
+    """Lint a corpus normally, and with LibCST parsing everything for every rule: both must print the same."""
     options = ("--isolated", "--no-cache", "--output-format", "json")
     command = [sys.executable, "-m", "torchlint", "check", *options, str(corpus.path)]
     start, outputs = time.perf_counter(), []
@@ -202,7 +202,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fetch what was asked for; 1 when a check failed, 2 when a corpus cannot be had."""
+    """Download the selected corpora; 1 if a check failed, 2 if a corpus is not available."""
     options = _arguments(argv)
     failed = False
     try:

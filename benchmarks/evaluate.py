@@ -29,7 +29,7 @@ SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
 
 @dataclass(frozen=True)
 class Site:
-    """One labelled place; ``by`` says who labelled it: a ``reader`` of the rules' specification, or an ``author``."""
+    """One labelled place; ``by`` is who labelled it: a ``reader`` of the rules' specification, or an ``author``."""
 
     repository: str
     commit: str
@@ -44,7 +44,7 @@ class Site:
 
 @dataclass
 class Score:
-    """What became of the places of one rule."""
+    """The results for the places of one rule."""
 
     sites: int = 0
     flag: int = 0
@@ -55,7 +55,7 @@ class Score:
     wrong: list[Site] = field(default_factory=list)
 
     def add(self, site: Site, severity: Severity | None) -> None:
-        """Count one place and what torchlint says of it."""
+        """Count one place with torchlint's finding there."""
         self.sites += 1
         if site.label == "flag":
             self.flag += 1
@@ -72,7 +72,7 @@ class Score:
 
 
 def read(path: Path = SITES) -> list[Site]:
-    """The labelled places. Raises ``ValueError`` for a label there is not."""
+    """The labelled places. Raises ``ValueError`` for an unknown label."""
     sites = [Site(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     for site in sites:
         if site.label not in ("flag", "silent", "either"):
@@ -81,7 +81,7 @@ def read(path: Path = SITES) -> list[Site]:
 
 
 def spoken(checkout: Path) -> dict[tuple[str, str, int], Severity]:
-    """What torchlint says of each line of a checkout, linted as one project: the highest severity by rule."""
+    """The findings on each line of a checkout, linted as one project: the highest severity by rule."""
     config = Config(select=tuple(rule.id for rule in registry.load()), root=str(checkout))
     plan = session.plan(config)
     files, *_ = discover.files([str(checkout)], plan.scopes.configurations, str(checkout))
@@ -134,7 +134,7 @@ def table(found: dict[tuple[str, bool], Score], *, unseen: bool | None) -> str:
 
 
 def main() -> None:
-    """Print the tables, and with ``--details`` every miss and every wrong warning."""
+    """Print the tables and, with ``--details``, every miss and every wrong warning."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder with the checkouts, as owner+name")
     parser.add_argument("--details", action="store_true", help="list the misses and the wrong warnings")

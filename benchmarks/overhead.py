@@ -1,7 +1,7 @@
-"""What observing costs: bare and observed programs in turn, medians, as a table.
+"""Measures the overhead of observation, as a table.
 
 ``python benchmarks/overhead.py`` takes a few minutes. Each figure is the ratio of the median step of an observed
-process to that of a bare one, the median over rounds in which the two take turns.
+process to that of an unobserved one, the median over rounds in which the two alternate.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def program(name: str, steps: int) -> None:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    torch.backends.cudnn.deterministic = True  # so that results can be compared
+    torch.backends.cudnn.deterministic = True  # so that results are comparable
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model, shape = _model(name, nn)
     model = model.to(device)
@@ -98,7 +98,7 @@ def _resnet18(nn: Any) -> Any:
 
 
 def measure(name: str, mode: str | None, folder: str) -> dict[str, float]:
-    """Run one program bare, or observed in a mode."""
+    """Run one program without observation, or in a mode."""
     own = [str(Path(__file__).resolve()), "--program", name]
     observed = ["-m", "torchlint", "confirm", "--isolated", "--fail-on", "never", "--on", mode or "", "--", *own]
     command = [sys.executable, *(observed if mode else own)]

@@ -1,10 +1,10 @@
-"""How long torchlint takes, beside its peers and beside merely reading or parsing the same files.
+"""Measures torchlint's speed, compared with other linters, and with just reading or parsing the same files.
 
-Whole processes are timed, start-up included, turn and turn about, on two processors, after one untimed reading
-of all files. Every peer, and torchlint as pre-commit would install it, lives in an environment of its own, which
-this script makes in the cache folder. ``--write`` keeps the measurements in benchmarks/results.json and puts the
-tables into docs/speed.md; suites that were not measured keep what the file has. ``--render`` only writes the
-tables again. ``--check`` compares one ratio with the kept one, and warns.
+It times whole processes including start-up, in alternating order, on two processors, after reading all files once.
+Every linter, and torchlint as installed by pre-commit, has its own environment in the cache folder, which this script
+creates. ``--write`` stores the measurements in benchmarks/results.json and writes the tables of docs/speed.md; suites
+that were not measured keep their old figures. ``--render`` only writes the tables. ``--check`` compares one ratio with
+the stored one, and warns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from timing.measure import Place, pin
 from timing.record import BenchmarkError, Suite
 from timing.suites import SUITES
 
-#: Fewer runs than this make no figure for the page.
+# : The minimum number of runs for a figure in the documentation.
 _ENOUGH = 5
 _CHECK_RUNS = 3
 
@@ -71,7 +71,7 @@ def _bench(options: argparse.Namespace, scratch: Path) -> Bench:
 
 
 def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
-    """Measure suite after suite; what is finished is kept although a later one fails."""
+    """Measure one suite after the other; completed suites are kept if a later one fails."""
     fresh: dict[str, Suite] = {}
     for name in wanted:
         print(f"{name}:", file=sys.stderr)
@@ -83,7 +83,7 @@ def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print the tables, write them if asked; 2 when something could not be measured."""
+    """Measure, print the tables, and write them if requested; 2 if a measurement failed."""
     options = _arguments(argv)
     try:
         if options.render:

@@ -1,4 +1,4 @@
-"""Generated programs: from Python's grammar by Hypothesmith, and from a small grammar of PyTorch programs."""
+"""Generates programs: from Python's grammar with Hypothesmith, and from a small grammar of PyTorch programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = "import torch, numpy as np\nfrom torch import nn\nfrom torch.utils.data 
 
 
 def programs(seed: int, *, lawful: bool = True) -> Iterator[bytes]:
-    """Endless programs: mostly the small grammar's, which rules have something to say about."""
+    """Endless programs, mostly from the small grammar, in which rules find something."""
     random = Random(seed)
     drawn = _hypothesmith(random) if lawful else None
     while True:
@@ -27,7 +27,7 @@ def programs(seed: int, *, lawful: bool = True) -> Iterator[bytes]:
 
 
 def _hypothesmith(random: Random) -> Callable[[], str] | None:
-    """What draws a program of Python's grammar; None where Hypothesmith is not installed."""
+    """A generator of programs from Python's grammar; None if Hypothesmith is not installed."""
     try:
         import hypothesmith
     except ImportError:

@@ -1,6 +1,6 @@
-"""Inputs that reach new branches, found by Atheris: sources, configurations, and suppression comments.
+"""Coverage-guided inputs, found by Atheris: sources, configurations, and suppression comments.
 
-Atheris is no dependency; ``pip install atheris`` where there is a wheel for the Python that runs.
+Atheris is not a dependency; use ``pip install atheris`` if there is a wheel for the running Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Target = Callable[[bytes], str | None]
 
 
 def suppressions_fault(data: bytes) -> str | None:
-    """What is wrong with the way suppression comments in a text were read."""
+    """What is wrong with the suppressions read from a text; None if nothing is."""
     from torchlint.config.select import names
     from torchlint.run.suppress import scan
 
@@ -34,7 +34,7 @@ def suppressions_fault(data: bytes) -> str | None:
 
 
 def configuration_fault(data: bytes, file: Path) -> str | None:
-    """What is wrong with the way a configuration file was read: only an error of one line may be raised."""
+    """What is wrong with how a configuration file was read: only one-line errors are allowed."""
     from torchlint.base.globs import GlobProblem, path_matches
     from torchlint.config.config import ConfigError
     from torchlint.config.configurations import load
@@ -53,7 +53,7 @@ def configuration_fault(data: bytes, file: Path) -> str | None:
 
 
 def targets(out: Path) -> dict[str, Target]:
-    """What is fuzzed, by kind."""
+    """The fuzz targets, by kind."""
     return {
         "guided-lint": fault,
         "guided-config": lambda data: configuration_fault(data, out / "torchlint.toml"),
@@ -62,7 +62,7 @@ def targets(out: Path) -> dict[str, Target]:
 
 
 def fuzz(test: Callable[[bytes], None], seeds: Sequence[bytes], folder: Path, seed: int, seconds: float) -> None:
-    """Run Atheris until the time is over; it ends the process."""
+    """Run Atheris until the time is over; it exits the process."""
     import atheris
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,12 +75,12 @@ def fuzz(test: Callable[[bytes], None], seeds: Sequence[bytes], folder: Path, se
 
 
 def _instrument() -> None:
-    """Have the functions of torchlint report the branches that they take."""
+    """Let the functions of torchlint report the branches they take."""
     import types
 
     import atheris
 
-    fault(COMMENTS[0] + b"import torch\ntorch.zeros(3).cuda()\n")  # what is imported late is imported now
+    fault(COMMENTS[0] + b"import torch\ntorch.zeros(3).cuda()\n")  # import now what is usually imported late
     for name, module in list(sys.modules.items()):
         if not name.startswith("torchlint"):
             continue

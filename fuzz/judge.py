@@ -1,4 +1,4 @@
-"""What must hold for any input: findings or ``TL000``, no exception, no internal error."""
+"""The properties that hold for any input: findings or ``TL000``, no exception, no internal error, no long runtime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plan() -> Plan:
 
 
 def fault(data: bytes) -> str | None:
-    """What is wrong with the way these bytes were linted and repaired; None when all is well."""
+    """What is wrong with the result of linting and fixing these bytes; None if nothing is."""
     try:
         result = plan().lint(data, "input.py")
         return _of_result(result) or _of_places(result, data) or _of_fixes(result, data)
@@ -31,18 +31,18 @@ def fault(data: bytes) -> str | None:
 
 
 def alike(data: bytes) -> str | None:
-    """The same, and no shortcut may change the result: findings are as when LibCST parses everything for every rule."""
+    """Like :func:`fault`, and the findings must be equal when LibCST parses everything for every rule."""
     return fault(data) or _of_shortcuts(data)
 
 
 def unscreened(data: bytes) -> str | None:
-    """The same, with every rule looking at every text: most Python has nothing to do with PyTorch."""
+    """The same without prefilters, so that every rule looks at every text, even without PyTorch."""
     with mock.patch("torchlint.prefilter.text_index.TextIndex.all", lambda _, needs: True):  # noqa: ARG005
         return alike(data)
 
 
 def _of_shortcuts(data: bytes) -> str | None:
-    """Nothing can be compared in files that LibCST refuses or loses a character of, nor without PyTorch."""
+    """Compare with and without shortcuts, except files that LibCST refuses or changes, or without PyTorch."""
     if b"torch" not in data:
         return None
     everything = plan()._replace(exhaustive=True).analyse(data, "input.py")
@@ -58,7 +58,7 @@ def _of_shortcuts(data: bytes) -> str | None:
 
 
 def _is_kept(data: bytes) -> bool:
-    """LibCST writes the file as it has read it."""
+    """Whether LibCST reproduces the file exactly."""
     import libcst as cst  # as torchlint imports it
 
     try:
@@ -68,7 +68,7 @@ def _is_kept(data: bytes) -> bool:
 
 
 def traced(error: Exception) -> str:
-    """An exception and where it came from, on a line."""
+    """An exception and where it was raised, on one line."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         place, trace = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}", trace.tb_next
@@ -76,7 +76,7 @@ def traced(error: Exception) -> str:
 
 
 def refused(data: bytes) -> bool:
-    """Whether the bytes are no program that torchlint reads."""
+    """Whether torchlint cannot parse the bytes."""
     return any(f.rule == SYNTAX_ERROR for f in plan().lint(data, "input.py").findings)
 
 
@@ -85,7 +85,7 @@ def _of_result(result: FileResult) -> str | None:
 
 
 def _of_places(result: FileResult, data: bytes) -> str | None:
-    """A finding must stand in the file, and its message on one line."""
+    """Every finding must be inside the file, with a one-line message."""
     lines = len(split_lines(data.decode("latin-1")))
     for finding in result.findings:
         span = finding.span
@@ -98,7 +98,7 @@ def _of_places(result: FileResult, data: bytes) -> str | None:
 
 
 def _of_fixes(result: FileResult, data: bytes) -> str | None:
-    """Making every fix must leave a program."""
+    """The text must compile after all fixes."""
     if not any(finding.fix for finding in result.findings):
         return None
     after, run = fix_text(data, "input.py", plan(), Safety.UNSAFE)

@@ -1,4 +1,4 @@
-"""Mutated programs: real files with bytes flipped, cut, spliced, and names exchanged."""
+"""Mutated programs: real files with flipped bytes, deleted and spliced parts, and swapped names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from random import Random
 
 LARGEST = 40_000
 _NAME = re.compile(rb"[A-Za-z_]\w*")
-# What breaks tokenizers, decoders and whoever counts lines.
+# Text that may break tokenizers, decoders and line counts.
 TOKENS = (
     *(b"( ) [ ] { } : ; , . \\ ' \" ''' \"\"\" # @ = := -> ** ... \x0c \t \0 \xff \xc3\xa9 \xef\xbb\xbf".split(b" ")),
     *(b"async await lambda yield match case type global nonlocal del f'{x!r:>{w}}' rb'' 0x 1e 1_ 0o8 \\N{x}".split()),
@@ -19,7 +19,7 @@ TOKENS = (
 
 
 def corpus(folders: Sequence[Path], random: Random, count: int) -> list[bytes]:
-    """The content of some files below the folders, none of them large; the same ones for the same seed."""
+    """The content of some small files in the folders; the same ones for the same seed."""
     paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     random.shuffle(paths)
     found: list[bytes] = []
@@ -42,14 +42,14 @@ def mutants(files: Sequence[bytes], random: Random) -> Iterator[bytes]:
 
 
 def whole(folder: Path) -> Iterator[bytes]:
-    """Every file below a folder as it is, those for tests of other parsers included."""
+    """Every file in a folder unchanged, including those for tests of other parsers."""
     for path in sorted(folder.rglob("*.py")):
         if "site-packages" not in path.parts and path.is_file():
             yield path.read_bytes()
 
 
 def cuts(files: Sequence[bytes], random: Random) -> Iterator[bytes]:
-    """Every file, cut off at the end of each line, and at as many places within lines."""
+    """Every file, truncated at the end of each line, and at as many positions inside lines."""
     for data in files:
         for line in re.finditer(rb"\n", data):
             yield data[: line.end()]
@@ -85,7 +85,7 @@ def _splice(data: bytes, files: Sequence[bytes], random: Random) -> bytes:
 
 
 def _splice_lines(data: bytes, files: Sequence[bytes], random: Random) -> bytes:
-    """Whole lines of another file in between, indented like their new place: mostly still a program."""
+    """Insert lines of another file with adapted indentation, which mostly still gives a program."""
     lines, other = data.split(b"\n"), random.choice(files).split(b"\n")
     at, start = random.randint(0, len(lines)), random.randrange(len(other))
     return b"\n".join((*lines[:at], *other[start : start + random.randint(1, 12)], *lines[at:]))
@@ -106,7 +106,7 @@ def _swap_lines(data: bytes, _: Sequence[bytes], random: Random) -> bytes:
 
 
 def _swap_names(data: bytes, _: Sequence[bytes], random: Random) -> bytes:
-    """One name becomes another everywhere: code that refers to itself, and keywords in odd places."""
+    """Replace one name by another everywhere: code that refers to itself, and misplaced keywords."""
     names = sorted(set(_NAME.findall(data)))
     if not names:
         return data
@@ -115,7 +115,7 @@ def _swap_names(data: bytes, _: Sequence[bytes], random: Random) -> bytes:
 
 
 def _swap_one(data: bytes, _: Sequence[bytes], random: Random) -> bytes:
-    """Two names change places once."""
+    """Swap two names once."""
     places = [found.span() for found in _NAME.finditer(data)]
     if len(places) < 2:
         return data

@@ -1,7 +1,7 @@
-"""Fuzz torchlint: feed it what nobody writes, and report every input at which it fails.
+"""Fuzzes torchlint with unusual inputs, and reports every failure.
 
-Each kind of input is tried in a process of its own, so that one that dies or hangs is found as well. The
-input in hand is kept in a file meanwhile. Status 1 when something was found.
+Each kind of input runs in its own process, so that crashes and hangs are found as well. The current input is stored in
+a file meanwhile. Status 1 if a failure was found.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLOW = 10.0
 
 @dataclass(frozen=True)
 class Task:
-    """Inputs of one kind, for so many seconds."""
+    """Inputs of one kind, for this many seconds."""
 
     kind: str
     seed: int
@@ -38,7 +38,7 @@ class Task:
 
     @property
     def current(self) -> Path:
-        """The input in hand."""
+        """The file with the current input."""
         return self.out / f"{self.kind}.current"
 
     @property
@@ -64,7 +64,7 @@ def inputs(task: Task) -> Iterator[bytes]:
 
 
 class Trial:
-    """Tries one input after the other, and keeps count."""
+    """Tests one input after the other, and counts them."""
 
     def __init__(self, task: Task, target: Callable[[bytes], str | None]) -> None:
         self._task, self._target, self._tried = task, target, 0
@@ -90,7 +90,7 @@ def _too_slow(seconds: float) -> str | None:
 
 
 def work(task: Task) -> None:
-    """Try inputs until the time is over or there are none left."""
+    """Test inputs until the time is over or there are none left."""
     if task.kind in GUIDED:
         search(task)
     end, trial = time.monotonic() + task.seconds, Trial(task, unscreened if task.kind == "stdlib" else alike)
@@ -103,7 +103,7 @@ def work(task: Task) -> None:
 
 
 def search(task: Task) -> None:
-    """Let Atheris look for inputs; does not return."""
+    """Let Atheris search for inputs; does not return."""
     import guided
 
     seeds = {"guided-config": guided.TOML, "guided-suppress": guided.COMMENTS}
@@ -113,7 +113,7 @@ def search(task: Task) -> None:
 
 
 def keep(task: Task, data: bytes, wrong: str) -> None:
-    """Keep an input that fails, under a name made of what went wrong, so that equals are kept once."""
+    """Store a failing input, under a name derived from the failure, so that duplicates are stored once."""
     name = blake2b(wrong.encode(), digest_size=6).hexdigest()
     file = task.out / f"{task.kind}-{name}.py"
     if not file.exists() or len(file.read_bytes()) > len(data):
@@ -122,7 +122,7 @@ def keep(task: Task, data: bytes, wrong: str) -> None:
 
 
 def watch(task: Task) -> int:
-    """Run a task in a process of its own, again with another seed when it dies; gives what was tried."""
+    """Run a task in its own process, again with another seed if it dies; returns the number of inputs."""
     end, seed, tried = time.monotonic() + task.seconds, task.seed, 0
     while (left := end - time.monotonic()) > 0:
         now = Task(task.kind, seed, left, task.folders, task.out)
@@ -140,7 +140,7 @@ def watch(task: Task) -> int:
 
 
 def _wait(process: multiprocessing.process.BaseProcess, task: Task) -> bool:
-    """Wait for the process; True when it had to be killed."""
+    """Wait for the process; True if it had to be killed."""
     while process.is_alive():
         process.join(2)
         try:
@@ -155,7 +155,7 @@ def _wait(process: multiprocessing.process.BaseProcess, task: Task) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Fuzz, print what was tried and found."""
+    """Fuzz, and print the number of inputs and failures."""
     options = _arguments(argv)
     options.out.mkdir(parents=True, exist_ok=True)
     for kind in options.what:
@@ -168,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return int(any(options.out.glob("*-*.txt")))
 
 
-GUIDED = ("guided-lint", "guided-config", "guided-suppress")  # these need Atheris
+GUIDED = ("guided-lint", "guided-config", "guided-suppress")  # requires Atheris
 KINDS = ("cut", "mutate", "generate", "stdlib")
 
 

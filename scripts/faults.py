@@ -1,7 +1,7 @@
-"""What becomes of a tree, and of torchlint's processes, when runs are killed, interrupted or started all at once.
+"""Tests what happens to files and processes when runs are killed, interrupted or started concurrently.
 
-``python scripts/faults.py kills --count 200`` and so on; the tests run the same experiments, shorter. Each fault
-that is found is a line, and the status is then 1.
+``python scripts/faults.py kills --count 200`` and so on; the tests run the same experiments with lower counts. Each
+fault is printed on a line, and the status is then 1.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pathlib import Path
 TORCHLINT = [sys.executable, "-m", "torchlint"]
 GUILTY = "import torch\n\n\ndef größe(device):\n    return torch.zeros(3).to(device)  # ä\n"
 PADDING = "x = [1, 2, 3]  # padding, so that several processes pay\n"
-_GONE = 10.0  # seconds that processes are given to vanish
-#: How an interrupted run may be told to end: the name, the signal, and whether all of its processes get it.
+_GONE = 10.0  # seconds within which processes must exit
+# : Ways to interrupt a run: a name, the signal, and whether all of its processes receive it.
 WAYS = (
     ("Ctrl-C", signal.SIGINT, True),
     ("SIGINT to the parent", signal.SIGINT, False),
@@ -38,13 +38,13 @@ WAYS = (
 
 @dataclass
 class Outcome:
-    """What was seen, counted, and the faults: an experiment has gone well if there are none."""
+    """Counted observations, and faults: an experiment succeeds if there are none."""
 
     seen: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
     def check(self, holds: bool, fault: str) -> None:
-        """Note a fault unless something holds."""
+        """Record a fault unless a condition holds."""
         if not holds:
             self.faults.append(fault)
 
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def plant(folder: Path, files: int, lines: int = 60) -> None:
-    """Files that want repair, in several encodings, line ends and modes, and one that does not."""
+    """Files with fixes, in several encodings, newline styles and modes, and one without."""
     folder.mkdir(parents=True, exist_ok=True)
     forms: list[Callable[[str], bytes]] = [
         lambda text: text.encode(),
@@ -71,14 +71,14 @@ def plant(folder: Path, files: int, lines: int = 60) -> None:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file outside of the cache: its bytes and its mode."""
+    """Every file outside the cache: its bytes and its mode."""
     files = [path for path in folder.rglob("*") if path.is_file() and ".torchlint_cache" not in path.parts]
     return {str(p.relative_to(folder)): (p.read_bytes(), stat.S_IMODE(p.stat().st_mode)) for p in files}
 
 
 @contextmanager
 def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A run in a session of its own."""
+    """A run in its own session."""
     with subprocess.Popen(
         [*TORCHLINT, *arguments],
         cwd=folder,
@@ -91,14 +91,14 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """A run to its end: status, standard output and standard error."""
+    """A complete run: status, standard output and standard error."""
     with started(folder, *arguments) as process:
         out, error = process.communicate()
     return process.returncode, out, error
 
 
 def left_behind(session: int) -> list[int]:
-    """The processes of a session that are still there after a while."""
+    """The processes of a session that still exist after a while."""
     until = time.monotonic() + _GONE
     while (members := _members(session)) and time.monotonic() < until:
         time.sleep(0.02)
@@ -129,7 +129,7 @@ def timed(folder: Path, *arguments: str) -> tuple[float, tuple[int, str, str]]:
 
 
 def kills(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
-    """Kill runs that repair a tree, at moments from the start to beyond the end."""
+    """Kill runs that fix a tree, at moments from the start to beyond the end."""
     chance, outcome = random.Random(seed), Outcome()
     tree, model = folder / "tree", folder / "model"
     plant(model, files)
@@ -163,7 +163,7 @@ def kills(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
 
 
 def _await_writing(tree: Path, old: dict[str, tuple[bytes, int]], process: subprocess.Popen[str]) -> None:
-    """Wait until a run begins to write."""
+    """Wait until a run starts to write."""
     first = next(name for name in old if name != "clean.py")
     while process.poll() is None and (tree / first).read_bytes() == old[first][0]:
         time.sleep(0.0005)
@@ -190,7 +190,7 @@ def _judge_killed(
 
 
 def interrupts(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
-    """Interrupt runs that lint or repair, at moments from the start to beyond the end."""
+    """Interrupt runs that lint or fix, at moments from the start to beyond the end."""
     chance, outcome = random.Random(seed), Outcome()
     tree = folder / "tree"
     plant(tree, files)
@@ -198,7 +198,7 @@ def interrupts(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outc
     lint = ("--no-cache", "--jobs", "2", "--output-format", "concise", "--fail-on", "info", ".")
     takes, whole = timed(tree, *lint)
     assert whole[0] == 1
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start background processes
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in range(count):
         way, what, everybody = WAYS[number % len(WAYS)]
@@ -222,7 +222,7 @@ def interrupts(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outc
 
 
 def _expects(process: int, what: signal.Signals) -> bool:
-    """A process has a handler for a signal: torchlint has begun, and is not yet done."""
+    """Whether a process has a handler for a signal: torchlint has started, and is not finished."""
     with suppress(OSError):
         for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("SigCgt:"):
@@ -231,7 +231,7 @@ def _expects(process: int, what: signal.Signals) -> bool:
 
 
 def how_it_ended(status: int, out: str, error: str, sent: int, whole: str | None) -> str:
-    """What an interrupted run's end means; a fault begins with that word."""
+    """How an interrupted run ended; for faults the text begins with that word."""
     said = "torchlint: interrupted\n" if sent == signal.SIGINT else f"torchlint: ended by {signal.Signals(sent).name}\n"
     if (status, error) == (128 + sent, said):
         return "interrupted, one line" if not out else "interrupted while it printed, or after"
@@ -245,7 +245,7 @@ def how_it_ended(status: int, out: str, error: str, sent: int, whole: str | None
 
 
 def _is_pythons_own(error: str) -> bool:
-    """A traceback from before torchlint's first line was reached."""
+    """Whether a traceback was raised before torchlint's first line."""
     return error.rstrip().endswith("KeyboardInterrupt") and f"torchlint{os.sep}" not in error
 
 
@@ -253,7 +253,7 @@ def _is_pythons_own(error: str) -> bool:
 
 
 def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
-    """Kill one of the processes that lint, as a system does that runs out of memory."""
+    """Kill one of the worker processes, like a system that is out of memory."""
     chance, outcome = random.Random(seed), Outcome()
     tree = folder / "tree"
     plant(tree, files)
@@ -271,7 +271,7 @@ def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
 
 
 def _kill_a_child(process: subprocess.Popen[str], after: float, chance: random.Random) -> bool:
-    """Kill any process of a run but the first, this many seconds from now or soon after."""
+    """Kill some process of a run except the main one, this many seconds from now or soon after."""
     time.sleep(after)
     until = time.monotonic() + 1  # nobody reads yet what the run says, so it may wait for ever
     while process.poll() is None and time.monotonic() < until:
@@ -288,7 +288,7 @@ def _kill_a_child(process: subprocess.Popen[str], after: float, chance: random.R
 
 
 def together(count: int, folder: Path, files: int = 40) -> Outcome:
-    """Run many times at once on one tree and one cache, then repair it in two runs at once."""
+    """Start many concurrent runs on one tree and one cache, then fix it in two concurrent runs."""
     outcome = Outcome()
     tree = folder / "tree"
     plant(tree, files)
@@ -309,7 +309,7 @@ def together(count: int, folder: Path, files: int = 40) -> Outcome:
 
 
 def repairs_together(count: int, folder: Path, files: int = 40) -> Outcome:
-    """Repair one tree in several runs at once, again and again."""
+    """Fix one tree in several concurrent runs, repeatedly."""
     outcome = Outcome()
     tree, model = folder / "tree", folder / "model"
     plant(model, files)
@@ -348,13 +348,13 @@ EXPERIMENTS = {
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for an experiment that is gone afterwards."""
+    """A temporary folder for an experiment."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 
 
 def main() -> int:
-    """Run one experiment and print what was seen."""
+    """Run one experiment and print the result."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--count", type=int, default=200)

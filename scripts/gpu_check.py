@@ -1,8 +1,8 @@
-"""Everything that a GPU has to say about torchlint, in one command of under eight minutes.
+"""Runs all checks that need a GPU, in one command of under eight minutes.
 
 ``python scripts/gpu_check.py`` on a machine with a GPU and torch 2.11 or newer writes ``evidence/<device>-<date>.json``
-and prints a summary for ``docs/evidence.md``. Without a GPU it runs to its end on the simulated one, writes to the file
-that ``--output`` names, and measures nothing.
+and prints a summary for ``docs/evidence.md``. Without a GPU it runs completely on the simulated one, writes to the file
+given by ``--output``, and measures nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MARK = re.compile(r'# (TL\d{3}) (confirmed|refuted|not reached|unknown) "')
 
 
 def programs(mode: str) -> dict[str, Any]:
-    """The scripted programs in a mode: how many verdicts are those they are marked with, and which are not."""
+    """Run the scripted programs in a mode: the number of correct verdicts, and the wrong ones."""
     every = sorted([*ROOT.glob("tests/programs/*.py"), *ROOT.glob("fixtures/*/programs/*.py")])
     paths = [p for p in every if "# on: cpu" not in p.read_text("utf-8")]
     same, different = 0, []
@@ -63,7 +63,7 @@ def prices(device: str) -> dict[str, Any]:
 
 
 def modelled() -> dict[str, int]:
-    """How often each operation of the self-test makes the host wait, by the simulation's account."""
+    """How often each operation of the self-test synchronizes in the simulation."""
     from torchlint.runtime.recorder import Recorder
     from torchlint.runtime.selftest.operations import PROBES
     from torchlint.runtime.sim.simulation import Simulation
@@ -80,7 +80,7 @@ def modelled() -> dict[str, int]:
 
 
 def table(device: str) -> dict[str, Any]:
-    """Which operations make the host wait, by torch's account and by the simulation's."""
+    """Which operations synchronize, as reported by torch and in the simulation."""
     command = [sys.executable, str(Path(__file__).resolve()), "--modelled"]
     own = json.loads(_output(command, CUDA_VISIBLE_DEVICES="").splitlines()[-1])
     if device != "cuda":
@@ -93,7 +93,7 @@ def table(device: str) -> dict[str, Any]:
 
 
 def trace(device: str) -> dict[str, Any]:
-    """Whether torch's callbacks leave the program's exceptions alone."""
+    """Whether torch's callbacks interfere with exceptions of the program."""
     if device != "cuda":
         return {"skipped": "needs a GPU"}
     said = _output([sys.executable, "-m", "torchlint.runtime.selftest.trace"])
@@ -101,7 +101,7 @@ def trace(device: str) -> dict[str, Any]:
 
 
 def _output(command: list[str], **environment: str) -> str:
-    """What a command prints. Raises ``RuntimeError`` with the end of its errors."""
+    """The output of a command. Raises ``RuntimeError`` with the end of its error output."""
     whole = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=whole, check=False)
     if done.returncode:
@@ -110,7 +110,7 @@ def _output(command: list[str], **environment: str) -> str:
 
 
 def cells(device: str) -> dict[str, float]:
-    """Microseconds of a step that copies a batch and computes, for pinned or not, blocking or not."""
+    """Microseconds per step that copies a batch and computes, for all combinations of pinned and blocking."""
     layer = torch.nn.Conv2d(3, 64, 7, stride=2).to(device)
     found = {}
     for pinned in (False, True):
@@ -128,7 +128,7 @@ def cells(device: str) -> dict[str, float]:
 
 
 def claims(device: str) -> dict[str, Any]:
-    """Microseconds of the slow and the fast form of each rule, and their ratio."""
+    """Microseconds for the slow and the fast form of each rule, and their ratio."""
     found = {}
     for path in sorted((ROOT / "fixtures").glob("*/run.py")):
         forms = runpy.run_path(str(path))
@@ -138,7 +138,7 @@ def claims(device: str) -> dict[str, Any]:
 
 
 def overheads(device: str) -> dict[str, Any]:
-    """What observing costs, as ratios."""
+    """The overhead of observation, as ratios."""
     import overhead
 
     found: dict[str, Any] = {}
@@ -169,7 +169,7 @@ def _median(work: Callable[[], Any], device: str) -> float:
 
 
 def check(device: str) -> dict[str, Any]:
-    """Run every part; one that fails is said, and the others go on."""
+    """Run every part; a part that fails is reported, and the others continue."""
     parts: dict[str, Callable[[], Any]] = {
         "programs": lambda: programs("gpu" if device == "cuda" else "sim"),
         "profile": lambda: prices(device),
@@ -191,7 +191,7 @@ def check(device: str) -> dict[str, Any]:
         start = time.monotonic()
         try:
             found[name] = part()
-        except Exception as error:  # the other parts still have something to say
+        except Exception as error:  # the other parts are still useful
             traceback.print_exc()
             found[name] = {"failed": f"{type(error).__name__}: {error}"[:500]}
         print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)

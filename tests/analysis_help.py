@@ -1,4 +1,4 @@
-"""Shared by the tests of the analysis: parse a text, find a node by its source."""
+"""Helpers for tests of the analysis: parse a text, and find a node by its source."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torchlint.analysis.syntax.walk import descendants
 
 
 def parse(text: str) -> SourceModule:
-    """A module from an indented text."""
+    """Parse an indented text."""
     return SourceModule.parse(textwrap.dedent(text), "example.py", layout=False)
 
 
 def find(module: SourceModule, code: str, occurrence: int = 0) -> cst.CSTNode:
-    """The expression whose source is ``code``; later occurrences by number."""
+    """The expression whose source is ``code``; ``occurrence`` selects among several."""
     found = [
         node for node in descendants(module.tree) if isinstance(node, cst.BaseExpression) and module.code(node) == code
     ]

@@ -1,4 +1,4 @@
-"""Help for tests of the runtime companion: programs written to a folder, and run under observation."""
+"""Helpers for tests of the runtime companion: write programs to a folder, and run them under observation."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess
 
 
 def warm_run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """The same of a module, in a process that has imported torch before."""
+    """Run a module, in a process that has already imported torch."""
     return warm.run([sys.executable, *command], folder, _environment())
 
 
 def confirm(folder: Path, *arguments: str, on: str = "sim") -> subprocess.CompletedProcess[str]:
-    """``torchlint confirm``, in processes that have imported torch before."""
+    """``torchlint confirm``, in processes that have already imported torch."""
     return warm_run(folder, *CONFIRM, on, *arguments)
 
 
 def _environment(**more: str) -> dict[str, str]:
-    """The environment of a command. The self-test of the simulation has passed there: it has a test of its own."""
+    """The environment of a command, in which the self-test of the simulation has passed; it has its own test."""
     import torch
 
     cache = Path(os.environ["XDG_CACHE_HOME"], "torchlint")

@@ -1,4 +1,4 @@
-"""What all tests run in: LibCST as torchlint imports it, before anything else does, and a cache of their own."""
+"""The environment of all tests: LibCST imported the way torchlint does it, and a separate cache."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 
 import torchlint.analysis  # noqa: F401
 
-# Tests run beside each other in as many processes as there are processors: threads of torch would only wait.
+# Tests run in as many processes as there are processors, so more threads of torch would only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals() -> None:
-    """Shells and `nohup` start what runs in the background with signals ignored, which would reach what tests start."""
+    """Restore default signal handling: shells and `nohup` start background processes with some signals ignored."""
     for name in ("SIGINT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
@@ -25,7 +25,7 @@ def _signals() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What torchlint remembers for a user is not the developer's."""
+    """Keep tests away from the developer's own caches."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("home")))
         yield

@@ -39,7 +39,7 @@ _FIXED: dict[str, Variant] = {"fixed": (Safety.SAFE, {}), "unsafe": (Safety.UNSA
 
 @dataclass(frozen=True)
 class Mark:
-    """What is expected of one line."""
+    """The expectation for one line."""
 
     expected: bool
     info: bool
@@ -49,9 +49,9 @@ class Mark:
 
 @cache
 def variants() -> dict[str, Variant]:
-    """What becomes of fixtures, by the ending of the files that show it: safety, and options of rules.
+    """The variants of fixed fixtures, by file suffix: safety, and options of rules.
 
-    ``variants.json`` in the fixture folder of a rule with options names more than the two of every rule.
+    ``variants.json`` in the fixture folder of a rule with options adds to the two variants of every rule.
     """
     found = dict(_FIXED)
     for path in sorted(FIXTURES.glob("*/variants.json")):
@@ -70,12 +70,12 @@ def folders() -> dict[str, list[Path]]:
 
 
 def is_source(path: Path) -> bool:
-    """The file holds marked code: it is not what fixes make of another, and not a program to run."""
+    """Whether the file contains marked code, not the result of fixes or a program to run."""
     return path.name != "run.py" and path.parent.name != "programs" and not is_golden(path)
 
 
 def is_golden(path: Path) -> bool:
-    """The file shows what becomes of a fixture."""
+    """Whether the file shows the result of fixes."""
     return path.stem.rpartition(".")[2] in variants() and "." in path.stem
 
 
@@ -117,7 +117,7 @@ def files() -> list[Path]:
 
 
 def rule_of(path: Path) -> type[Rule]:
-    """The rule that the folder of a fixture is named after."""
+    """The rule after which the folder of a fixture is named."""
     name = path.relative_to(FIXTURES).parts[0]
     return next(rule for rule in registry.load() if rule.name == name)
 
@@ -136,7 +136,7 @@ def marks(text: str) -> dict[int, Mark]:
 
 @cache
 def found(path: Path) -> list[Finding]:
-    """What the fixture's own rule finds in it; every test that needs it is given the same list."""
+    """The findings of the fixture's own rule; cached for all tests."""
     return lint(path.read_bytes(), path)
 
 

@@ -1,7 +1,7 @@
-"""Runs scripted programs under observation, all in one process, and prints their verdicts as JSON.
+"""Runs scripted programs under observation in one process, and prints their verdicts as JSON.
 
 ``python -m tests.programs_runner [--mode gpu] FILE...``. A line ``# on: cpu``, ``# steps: 3`` or ``# rules: TL506`` at
-the top of a program says how it is to be observed.
+the top of a program sets how it is observed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _run(path: str, mode: str) -> None:
 
 
 def _fresh() -> None:
-    """What programs leave behind in torch is put back."""
+    """Restore the global state of torch that programs change."""
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
@@ -89,7 +89,7 @@ def _fresh() -> None:
 
 
 def main() -> None:
-    """Print, for each program, its verdicts by rule and line."""
+    """Print the verdicts of each program by rule and line."""
     found = {}
     paths, mode = sys.argv[1:], None
     if paths[0] == "--mode":

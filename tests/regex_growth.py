@@ -1,9 +1,9 @@
-"""Which regular expressions may take more than linear time, told from their form and not by running them.
+"""Finds regular expressions that may take more than linear time, by analysing their structure without running them.
 
-A pattern is read as an automaton over classes of characters. A search takes more than linear time where some text can
-be read in two ways again and again, by two loops (or by one loop and the search itself, which begins anew at every
-character), and what follows the loops may fail. Lookarounds of one character and anchors count as what they are, longer
-ones and references to groups as if they always held; a repetition that has an end is no loop.
+A pattern is converted to an automaton over character classes. A search takes more than linear time if some text can be
+matched repeatedly in two ways, by two loops (or by one loop and the search itself, which starts again at every
+character), and what follows the loops may fail. Anchors and lookarounds of one character are modelled exactly; longer
+lookarounds and backreferences are assumed to match always; a bounded repetition is not a loop.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ else:
 _CHARACTERS = [*map(chr, range(128)), "é", "ß", "\u2003", "²"]
 _BITS = {character: 1 << place for place, character in enumerate(_CHARACTERS)}
 _EVERY = (1 << len(_CHARACTERS)) - 1
-_EDGE = _EVERY + 1  # what stands before the first character and behind the last one
+_EDGE = _EVERY + 1  # the beginning and the end of the text
 _WORDS = {codes.CATEGORY_WORD: r"\w", codes.CATEGORY_SPACE: r"\s", codes.CATEGORY_DIGIT: r"\d"}
 _OTHERS = {codes.CATEGORY_NOT_WORD: r"\W", codes.CATEGORY_NOT_SPACE: r"\S", codes.CATEGORY_NOT_DIGIT: r"\D"}
 
 
 class Condition(NamedTuple):
-    """What may stand before and behind a place."""
+    """The characters allowed before and after a position."""
 
     before: int = _EVERY | _EDGE
     behind: int = _EVERY | _EDGE
 
 
 class Edge(NamedTuple):
-    """From a state without reading to another one, under a condition."""
+    """A transition without reading a character, under a condition."""
 
     target: int
     condition: Condition = Condition()
@@ -69,7 +69,7 @@ class Automaton:
         return len(self.classes) - 1
 
     def _followers(self, state: int) -> list[Edge]:
-        """The states that read next, or the end, each with what has to stand around the place between."""
+        """The states that read next, or the end, each with a condition on the position in between."""
         found, seen, stack = [], set(), [Edge(state)]
         while stack:
             at = stack.pop()
@@ -194,7 +194,7 @@ class Automaton:
     # -- reading ---------------------------------------------------------------------------------
 
     def after(self, state: int, last: int, atom: int) -> list[int]:
-        """The states that read one character, when this was the last one."""
+        """The states that read one character after this one."""
         return [
             edge.target
             for edge in self.follow[state]
@@ -202,14 +202,14 @@ class Automaton:
         ]
 
     def ends(self, state: int, last: int, following: int) -> bool:
-        """What has been read up to a state is a match, with this character before and that one behind the place."""
+        """Whether the text up to a state is a match, between these characters."""
         return any(
             edge.target == self.end and edge.condition.before & last and edge.condition.behind & following
             for edge in self.follow[state]
         )
 
     def may_fail(self, state: int, loop: frozenset[int]) -> bool:
-        """Some character leads out of a loop, and to no match: behind it everything may have been in vain."""
+        """Whether some character leaves a loop without leading to a match, so that all iterations were in vain."""
         return any(
             not self.ends(state, _EVERY, following) and loop.isdisjoint(self.after(state, _EVERY, following))
             for following in (*self.atoms, _EDGE)
@@ -235,7 +235,7 @@ class Automaton:
 
 
 def _atoms(classes: Iterable[int]) -> list[int]:
-    """Sets of characters that no class tells apart."""
+    """Sets of characters that no class distinguishes."""
     atoms = [_EVERY]
     for characters in set(classes):
         atoms = [part for atom in atoms for part in (atom & characters, atom & ~characters) if part]
@@ -243,7 +243,7 @@ def _atoms(classes: Iterable[int]) -> list[int]:
 
 
 def ambiguity(pattern: re.Pattern[Any], *, searched: bool = True) -> str | None:
-    """A text that two loops of the pattern can read again and again, where that may be in vain."""
+    """A text that two loops of the pattern can match repeatedly, if that may be in vain."""
     automaton = Automaton(pattern, searched=searched)
     loops = automaton.components()
     for one, other in product(loops, loops):
@@ -256,7 +256,7 @@ def ambiguity(pattern: re.Pattern[Any], *, searched: bool = True) -> str | None:
 
 
 def _in_vain(automaton: Automaton, one: int, repeated: list[int]) -> bool:
-    """After many repetitions nothing is a match that has read the last of them."""
+    """Whether, after many repetitions, no match contains the last of them."""
     if one == automaton.loop:
         starts = [
             (automaton.begin, _EDGE if not place else repeated[place - 1], place) for place in range(len(repeated))

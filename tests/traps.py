@@ -1,4 +1,4 @@
-"""Booby traps: files of a hostile tree that leave a mark when Python executes them."""
+"""Traps: files in a hostile tree that leave a mark if Python executes them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ exclude = ["__import__('my_rules')", "$(touch MARK)", "`touch MARK`"]
 
 
 def imported_by_python() -> set[str]:
-    """What ``python -m`` imports before the module that it runs, with nothing of torchlint in it."""
+    """The modules that ``python -m`` imports before it runs a module, without torchlint."""
     code = "import runpy, sys; print(' '.join(sys.modules))"
     return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
 
 
 def plant(folder: Path, mark: Path, *, spare: set[str]) -> int:
-    """Shadow every module that torchlint or Python could import, but those to ``spare``; gives how many."""
+    """Shadow every module that torchlint or Python could import, except those in ``spare``; returns their number."""
     code = MARK.format(mark=str(mark))
     names = {name for name in sys.stdlib_module_names if name.isidentifier()} | {*OURS, *SITE}
     for name in sorted(names - spare - {"__main__"}):
@@ -54,7 +54,7 @@ def plant(folder: Path, mark: Path, *, spare: set[str]) -> int:
 
 
 def _plant_environment(folder: Path, code: str, mark: Path) -> None:
-    """A virtual environment in the tree, and metadata that offers rules, there and beside the code."""
+    """A virtual environment in the tree, and metadata with entry points for rules."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / ".venv" / "lib" / version / "site-packages"
     site.mkdir(parents=True)

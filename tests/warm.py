@@ -1,8 +1,8 @@
-"""Runs Python commands without importing torch anew for each, which takes three seconds of a processor.
+"""Runs Python commands without importing torch each time, which takes three seconds.
 
-A server imports torch once and forks for every command. The copy runs the command as ``python`` would, with the folder,
-environment and streams that it was given, and ends like any program. What torchlint starts from there is a copy of the
-server too. Tests of how processes begin use ``subprocess``.
+A server imports torch once and forks for every command. The forked process runs the command like ``python``, with its
+folder, environment and streams, and exits like any program. Processes that torchlint starts are forked from the server,
+too. Tests of how processes start use ``subprocess``.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from typing import Any, NoReturn
 from torchlint.run import registry
 
 ROOT = Path(__file__).parents[1]
-_ADDRESS = "TORCHLINT_TESTS_WARM"  # names the socket of the server to the commands
+_ADDRESS = "TORCHLINT_TESTS_WARM"  # the path of the server's socket, for commands
 _MOST = 1 << 17
 HANGS = 1200.0  # seconds after which a command has certainly hung, on any machine
 _IMPORTED = (
-    "torch._dynamo",  # as optimizers do
+    "torch._dynamo",  # imported by optimizers
     "torch.utils.data",
     "torchlint.cli.companion",
     "torchlint.runtime.processes",
@@ -44,7 +44,7 @@ _IMPORTED = (
 
 
 class Process:
-    """A command that a copy of the server runs: as much of ``subprocess.Popen`` as torchlint needs."""
+    """A command in a process forked from the server: the part of ``subprocess.Popen`` that torchlint uses."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], cwd: str = ".", streams: Any = (0, 1, 2)
@@ -63,7 +63,7 @@ class Process:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end; gives the exit status, which is negative after a signal."""
+        """Wait for the end; returns the exit status, which is negative after a signal."""
         if self.returncode is None:
             if not select.select([self._server], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired("", timeout or 0)
@@ -86,7 +86,7 @@ class Process:
 
 
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """As ``subprocess.run`` of a command that begins with the interpreter, with no input and all output captured."""
+    """Like ``subprocess.run`` for a command that begins with the interpreter, without input, capturing output."""
     environment = {**environment, _ADDRESS: _server()}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error, Path(os.devnull).open() as nothing:
         streams = [stream.fileno() for stream in (nothing, out, error)]
@@ -109,7 +109,7 @@ def _content(stream: Any) -> str:
 
 @cache
 def _server() -> str:
-    """The address of a server, which ends when its input is closed: at the end of this process."""
+    """The address of a server that exits when its input is closed, at the end of this process."""
     address = str(Path(tempfile.mkdtemp(), "socket"))
     command = [sys.executable, "-m", "tests.warm", address]
     server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _serve(client: socket.socket) -> NoReturn:
-    """Run the command of a client in a copy, and tell its number and how it ends."""
+    """Run a client's command in a forked process, and send its id and exit status."""
     message, streams, _, _ = socket.recv_fds(client, _MOST, 3)
     pid = os.fork()
     if pid:
@@ -165,7 +165,7 @@ def _serve(client: socket.socket) -> NoReturn:
 
 
 def _run(command: list[str]) -> NoReturn:
-    """Run ``python -m MODULE ..`` in this process, and end without taking all of torch apart, which takes a second."""
+    """Run ``python -m MODULE ..`` in this process, and exit without finalizing torch, which takes a second."""
     module, *arguments = command[command.index("-m") + 1 :]
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.argv, sys.path[0] = ["-m", *arguments], str(Path.cwd())

@@ -52,7 +52,7 @@ def halves(cache: Path) -> tuple[Tree, Tree]:
 
 
 def read(tree: Tree) -> None:
-    """Read every file once, so that nobody waits for the disk."""
+    """Read every file once, so that they are in the page cache."""
     for path in _python_files(tree.path):
         path.read_bytes()
 

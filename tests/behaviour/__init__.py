@@ -1,1 +1,1 @@
-"""Fixes are executed: programs before and after, and what a run of each can be seen to do."""
+"""Executes fixes: runs programs before and after, and compares everything that a run shows."""

@@ -1,4 +1,4 @@
-"""What programs are run on: makers of arrays and tensors, by name. A maker gives a new object every time."""
+"""Inputs of programs: functions that create arrays and tensors, by name. Each call creates a new object."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def _numbers(dtype: str) -> Any:
 
 
 class _Array(np.ndarray):
-    """An array of a class of its own."""
+    """An array subclass."""
 
 
 class _Tensor(torch.Tensor):  # type: ignore[misc]
-    """A tensor of a class of its own."""
+    """A tensor subclass."""
 
 
 class _Own:
-    """Hands out its own memory as an array, whether a copy is asked for or not."""
+    """An object whose ``__array__`` returns its own memory, even if a copy is requested."""
 
     def __init__(self) -> None:
         self.memory = np.arange(4.0)
@@ -36,7 +36,7 @@ class _Own:
 
 
 class _New(_Own):
-    """Makes a new array whenever it is asked for one."""
+    """An object whose ``__array__`` always returns a new array."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.memory.astype(dtype or np.float32)
@@ -48,7 +48,7 @@ def _locked(array: Any) -> Any:
 
 
 def made(value: Any) -> Any:
-    """A new object of that name; anything that is no name of one stands for itself."""
+    """A new object with this name; any other value stands for itself."""
     return MAKERS[value]() if isinstance(value, str) and value in MAKERS else value
 
 
@@ -78,7 +78,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "gradient": lambda: torch.tensor([1 / 3], requires_grad=True),
     "matrix": lambda: torch.ones(2, 3),
     "shape array": lambda: np.array([2, 3]),
-    # arrays that torch shares only in part, or not at all
+    # arrays whose memory torch cannot share, or only partly
     "reversed": lambda: _numbers("f4")[::-1],
     "sliced": lambda: _numbers("f8")[::2, 1:],
     "broadcast": lambda: np.broadcast_to(np.arange(3.0), (2, 3)),

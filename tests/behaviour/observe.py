@@ -1,8 +1,8 @@
-"""Runs a small program and writes down everything about its outcome that a fix must keep.
+"""Runs a small program and records everything about the result that a fix must preserve.
 
-A program defines ``run(**inputs)``, which returns a result, or a result and the arrays and tensors it was made
-from. Of tensors the bits, class, dtype, shape, strides, device, gradient flags and gradients count; so do exceptions,
-the state of the random generators afterwards, and who sees what is written to whom.
+A program defines ``run(**inputs)``, which returns a result, or a result and the arrays and tensors it was made from.
+For tensors, the record contains bits, class, dtype, shape, strides, device, gradient flags and gradients; it also
+contains exceptions, the state of the random generators, and which objects share memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 Outcome = dict[str, Any]
-# Warnings that fixes are to end, or end by what their rules' pages say.
+# Warnings that fixes remove, intentionally or as the pages of their rules say.
 _ENDED = (
     "is extremely slow",
     "Converting a tensor with requires_grad=True to a scalar",
@@ -32,9 +32,9 @@ def outcome(
     patches: Context | None = None,
     around: Context | None = None,
 ) -> Outcome:
-    """What running a program gives. ``inputs`` makes new objects for every run.
+    """The outcome of running a program. ``inputs`` creates new objects for every run.
 
-    ``patches`` are in force until the outcome has been looked at, ``around`` only while the program runs.
+    ``patches`` are active until the outcome has been recorded, ``around`` only while the program runs.
     """
     _seed()
     with warnings.catch_warnings(record=True) as caught, (patches or nullcontext)():
@@ -76,7 +76,7 @@ def _generators() -> Outcome:
 
 
 def differences(before: Outcome, after: Outcome) -> list[str]:
-    """What differs between two outcomes, by name."""
+    """The names of the differences between two outcomes."""
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
@@ -98,7 +98,7 @@ def described(value: Any) -> Any:
 
 
 def _tensor(value: torch.Tensor) -> Any:
-    strides = value.stride() if value.numel() else ()  # of no elements they say nothing, and come as it happens
+    strides = value.stride() if value.numel() else ()  # without elements, these are arbitrary
     kind = (type(value).__name__, str(value.dtype), str(value.device))
     facts = (*kind, tuple(value.shape), strides, value.requires_grad, value.is_leaf, value.is_inference())
     if value.is_meta:
@@ -109,7 +109,7 @@ def _tensor(value: torch.Tensor) -> Any:
 
 
 def _gradients(result: Any, sources: Any) -> Any:
-    """The gradients of what the result was made from, and of the result itself where it is a leaf."""
+    """The gradients of the inputs of the result, and of the result itself if it is a leaf."""
     tensors = [m for m in _members(result) if _has_gradient(m)]
     raised = [_sent_back(tensor) for tensor in tensors]
     leaves = [m for m in (*tensors, *_members(sources)) if isinstance(m, torch.Tensor) and m.is_leaf]
@@ -117,7 +117,7 @@ def _gradients(result: Any, sources: Any) -> Any:
 
 
 def _sent_back(tensor: torch.Tensor) -> str | None:
-    """Compute gradients of a tensor; what was raised where there is no way to, as for inference tensors."""
+    """Compute gradients of a tensor; the exception if that is not possible, as for inference tensors."""
     try:
         tensor.sum().abs().backward(retain_graph=True)
     except RuntimeError as error:
@@ -130,13 +130,13 @@ def _has_gradient(value: Any) -> bool:
 
 
 def _written(written: Any, watched: Any) -> Any:
-    """Give some objects other values, and look at others."""
+    """Overwrite some objects, and record which others change."""
     done = [_overwritten(member) for member in _members(written)]
     return done, described(watched)
 
 
 def _overwritten(member: Any) -> str | None:
-    """Give an object other values, whatever it holds; what was raised where that cannot be."""
+    """Overwrite an object of any kind; the exception if that is not possible."""
     try:
         if isinstance(member, torch.Tensor) and not member.is_meta:
             with torch.no_grad():
@@ -144,7 +144,7 @@ def _overwritten(member: Any) -> str | None:
         elif isinstance(member, np.ndarray) and member.dtype.kind in "biufc":
             member[...] = member == 0
     except (RuntimeError, ValueError) as error:
-        return type(error).__name__  # elements that share memory, inference tensors, read-only memory
+        return type(error).__name__  # overlapping elements, inference tensors, read-only memory
     return None
 
 
@@ -153,7 +153,7 @@ def _members(value: Any) -> list[Any]:
         return [part for member in value.values() for part in _members(member)]
     if isinstance(value, (list, tuple)):
         return [part for member in value for part in _members(member)]
-    memory = getattr(value, "memory", None)  # of an object that hands it out as an array
+    memory = getattr(value, "memory", None)  # of an object that exposes it as an array
     return [value] if memory is None else [memory]
 
 

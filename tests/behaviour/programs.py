@@ -1,4 +1,4 @@
-"""Programs that fixes are tried on: for each rule the shapes that are safe to repair, and those that are not."""
+"""Programs for testing fixes: for each rule, code with safe fixes, and code without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 _HEAD = "import numpy as np\nimport torch\n\n\ndef run({}):\n    {}\n"
 
 
-# Content that torch's factories would make another way: no fix at all.
+# Content that torch's factories would create differently: no fix at all.
 LEFT = [
     "torch.tensor([-1e9] * 3, dtype=torch.float16)",
     "torch.tensor(np.full(3, -1e9), dtype=torch.float16)",
@@ -38,10 +38,10 @@ LEFT = [
 
 @dataclass(frozen=True)
 class Program:
-    """A program, the rule that repairs it, and the values of its inputs to run it with.
+    """A program, the rule whose fix is tested, and the inputs.
 
-    With ``cuda`` the methods that move to CUDA are there and copy on the CPU. ``differs`` names what an unsafe
-    fix changes in at least one run; ``caveat`` are words of what it says.
+    With ``cuda``, methods that move to CUDA exist and copy on the CPU. ``differs`` names what an unsafe fix changes in
+    at least one run; ``caveat`` is a part of its caveat.
     """
 
     rule: str
@@ -57,14 +57,15 @@ class Program:
 
 
 def body(rule: str, statements: str, **more: Any) -> Program:
-    """A program of one function, with its inputs as parameters."""
+    """A program with one function, whose parameters are the inputs."""
     inputs = more.pop("inputs", {})
     text = _HEAD.format(", ".join(inputs), statements.replace("\n", "\n    "))
     return Program(rule, text, inputs, **more)
 
 
 DEVICES = ("cpu", "meta")
-# Arrays by name: dtypes, orders, ranks, a transposed and an empty one. The name is what `make` of the runner knows.
+# Arrays by name: various dtypes, memory orders and ranks, a transposed and an empty one. See `made` in the module for
+# inputs.
 ARRAYS = (
     "f16", "f32", "f64", "i8", "i32", "i64", "u8", "bool", "complex", "fortran", "transposed", "scalar", "empty", "nan",
 )  # fmt: skip
@@ -79,7 +80,7 @@ for (x,) in {loader}:
     model(moved[-1].float()).sum().backward()
 return moved"""
 
-# A caller constructs it on another device and in another dtype than the file speaks of.
+# A caller constructs the module on another device and with another dtype than the file says.
 _MODULE = """
 import functools
 import numpy as np
@@ -404,7 +405,7 @@ class Rows:
 def run(data):
     return torch.tensor(np.array(Rows(data))), [data]
 """
-# Of whole numbers that are what is asked for the same array comes back.
+# These return the same array if the values are integers already.
 _ROUNDED = """
 import numpy as np
 import torch

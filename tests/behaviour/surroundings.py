@@ -1,4 +1,4 @@
-"""What a program runs in: defaults that other files have set, and devices that this machine lacks."""
+"""The environment of a program: defaults set by other files, and simulated devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchlint.runtime.sites import Sites
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What other files have set before a program runs. All of it is put back after the run, whatever the program did.
+    """Settings that other files have made before a program runs. They are restored after the run.
 
     ``scope`` is the device of a ``with torch.device(..):`` around the run, ``gradients`` is ``on``, ``off`` or
     ``inference``.
@@ -30,7 +30,7 @@ class Surroundings:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Set it for one run."""
+        """Apply the settings for one run."""
         modes = {"off": torch.no_grad, "inference": torch.inference_mode}
         with ExitStack() as stack:
             stack.callback(_put_back, *_flags())
@@ -62,12 +62,12 @@ def _put_back(dtype: torch.dtype, flags: list[bool]) -> None:
         setattr(torch.backends.cudnn, name, value)
 
 
-_SITES = Sites([])  # one for all programs, since to look where the files of torch are takes longer than they run
+_SITES = Sites([])  # shared by all programs, since finding torch's files takes longer than running a program
 
 
 @contextmanager
 def simulated_cuda() -> Iterator[None]:
-    """The simulated GPU of the companion, and loaders that do the work of their workers themselves."""
+    """The companion's simulated GPU, with loaders that do the work of their workers in the main process."""
     real = torch.utils.data.DataLoader.__init__
 
     def init(loader: Any, *args: Any, num_workers: int = 0, **kwargs: Any) -> None:
@@ -85,7 +85,7 @@ def simulated_cuda() -> Iterator[None]:
 
 @contextmanager
 def cuda_on_the_cpu() -> Iterator[None]:
-    """``.cuda()`` and ``.to("cuda")`` with their keywords: a copy, as they give on a GPU."""
+    """``.cuda()`` and ``.to("cuda")`` with their keywords, which copy as on a GPU."""
     real = torch.Tensor.to
 
     def cuda(tensor: Any, *, non_blocking: bool = False) -> Any:

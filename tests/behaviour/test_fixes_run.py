@@ -1,4 +1,4 @@
-"""Every safe fix keeps what a run can show, bit for bit; every unsafe one changes what its caveat says."""
+"""Safe fixes preserve everything that a run shows, bit for bit; unsafe fixes change what their caveat says."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from torchlint.run.fixer import fix_text  # noqa: E402
 
 
 def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:
-    """Every combination of the inputs, as makers of new objects."""
+    """Every combination of the inputs, as functions that create new objects."""
     names = list(program.inputs)
     for values in itertools.product(*program.inputs.values()):
         if values == ("complex", "meta"):
-            continue  # nothing is copied there, so that no warning of the conversion comes at that point
+            continue  # nothing is copied there, so the conversion does not warn
         yield {name: partial(made, value) for name, value in zip(names, values, strict=True)}
 
 
 def fixed(program: Program, allowed: Safety) -> tuple[str, str]:
-    """The program after the fixes of its rule, and the caveats of these."""
+    """The program after the fixes of its rule, and their caveats."""
     plan = session.plan(Config(select=(program.rule,), rules=program.options))
     data, run = fix_text(program.text.encode(), "program.py", plan, allowed)
     assert not run.problems

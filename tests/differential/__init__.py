@@ -1,5 +1,5 @@
-"""Safe fixes are executed: programs are generated for each rule, repaired, and run before and after.
+"""Executes safe fixes: generates programs for each rule, fixes them, and runs them before and after.
 
-A module of strategies for each topic, one judge, and a command that runs as many programs as wanted:
-``python -m tests.differential --rule TL103 --programs 20000``.
+There is a module of strategies for each topic, one judge, and a command that runs any number of programs: ``python -m
+tests.differential --rule TL103 --programs 20000``.
 """

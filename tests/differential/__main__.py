@@ -1,4 +1,4 @@
-"""Run campaigns, print the figures and what was found. Status 1 when a safe fix has changed a program."""
+"""Runs campaigns, and prints figures and failures. Status 1 if a safe fix has changed a program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.differential.strategies import STRATEGIES
 
 
 def main() -> int:
-    """Run one campaign for each rule that is asked for."""
+    """Run one campaign for each selected rule."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     known = sorted(STRATEGIES)
     parser.add_argument("--rule", action="append", choices=known, help="a rule with safe fixes (default: all)")

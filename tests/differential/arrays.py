@@ -1,4 +1,4 @@
-"""TL101 and TL102: tensors made from arrays, and from lists of arrays."""
+"""TL101 and TL102: tensors created from arrays, and from lists of arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELSE = (
 DTYPES = tuple(
     f"torch.{name}" for name in "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
 )
-# Arrays that have just been made from the parameter, `{}`.
+# Newly allocated arrays made from the parameter, `{}`.
 _NEW = (
     "np.array({})", "np.array({}, dtype=np.float32)", "np.array({}, np.int64)", "np.array({}, dtype='f8')",
     "np.array({}, copy=True)", "np.array({}, copy=None)", "np.array({}, copy=False)", "np.array({}, ndmin=2)",
@@ -57,7 +57,7 @@ _NEW = (
     "np.random.randn(2, 2).astype(np.float32)", "np.hanning(5)", "np.bartlett(4) ** 2", "np.logspace(0, 1, 4)",
     "np.fromfunction(lambda i: i, (3,))", "np.linspace(0, 1, 5) * 2", "np.arange(4) / 3", "np.eye(3)[[0, 2]]",
 )  # fmt: skip
-# Arrays that may be somebody else's memory.
+# Arrays whose memory may be shared with other objects.
 _HELD = (
     "{}", "np.asarray({})", "np.array({})[::2]", "np.array({})[::-1]", "np.array({}).T", "np.ascontiguousarray({})",
     "np.transpose({})", "np.ravel(np.asarray({}))", "np.array({}).reshape(-1)", "np.squeeze(np.asarray({}))",
@@ -85,7 +85,7 @@ DEVICES: tuple[Any, ...] = ("cpu", "meta", "cpu:0", None, "cuda", "cuda:0")
 
 @st.composite
 def copied(draw: st.DrawFn) -> Case:
-    """TL101: an array becomes a tensor, which stays on the host or is moved at once."""
+    """TL101: an array becomes a tensor, which may then be moved."""
     moved = draw(st.booleans())
     array = pick(draw, (*_NEW, *_HELD) if moved else _NEW).replace("{}", "data")
     parameter = _parameter(draw, array)
@@ -107,7 +107,7 @@ def copied(draw: st.DrawFn) -> Case:
 
 
 def _parameter(draw: st.DrawFn, array: str) -> str:
-    """The parameter, which is proved to be an array by its annotation where nothing else says so."""
+    """The parameter, annotated as an array if nothing else proves it."""
     bare = array == "data" or array.startswith("data") or "data)" not in array
     return "data: np.ndarray" if bare or draw(st.booleans()) else "data"
 

@@ -1,4 +1,4 @@
-"""Many programs of one rule: how many were generated, how many of them repaired, and which of them a fix changed."""
+"""A campaign: many programs for one rule, with the number generated, fixed, and changed by a fix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.differential.strategies import STRATEGIES
 
 @dataclass
 class Campaign:
-    """The figures of one rule, and the shortest program of each kind of difference."""
+    """The figures for one rule, and the shortest program for each kind of difference."""
 
     rule: str
     generated: int = 0
@@ -25,7 +25,7 @@ class Campaign:
     found: dict[tuple[str, ...], tuple[Case, Verdict]] = field(default_factory=dict)
 
     def tried(self, case: Case) -> bool:
-        """Judge a program. False where it was not repaired, which proves nothing."""
+        """Judge a program. False if it has no fix, and proves nothing."""
         self.generated += 1
         verdict = judged(case)
         self.repaired += verdict.repaired
@@ -45,7 +45,7 @@ class Campaign:
 
 
 def run(rule: str, programs: int, seed: int, each: Callable[[Campaign], None] = lambda _: None) -> Campaign:
-    """Repair so many programs of a rule; whatever is found is collected, and none of it ends the campaign."""
+    """Fix this many programs for a rule; differences are collected, and do not end the campaign."""
     campaign = Campaign(rule)
 
     @hypothesis.seed(seed)
@@ -66,13 +66,13 @@ def run(rule: str, programs: int, seed: int, each: Callable[[Campaign], None] = 
 
 
 def shown(case: Case, verdict: Verdict) -> str:
-    """A program before and after a fix that changes what its run shows, with all that is needed to run it again."""
+    """A program before and after a fix that changes its outcome, with everything needed to run it again."""
     given = {"inputs": case.inputs, "surroundings": case.surroundings, "cuda": case.cuda}
     texts = f"-- before\n{case.text}-- after\n{verdict.after}"
     return f"differs in {', '.join(verdict.differences)}\n{pformat(given)}\n{texts}"
 
 
 def progress(campaign: Campaign) -> None:
-    """A line now and then, since campaigns are long."""
+    """Print the progress now and then, since campaigns take long."""
     if campaign.repaired % 1000 == 0:
         sys.stderr.write(f"{campaign}\n")

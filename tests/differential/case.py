@@ -1,4 +1,4 @@
-"""One generated program: its text, what it is run on and in, and what a safe fix of it must keep."""
+"""A generated program: its text, its inputs and environment, and what its safe fix must preserve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchlint.run.plan import Plan
 
 @dataclass(frozen=True)
 class Case:
-    """A program that a rule is to repair. ``inputs`` are values, or names of makers; with ``cuda`` there is one GPU."""
+    """A program with a fix. ``inputs`` are values, or names of objects to create; with ``cuda`` there is one GPU."""
 
     rule: str
     text: str
@@ -29,7 +29,7 @@ class Case:
 
 
 class Verdict(NamedTuple):
-    """The text after the safe fixes, whether the rule of the case made one, and what a run then shows otherwise."""
+    """The text after the safe fixes, whether the rule of the case made one, and the differences in its run."""
 
     after: str
     repaired: bool
@@ -37,7 +37,7 @@ class Verdict(NamedTuple):
 
 
 def judged(case: Case) -> Verdict:
-    """Repair the program of a case, and run it before and after."""
+    """Fix the program of a case, and run it before and after."""
     after = fixed(case.text, case.rule)
     if after == case.text:
         return Verdict(after, repaired=False)
@@ -57,7 +57,7 @@ def fixed(text: str, rule: str) -> str:
 
 @cache
 def _plan(rule: str) -> Plan:
-    """For people who want to run without CUDA: then fixes of TL701 may be safe. TL001 is about all rules."""
+    """Settings of a project that wants to run without CUDA: then fixes of TL701 may be safe. TL001 needs all rules."""
     portable = {"hardcoded-cuda": {"portable": True}} if rule == "TL701" else {}
     return session.plan(Config(select=("ALL" if rule == "TL001" else rule,), rules=portable))
 
@@ -68,10 +68,10 @@ def _outcome(case: Case, text: str) -> Outcome:
 
 
 def _is_meant(case: Case, before: Outcome, after: Outcome, found: tuple[str, ...]) -> bool:
-    """The program raises an error or warns before, and the rule's page says that it does otherwise, or no longer.
+    """Whether a difference is documented: the program raises or warns before, and differently or not at all after.
 
-    A negative size raises an error of another class. What was left on ``meta`` cannot be moved, and is made where it
-    goes; what is made on ``meta`` is neither filled nor converted, so that no number is refused or warned of.
+    A negative size raises an error of another class. Tensors on ``meta`` cannot be moved, but can be created on the
+    target; and on ``meta`` nothing is filled or converted, so no number is rejected.
     """
     made_on_meta = "'meta'" in repr(after.get("result"))
     if found == ("warnings",):

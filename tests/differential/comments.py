@@ -1,4 +1,4 @@
-"""TL001: suppression comments that suppress nothing."""
+"""TL001: unused suppression comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LINES = (
 
 @st.composite
 def unused(draw: st.DrawFn) -> Case:
-    """A few statements with comments behind, above and within."""
+    """A few statements with comments after, above and inside them."""
     lines = []
     for _ in range(draw(st.integers(1, 3))):
         line = pick(draw, _LINES).replace("{}", pick(draw, _COMMENTS)).replace("{{", "{").replace("}}", "}")

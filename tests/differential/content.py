@@ -1,4 +1,4 @@
-"""TL103: tensors of regular content that NumPy or Python has made."""
+"""TL103: tensors with regular content created by NumPy or Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.differential.arrays import DEVICES, DTYPES
 from tests.differential.case import Case
 from tests.differential.text import often, parameters, pick, placed
 
-# Sizes, as expressions of parameters, and what these may be.
+# Sizes as expressions of parameters, and the values of these.
 SIZES = (
     "3", "1", "2", "0", "-1", "2 * 2", "n", "len(xs)", "len(xs) - 2", "len(xs) // 2", "1 + len(xs)", "x.shape[0]",
     "x.shape[-1]", "x.size(0)", "x.shape[0] - 3", "x.shape[0] // 2", "x.numel()", "x.ndim", "int(n)", "WIDTH",
@@ -53,11 +53,11 @@ _FILLS: tuple[Any, ...] = (0, 1, -0.0, 2.5, True, None, "count")
 
 
 class _Config(dict[str, Any]):
-    """A configuration, whose entries are attributes as well."""
+    """A configuration whose entries are also attributes."""
 
     @property
     def dtype(self) -> Any:
-        """The dtype that it asks for."""
+        """Its dtype."""
         return self["dtype"]
 
 
@@ -81,7 +81,7 @@ _LEGACY = tuple(
 
 @st.composite
 def made_by_numpy(draw: st.DrawFn) -> str:
-    """An array of regular content, as an expression."""
+    """An array with regular content, as an expression."""
     name = pick(draw, ("zeros", "ones", "zeros", "ones", "full", "eye", "identity", "arange"))
     dtype = often(draw, "", _NUMPY_DTYPES, 2)
     keyword = dtype and f"{pick(draw, ('dtype=', 'dtype=', ''))}{dtype}"
@@ -120,7 +120,7 @@ def _shapes(draw: st.DrawFn, *, named: bool) -> str:
 
 @st.composite
 def made_by_python(draw: st.DrawFn) -> str:
-    """A list or range of regular content."""
+    """A list or range with regular content."""
     sizes = [pick(draw, SIZES) for _ in range(3)]
     value = pick(draw, _VALUES)
     count = ", ".join(sizes[: draw(st.sampled_from((1, 1, 1, 2, 3)))])
@@ -140,7 +140,7 @@ def _factor(size: str) -> str:
 
 @st.composite
 def regular(draw: st.DrawFn) -> Case:
-    """TL103: a constructor of regular content, or a legacy one that is filled."""
+    """TL103: a constructor with regular content, or a legacy constructor and a fill."""
     made = draw(_converted() | _converted() | _legacy())
     made += pick(draw, _MOVES)
     return placed(draw, "TL103", made, parameters(draw, made, PARAMETERS), cuda=".cuda" in made)

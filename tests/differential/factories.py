@@ -1,4 +1,4 @@
-"""TL104: factories of torch whose tensor is moved."""
+"""TL104: tensors created by torch factories and then moved."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _VALUES_OF: Mapping[str, Sequence[Any]] = {
 
 @st.composite
 def moved(draw: st.DrawFn) -> Case:
-    """TL104: a factory of torch, and a move, at once or through a variable."""
+    """TL104: a factory and a move, in one expression or through a variable."""
     made = draw(_factory()) + often(draw, "", _CHAINS, 2)
     move = pick(draw, _MOVES)
     setup = ""
@@ -74,7 +74,7 @@ def moved(draw: st.DrawFn) -> Case:
         setup = setup.replace("=x", "=y")
     cuda = "cuda" in whole
     if cuda and inputs.get("x") == "meta tensor":
-        inputs["x"] = "tensor"  # what has no memory is not simulated
+        inputs["x"] = "tensor"  # tensors without memory are not simulated
     annotated = {f"{name}: torch.Tensor" if name == "x" else name: value for name, value in inputs.items()}
     return placed(draw, "TL104", f"{made}{move}", annotated, setup, "x" if "x" in inputs else "", cuda)
 

@@ -1,4 +1,4 @@
-"""TL507: flags of backends that nothing reads any more."""
+"""TL507: backend flags that PyTorch no longer reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READ = (
 
 @st.composite
 def obsolete(draw: st.DrawFn) -> Case:
-    """An assignment that can be deleted, if nothing that is seen depends on it."""
+    """An assignment that can be deleted if nothing visible depends on it."""
     owner = pick(draw, tuple(_IMPORTS))
     name = pick(draw, ("fastest", "verbose"))
     value = pick(draw, (*_VALUES[:5] * 8, *_VALUES))

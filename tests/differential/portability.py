@@ -1,4 +1,4 @@
-"""TL701 where the project wants to run without CUDA: with CUDA, nothing may change."""
+"""TL701 in projects that want to run without CUDA: with CUDA, nothing may change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _INPUTS = ("tensor", "half", "integers", "none", "matrix", "gradient", "paramete
 
 @st.composite
 def hard_coded(draw: st.DrawFn) -> Case:
-    """A tensor, module or device that names CUDA, in a function or a module."""
+    """A tensor, module or device with hard-coded CUDA, in a function or at module level."""
     made = often(draw, "", _NAMED) or pick(draw, _MOVED).format(pick(draw, _MADE))
     device, local = pick(draw, _DEVICES), draw(st.booleans())
     model = "model = torch.nn.Linear(2, 1)" if "model" in made else ""

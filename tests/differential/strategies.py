@@ -1,4 +1,4 @@
-"""The strategy of each rule that has safe fixes."""
+"""The Hypothesis strategy for each rule with safe fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the text of programs is put together: what an expression stands in, and what surrounds the whole."""
+"""The text of programs: the context of an expression, and the code around it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.differential.case import Case
 T = TypeVar("T")
 HEAD = "import numpy as np\nimport torch\n"
 _CONSTANTS = {"WIDTH": "WIDTH = 3", "KIND": "KIND = np.float32"}
-# What other files may have set; mostly nothing.
+# Settings of other files; mostly none.
 SURROUNDINGS = st.sampled_from(
     [
         *[Surroundings()] * 8,
@@ -31,9 +31,9 @@ SURROUNDINGS = st.sampled_from(
         Surroundings(dtype="bfloat16", gradients="off"),
     ]
 )
-# Rules whose fixes heed defaults that the linted files set, and none that is set out of sight.
+# Rules whose fixes consider defaults in the linted files, but not elsewhere.
 _IN_SIGHT = ("TL103", "TL201")
-# Statements of the file itself, before the function; mostly none.
+# Statements before the function; mostly none.
 _SET = st.sampled_from(
     [
         *[""] * 12,
@@ -51,8 +51,8 @@ _CLASS = """class Model:
 def run({given}):
     return Model({handed}).made, [{owned}]
 """
-# Where the expression stands: `{made}` is the expression, `{setup}` what comes before, `{given}` the parameters,
-# `{sources}` what it is made from, of which `{owned}` are parameters.
+# Contexts of the expression: `{made}` is the expression, `{setup}` the code before it, `{given}` the parameters,
+# `{sources}` the objects it is made from, of which `{owned}` are parameters.
 _PLACES = (
     "def run({given}):\n{setup}    return {made}, [{sources}]\n",
     "def run({given}):\n{setup}    made = {made}\n    return made, [{sources}]\n",
@@ -76,29 +76,29 @@ _PLACES = (
     ),
     _CLASS,
 )
-_COMMON = 3  # of the places, which are drawn more often
+_COMMON = 3  # contexts that are selected more often
 
 
 def pick(draw: st.DrawFn, options: Sequence[T]) -> T:
-    """One of these."""
+    """Draw one of these."""
     return draw(st.sampled_from(list(options)))
 
 
 def often(draw: st.DrawFn, usual: T, others: Sequence[T], share: int = 2) -> T:
-    """The usual one, or one of the others in one of ``share`` cases."""
+    """Draw the usual option, or one of the others in one of ``share`` cases."""
     return pick(draw, others) if draw(st.integers(1, share)) == 1 else usual
 
 
 def parameters(draw: st.DrawFn, text: str, values: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """The parameters that an expression names, each with one of its values."""
+    """The parameters in an expression, each with one of its values."""
     named = {name for name in values if re.search(rf"(?<![.\w]){name}\b(?!=)", text)}
     return {name: pick(draw, values[name]) for name in values if name in named}
 
 
 def surroundings(draw: st.DrawFn, rule: str, *, cuda: bool) -> Surroundings:
-    """What a program runs in, as far as the rule may know of it.
+    """The environment of a program, as far as the rule can know it.
 
-    Tensors without memory are not simulated, so that ``meta`` and CUDA exclude each other.
+    Tensors without memory are not simulated, so ``meta`` and CUDA exclude each other.
     """
     around = draw(SURROUNDINGS)
     if rule in _IN_SIGHT:
@@ -110,7 +110,7 @@ def placed(
     draw: st.DrawFn, rule: str, expression: str, inputs: Mapping[str, Any], setup: str = "", sources: str = "",
     cuda: bool = False,
 ) -> Case:  # fmt: skip
-    """A program in which an expression of some parameters stands somewhere. Parameters may be annotated."""
+    """A program with an expression of some parameters in some context. Parameters may be annotated."""
     lines, names = setup.splitlines(), [name.partition(":")[0] for name in inputs]
     place = _PLACES[draw(st.integers(0, _COMMON - 1) | st.integers(0, len(_PLACES) - 1))]
     body = place.format(
@@ -126,5 +126,5 @@ def placed(
     head = [HEAD, *(line for name, line in _CONSTANTS.items() if name in expression), "" if cuda else draw(_SET)]
     around = surroundings(draw, rule, cuda=cuda)
     if "set_default_device" in head[-1] and around.scope is not None:
-        around = Surroundings()  # torch itself loses track of a default that is set within a scope
+        around = Surroundings()  # torch itself mishandles a default that is set inside a scope
     return Case(rule, "\n".join([*head, "", body]), values, around, cuda)

@@ -1,4 +1,4 @@
-"""TL201, TL202, TL302 and TL401: numbers that are read, and batches that are moved."""
+"""TL201, TL202, TL302 and TL401: reads of numbers, and moves of batches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _READS = (
 
 @st.composite
 def copied(draw: st.DrawFn) -> Case:
-    """TL201: a number that is read only to become a tensor on the device that it came from."""
+    """TL201: a number that is read only to create a tensor on the same device."""
     on_device = pick(draw, _PLACED)
     setup = f"y = {on_device}{often(draw, pick(draw, _CASTS), _OTHER_CASTS, 6)}"
     device = often(draw, "y.device", ("device", "x.device", "'cuda'", "y.device.type"), 8)
@@ -51,7 +51,7 @@ def copied(draw: st.DrawFn) -> Case:
 
 @st.composite
 def elements(draw: st.DrawFn) -> Case:
-    """TL302: the numbers of a tensor that are read one by one."""
+    """TL302: elements of a tensor that are read one by one."""
     form = pick(draw, _FORMS)
     read = often(draw, "v.item()", ("float(v)", "int(v)", "v.tolist()", "bool(v)", "complex(v)"), 3)
     tensor = often(draw, "y", ("y[1:]", "y * 2", "(y + 1)", "y[::2]", "y.flip(0)", "-y"), 4)
@@ -135,7 +135,7 @@ _LOOPS = {"enumerate(loader)": "_, {}", "list(loader)": "{}", "iter(loader)": "{
 def batches(draw: st.DrawFn, rule: str) -> Case:
     """TL202 and TL401: batches of a loader that are moved to CUDA, pinned or not."""
     workers = "num_workers=2" if rule == "TL401" else pick(draw, ("", "num_workers=1", "pin_memory=True"))
-    # Unbatched rows are the dataset's own tensors where nothing carries them over from a worker.
+    # Without batching, items are the dataset's own tensors, unless workers copy them.
     loaded = [form for form in _LOADED if rule == "TL202" or form != "batch_size=None"]
     rows = often(draw, _ROWS[0], _ROWS[1:], 3)
     target = pick(draw, _TARGETS.get(rows, ("x",)))
