@@ -1,4 +1,4 @@
-"""A safe fix changes nothing that a run shows: 200 generated programs of each rule, and what generation has found."""
+"""A safe fix changes nothing that a run shows: generated programs of each rule, and what generation has found."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from tests.differential.case import Case, Verdict, judged
 from tests.differential.strategies import STRATEGIES
 
 
+# Of the other rules, 130 programs execute every line of the rules, edits and analyses that 200 do.
+VARIED = ("TL101", "TL103", "TL104")
+
+
 @pytest.mark.parametrize("rule", STRATEGIES)
 def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule: str) -> None:
     known: dict[str, Verdict] = {}  # Hypothesis draws many programs several times
 
     @settings(
-        max_examples=200,
+        max_examples=200 if rule in VARIED else 130,
         derandomize=True,
         database=None,
         deadline=None,
