@@ -68,7 +68,7 @@ def _nameless() -> str:
 
 
 def _drop_output() -> None:
-    """Discard remaining output, which nobody can read; Python would try to write it at exit."""
+    """Discard the remaining output, which has no reader; Python would try to write it at exit."""
     with contextlib.suppress(OSError, ValueError):  # standard output may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -48,7 +48,7 @@ class Targets:
         self._module = module
         self._editor = module.shared(Editor)
 
-    # -- what a move asks for --------------------------------------------------------------------
+    # -- targets of moves ------------------------------------------------------------------------
 
     def of(self, call: cst.Call) -> Target:
         """The target of ``.to(..)``, ``.cuda(..)`` or ``.type_as(..)``. Raises :class:`Unfixable`."""

@@ -22,7 +22,7 @@ def _layers(case: Case, *kinds: str) -> list[Event]:
 
 
 def _under(case: Case, events: Iterable[Event]) -> list[Event]:
-    """The layers that ran with the flags that the recipe asks for."""
+    """The layers that ran with the flags of the recipe."""
     wanted = [(_FLAGS.index(flag), value) for flag, value in case.recipe.flags]
     return [event for event in events if all(event.facts["flags"][index] is value for index, value in wanted)]
 

@@ -1,4 +1,4 @@
-"""TL507: a statement meant to set a flag has no effect."""
+"""TL507: a statement that is meant to set a flag has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TL104: a tensor is made on the CPU and then moved."""
+"""TL104: a tensor is created on the CPU and then moved."""
 
 from __future__ import annotations
 

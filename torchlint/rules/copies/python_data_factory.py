@@ -1,4 +1,4 @@
-"""TL103: regular content is made in Python or NumPy and converted."""
+"""TL103: regular content is created in Python or NumPy and converted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from torchlint.rules.copies._factories import RegularData
 
 
-# Constructors and lists stand in most files that name torch. With this predicate, 13 of timm's 304 files are parsed for
-# TL103, and 92 without it.
+# Most files that mention torch contain constructors and lists. With this pattern, 13 of timm's 304 files are parsed for
+# TL103, without it 92.
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
 _NAMED = identifier_parts("tensor", "asarray")
 _COMMENT = r"#[^\n]{0,160}\n"
@@ -47,7 +47,7 @@ REGULAR_CONTENT = any_of(
             rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")
         ),
     ),
-    # Other names of constructors.
+    # Aliases of constructors.
     text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
     all_of(
         imported(

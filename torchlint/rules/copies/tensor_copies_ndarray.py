@@ -1,4 +1,4 @@
-"""TL101: ``torch.tensor(ndarray)`` copies on the host what need not be copied."""
+"""TL101: ``torch.tensor(ndarray)`` makes an unnecessary copy on the host."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TensorCopiesNdarray(Rule):
 
     def _severity(self, copy: ArrayCopy, heat: Heat) -> Severity:
         once = heat is Heat.ONCE and self.module.function_of(copy.call) is None
-        # A script's own level runs once; an array of unknown dtype may be converted anyway.
+        # Module-level code of a script runs once; an array of unknown dtype may be converted anyway.
         return Severity.INFO if once or not copy.certain else Severity.WARNING
 
     def _message(self, copy: ArrayCopy) -> str:

@@ -1,4 +1,4 @@
-"""TL701: CUDA is named as the device, without a fallback."""
+"""TL701: CUDA is hard-coded as the device, without a fallback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PortabilityOptions(NamedTuple):
-    """``portable`` says that the project should run on the CPU where CUDA is missing, which makes fixes safe."""
+    """``portable`` means that the project should run on the CPU if CUDA is not available, which makes fixes safe."""
 
     portable: bool = False
 

@@ -22,7 +22,7 @@ T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
 _is_compiling = torch.compiler.is_compiling
 _UNUSED = "MemoryAllocation MemoryDeallocation EventCreation EventDeletion EventRecord EventWait StreamCreation".split()
-_NOBODY: Any = {}.get  # a setter with one or two arguments
+_NO_CALLBACK: Any = {}.get  # accepts one or two arguments, and returns None
 
 
 class Transfers(Instrument):
@@ -178,7 +178,7 @@ class Transfers(Instrument):
         for name in _UNUSED:
             registry = getattr(trace, f"{name}Callbacks", None)
             if registry is not None and not registry.callback_list:
-                patches.set(registry, "fire_callbacks", _NOBODY)
+                patches.set(registry, "fire_callbacks", _NO_CALLBACK)
 
     def _synchronised(self, why: str) -> Any:
         def synchronised(*_: Any) -> None:

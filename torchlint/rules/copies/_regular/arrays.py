@@ -1,4 +1,4 @@
-"""TL103: what a call of NumPy makes, as arguments of the torch factory that makes the same."""
+"""TL103: NumPy calls with regular content, as arguments of the equivalent torch factory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BACKWARD = "a range that ends before it starts is empty in NumPy but an error i
 
 
 class ArrayContent:
-    """Reads one call of NumPy, and the ``reshape`` and ``astype`` around it."""
+    """Reads one NumPy call, and the ``reshape`` and ``astype`` applied to it."""
 
     def __init__(self, module: SourceModule, found: RegularData) -> None:
         self._module, self._found = module, found
@@ -49,7 +49,7 @@ class ArrayContent:
         return content
 
     def _add_forms(self, content: Content, data: cst.Call) -> None:
-        """``.reshape(..)`` of the array, as a method of the tensor; ``astype`` is one more stage."""
+        """``.reshape(..)`` of the array becomes a method of the tensor; ``astype`` is another conversion."""
         outer = self._module.parent(self._module.parent(data) or data)
         while isinstance(outer, cst.Call) and outer is not self._found.call:
             if method(outer) == "reshape":
@@ -63,7 +63,7 @@ class ArrayContent:
             outer = self._module.parent(self._module.parent(outer) or outer)
 
     def _bound(self, call: cst.Call, parameters: tuple[str, ...]) -> Arguments:
-        """The arguments by name; raises :class:`Unfixable` for any that torch's factory lacks."""
+        """The arguments by name; raises :class:`Unfixable` for arguments that the torch factory lacks."""
         given = bind(call, parameters)
         if given.opaque or len(given.given) != len(call.args) or not set(given.given) <= set(parameters):
             raise Unfixable
@@ -108,7 +108,7 @@ class ArrayContent:
         return content
 
     def arange(self, call: cst.Call) -> Content:
-        """``np.arange`` of whole numbers."""
+        """``np.arange`` of integers."""
         numbers = [arg.value for arg in call.args if arg.keyword is None]
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         if not 1 <= len(numbers) <= 3 or not keywords <= {"dtype"}:
@@ -140,7 +140,7 @@ class ArrayContent:
     # -- random numbers ----------------------------------------------------------------------------
 
     def drawn(self, call: cst.Call) -> Content:
-        """``np.random.rand(2, 3)``, and functions that take one size."""
+        """``np.random.rand(2, 3)``, and functions that take a single size argument."""
         if any(arg.keyword is not None and arg.keyword.value != "size" for arg in call.args) or not call.args:
             raise Unfixable
         if self._found.source in ("numpy.random.rand", "numpy.random.randn"):

@@ -1,4 +1,4 @@
-"""What a torch factory is to make: its arguments, the numbers they stand for, and the dtypes these go through."""
+"""The content that a torch factory should create: its arguments, the numbers in it, and its conversions."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ DEFAULT = "the default dtype"
 
 
 class Constants(NamedTuple):
-    """Content of one constant, or of zeros and ones."""
+    """A constant, or zeros and ones."""
 
     values: tuple[Number, ...]
     factory: str
 
     def held(self, dtype: str) -> bool:
-        """The dtype holds the numbers exactly."""
+        """Whether the dtype represents the numbers exactly."""
         return all(holds(dtype, value) for value in self.values)
 
     def made(self, dtype: str) -> bool:
-        """The factory makes them in a dtype as a conversion to it would."""
+        """Whether the factory creates the same numbers in a dtype as a conversion to it."""
         eye = self.factory == "torch.eye" and dtype in NO_EYE
         return not eye and all(fills(dtype, value) for value in self.values)
 
 
 class Count(NamedTuple):
-    """Content that counts in whole numbers; ``span`` is the least and the greatest of them, where they are known.
+    """A sequence of integers; ``span`` is the minimum and maximum, if they are known.
 
-    ``upward`` says that it counts from zero, as far as memory reaches.
+    ``upward`` means that it counts from zero, so that its length is limited by memory.
     """
 
     span: tuple[int, int] | None = None
     upward: bool = False
 
     def held(self, dtype: str) -> bool:
-        """The dtype holds all of them exactly."""
+        """Whether the dtype represents all numbers exactly."""
         if self.span is not None:
             return holds_all(dtype, *self.span)
         return dtype == "int64" or (self.upward and holds_all(dtype, 0, 2**31 - 1))
 
     def made(self, dtype: str) -> bool:
-        """``torch.arange`` makes them in a dtype as a conversion to it would."""
+        """Whether ``torch.arange`` creates the same numbers in a dtype as a conversion to it."""
         return dtype in COUNTING and self.held(dtype)
 
 
 @dataclass
 class Content:
-    """A factory and the arguments for it.
+    """A factory with its arguments.
 
-    ``natural`` is the dtype that it gives by itself. ``stages`` are the dtypes that the content goes through before
-    torch converts it, None where one is not known; of a list, the one that torch infers. ``numbers`` is None where
-    others are made anyway. ``fill`` is what ``torch.full`` repeats, ``spelled`` its text, and ``form`` the methods that
-    give a shape. ``dimensions`` is false where an array may have none.
+    ``natural`` is the default dtype of the factory. ``stages`` are the dtypes of the conversions before that by torch,
+    None if one is unknown; for a list, the dtype that torch infers. ``numbers`` is None if the factory creates other
+    numbers anyway. ``fill`` is the value for ``torch.full``, ``spelled`` its source text, and ``form`` the methods that
+    change the shape. ``dimensions`` is false if the array may have none.
     """
 
     factory: str
@@ -69,10 +69,10 @@ class Content:
     dimensions: bool = True
 
     def repeated(self) -> str | None:
-        """What ``torch.full`` repeats, in the program's own spelling where it is still that number."""
+        """The value for ``torch.full``, in its original spelling if that still gives the same number."""
         return self.spelled if self.fill is None or self.spelled is not None else repr(self.fill)
 
     def repeat_float(self) -> None:
-        """Have ``torch.full`` infer the default dtype, as from a fraction."""
+        """Write the value for ``torch.full`` as a float, so that it gets the default dtype."""
         if self.fill is not None and not isinstance(self.fill, float):
             self.fill, self.natural, self.spelled = float(self.fill), DEFAULT, None

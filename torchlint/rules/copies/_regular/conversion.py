@@ -1,4 +1,4 @@
-"""The dtype of a repaired factory: which keyword or method says it, and whether it is proved to be the same."""
+"""The dtype of a fixed factory call: how it is written, and whether it is proved to be the same."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _METHODS = {dtype: method for method, dtype in CASTS.items()}
 
 
 class Written(NamedTuple):
-    """How the dtype is written: as a keyword, or as a method of what counts in int64."""
+    """How the dtype is written: as a keyword, or as a method after a factory that creates int64."""
 
     keyword: str | None = None
     method: str = ""
 
 
 class Conversion:
-    """Decides for one constructor, and notes in the content what may change."""
+    """Determines the dtype for one constructor, and records in the content what may change."""
 
     def __init__(self, module: SourceModule, call: cst.Call, content: Content) -> None:
         self._module, self._call, self._content = module, call, content
         self._defaults = module.shared(Defaults)
 
     def asked(self, node: cst.BaseExpression | None) -> Written:
-        """For a constructor of torch, with what it was given as ``dtype=``."""
+        """The dtype for a constructor of torch, given its ``dtype`` argument."""
         if node is None or literal(node) is None:
             return self._inferred()
         wanted = requested_dtype(self._module.evaluator, node)
@@ -50,7 +50,7 @@ class Conversion:
         return self._to(wanted.name, text)
 
     def legacy(self, dtype: str) -> Written:
-        """For a constructor such as ``torch.FloatTensor``, or ``torch.Tensor``, which makes the default dtype."""
+        """The dtype for a constructor such as ``torch.FloatTensor``, or ``torch.Tensor`` with the default dtype."""
         content = self._content
         if dtype == DEFAULT and content.natural != DEFAULT and content.fill is None:
             if self._defaults.dtype_may_differ(self._call):
@@ -60,7 +60,7 @@ class Conversion:
         return self._to(dtype, None)
 
     def _inferred(self) -> Written:
-        """The dtype of the array or of the numbers of a list."""
+        """The dtype of the array, or of the numbers in a list."""
         *before, dtype = self._content.stages
         if dtype is None:
             raise Unfixable
@@ -72,22 +72,22 @@ class Conversion:
             and dtype == "float16"
             and not numbers.held(dtype)
         ):
-            raise Unfixable  # NumPy rounds once, torch by way of float32
+            raise Unfixable  # NumPy rounds once, torch converts to float32 first
         return self._to(dtype, None, own=not self._content.listed)
 
     def _unknown(self, text: str, *, sure: bool) -> Written:
-        """A dtype that is chosen at run time."""
+        """A dtype that is selected at run time."""
         self._check_stages(self._content.stages, None)
         numbers = self._content.numbers
         if sure and isinstance(numbers, Count) and not self._content.listed:
             return Written(method=f".to({text})")
         plain = isinstance(numbers, Constants) and self._content.factory in ("torch.zeros", "torch.ones")
-        if not sure or not plain or self._content.stages == (DEFAULT,):  # uint64 refuses a list of floats
+        if not sure or not plain or self._content.stages == (DEFAULT,):  # not from a list of floats
             self._content.caveats.append(_ASKED)
         return Written(f"dtype={text}")
 
     def _check_stages(self, stages: tuple[str | None, ...], dtype: str | None) -> None:
-        """Conversions on the way lose nothing."""
+        """Check that intermediate conversions are exact."""
         numbers = self._content.numbers
         if numbers is None or self._content.listed:
             return
@@ -102,7 +102,7 @@ class Conversion:
     # -- known dtypes ------------------------------------------------------------------------------
 
     def _to(self, dtype: str, text: str | None, *, own: bool = False) -> Written:
-        """A conversion to a known dtype; ``own`` where NumPy has made the content in it."""
+        """A conversion to a known dtype; ``own`` if NumPy created the content with it."""
         numbers = self._content.numbers
         if isinstance(numbers, Count):
             return self._counted(numbers, dtype, text, own=own)
@@ -119,7 +119,7 @@ class Conversion:
     def _counted(self, count: Count, dtype: str, text: str | None, *, own: bool) -> Written:
         if count.made(dtype):
             return self._keyword(dtype, text)
-        from_zero = count.upward and dtype == "float32"  # NumPy multiplies each number by one
+        from_zero = count.upward and dtype == "float32"  # NumPy multiplies every number by one
         if own and not count.held(dtype) and not from_zero:
             raise Unfixable
         if count.held(dtype) or not self._content.listed or dtype in (*FLOATS, *COMPLEX, "bool"):
@@ -133,7 +133,7 @@ class Conversion:
         return f".{_METHODS[dtype]}()" if dtype in _METHODS else f".to({self._name(dtype)})"
 
     def _keyword(self, dtype: str, text: str | None) -> Written:
-        """``dtype=``, unless it says what the factory does anyway. What torch was asked for stays as it was written."""
+        """``dtype=``, unless it is the factory's own. A written ``dtype`` argument is kept as it is."""
         if text is not None:
             return Written(f"dtype={text}")
         content = self._content

@@ -1,4 +1,4 @@
-"""TL103: the torch factory that makes what NumPy or Python made, with its dtype."""
+"""TL103: replaces data created in NumPy or Python by a torch factory with the same dtype."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from torchlint.rules.copies._regular.lists import ListContent
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# What constructors take that factories take as well.
+# Keyword arguments that constructors and factories have in common.
 _KEPT = {
     "torch.tensor": frozenset({"dtype", "device", "requires_grad", "pin_memory"}),
     "torch.as_tensor": frozenset({"dtype", "device"}),
@@ -41,11 +41,11 @@ def made_by_torch(module: SourceModule, found: RegularData) -> Fix:
 
 
 class _Regular:
-    """Rewrites one constructor of regular content."""
+    """Rewrites one constructor with regular content."""
 
     def __init__(self, module: SourceModule, found: RegularData) -> None:
         if found.data is None or not any(around is found.call for around in module.ancestors(found.data)):
-            raise Unfixable  # the content is made in another statement
+            raise Unfixable  # the content is created in another statement
         self._module, self._found = module, found
         self._editor = module.shared(Editor)
         self._dtype = keyword(found.call, "dtype")
@@ -53,14 +53,14 @@ class _Regular:
         assert isinstance(made, cst.Call)
         self._made, self._constructor = made, str(module.qualified(made.func))
         if self._constructor not in LEGACY and self._constructor not in CONSTRUCTORS:
-            raise Unfixable  # the type is chosen at run time
+            raise Unfixable  # the type is selected at run time
 
     def fix(self) -> Fix:
         content = self._content()
         written = self._converted(content)
         kept = self._kept()
         if (written.method or content.form) and any(not text.startswith("device=") for text in kept):
-            raise Unfixable  # whole numbers have no gradients, and a view is no leaf
+            raise Unfixable  # integers have no gradients, and a view is not a leaf
         arguments = ", ".join(filter(None, [content.arguments, content.repeated(), written.keyword, *kept]))
         factory = self._module.shared(Speller).sibling(self._made, self._found.factory).text
         text = f"{factory}({arguments}){written.method}{content.form}"
@@ -88,7 +88,7 @@ class _Regular:
         return conversion.legacy(LEGACY_DTYPES[last] if last else DEFAULT)
 
     def _kept(self) -> list[str]:
-        """The other keywords of the constructor, and the device of one that heeds no default device."""
+        """The other keywords of the constructor, and the device of a constructor that ignores the default device."""
         if self._constructor in LEGACY:
             return self._legacy_device()
         given = [arg for arg in self._made.args if arg.keyword is not None and arg.keyword.value not in ("data", "obj")]
@@ -103,11 +103,11 @@ class _Regular:
         if LEGACY[self._constructor] == "cuda":
             return [f"device={self._module.shared(Targets).quoted('cuda', self._made)}"]
         if self._constructor == "torch.Tensor" and self._module.shared(Defaults).sets_tensor_type:
-            raise Unfixable  # it heeds one default, and not the other
+            raise Unfixable  # it uses the default dtype, but not the default device
         return self._host()
 
     def _host(self) -> list[str]:
-        """The CPU, where factories may use another device by default."""
+        """``device="cpu"``, if factories may use another default device."""
         if not self._module.shared(Defaults).device_may_differ(self._made):
             return []
         return [f"device={self._module.shared(Targets).quoted('cpu', self._made)}"]

@@ -1,4 +1,4 @@
-"""TL103: what a list repeats or counts, or what fills a new tensor, as arguments of a torch factory."""
+"""TL103: lists, ranges and fills with regular content, as arguments of a torch factory."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative cou
 
 
 class ListContent:
-    """Reads one list, range or call that fills a tensor. ``keeps`` says that an empty list gets the same dtype."""
+    """Reads one list, range or call that fills a tensor. ``keeps`` means that an empty list gets the same dtype."""
 
     def __init__(self, module: SourceModule, found: RegularData, *, keeps: bool) -> None:
         self._found, self._keeps = found, keeps
         self._editor, self._integers = module.shared(Editor), module.shared(Integers)
 
     def counted(self) -> Content:
-        """``range(n)``, whatever it is listed with."""
+        """``range(n)``, also in a list."""
         data = self._found.data
         assert isinstance(data, cst.Call)
         numbers = [arg.value for arg in data.args]
@@ -63,7 +63,7 @@ class ListContent:
         return content
 
     def _lengths(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """How long the list is, and each list in it."""
+        """The length of the list, and of the lists in it."""
         if isinstance(node, cst.BinaryOperation):
             display, count = (node.left, node.right) if isinstance(node.left, cst.List) else (node.right, node.left)
             assert isinstance(display, cst.List)
@@ -75,7 +75,7 @@ class ListContent:
         names = {n.value for n in descendants(node.for_in.target) if isinstance(n, cst.Name)}
         used = {n.value for length in inner for n in descendants(length) if isinstance(n, cst.Name)}
         if len(counts) != 1 or names & used:
-            raise Unfixable  # rows of different lengths
+            raise Unfixable  # rows with different lengths
         return [counts[0], *inner]
 
     def filled(self) -> Content:

@@ -1,4 +1,4 @@
-"""Sizes and ranges: how they are written for torch, and whether they are proved to be accepted."""
+"""Sizes and ranges: how to write them for torch, and whether torch is proved to accept them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _HANDLED = "a negative size raises a RuntimeError, which a handler for ValueErro
 
 
 class Sizes:
-    """Writes the sizes of one call of NumPy, and notes in ``caveats`` what torch may not accept.
+    """Writes the sizes of one NumPy call, and records in ``caveats`` what torch may reject.
 
-    ``dimensions`` turns false where a shape may be that of a single number.
+    ``dimensions`` becomes false if the shape may be ``()``.
     """
 
     def __init__(self, module: SourceModule, call: cst.Call) -> None:
@@ -33,14 +33,14 @@ class Sizes:
         self.dimensions = True
 
     def plain(self, node: cst.BaseExpression | None) -> str:
-        """The sizes for ``torch.zeros``, which takes them one by one as well."""
+        """The sizes for ``torch.zeros``, which also takes them as separate arguments."""
         text = self.shape(node, alone=True)
         elements = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
         single = len(elements) == 1 and not self._integers.is_integer(elements[0].value)
         return text if not elements or single or "\n" in text else ", ".join(map(self._element, elements))
 
     def shape(self, node: cst.BaseExpression | None, *, alone: bool = False) -> str:
-        """A shape as one argument: an integer only where that may stand ``alone``."""
+        """A shape as one argument; a single integer only if ``alone`` is true."""
         if node is None or isinstance(literal(node), bool):
             raise Unfixable
         text = self._editor.argument(node)
@@ -77,13 +77,13 @@ class Sizes:
 
 
 class Counting:
-    """The arguments of a range of whole numbers."""
+    """The arguments of a range of integers."""
 
     def __init__(self, integers: Integers, numbers: Sequence[cst.BaseExpression]) -> None:
         self._integers, self._numbers = integers, numbers
 
     def numbers(self) -> Count:
-        """What it counts."""
+        """The numbers in the range."""
         known = [self._integers.constant(number) for number in self._numbers]
         if None in known:
             return Count(upward=len(known) == 1)
@@ -94,7 +94,7 @@ class Counting:
         return Count((min(ends), max(ends)), upward=len(known) == 1)
 
     def ends_after_its_start(self, *, strictly: bool = False) -> bool:
-        """The range is proved not to end before it starts; ``strictly``, to count something."""
+        """Whether the range is proved not to end before it starts; with ``strictly``, not to be empty."""
         numbers, integers = self._numbers, self._integers
         if len(numbers) == 1:
             least = integers.least(numbers[0])
