@@ -88,7 +88,7 @@ def ids(text: str) -> list[str]:
         "torch.tensor([([0] * 3) for _ in range(n)])",
     ],
 )
-def test_regular_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
+def test_generated_content_survives_screening_however_it_is_laid_out(expression: str) -> None:
     names = "import builtins\nimport torch\n"
     for given, others in NAMES.items():
         if given + "." in expression or given + "(" in expression:

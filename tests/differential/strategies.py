@@ -13,7 +13,7 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL001": comments.unused(),
     "TL101": arrays.copied(),
     "TL102": arrays.listed(),
-    "TL103": content.regular(),
+    "TL103": content.generated(),
     "TL104": factories.moved(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),

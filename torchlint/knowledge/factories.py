@@ -1,4 +1,4 @@
-"""Functions that create tensors and arrays with regular or random content. Sources: the PyTorch and NumPy manuals."""
+"""Factories of constant, sequential or random tensors and arrays. Sources: the PyTorch and NumPy manuals."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ ROUNDED = frozenset(
 RANDOM = frozenset(
     f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
 )
-ALL = DETERMINISTIC | ROUNDED | RANDOM
-LAST = frozenset(name.rpartition(".")[2] for name in ALL)
-LIKE = frozenset(name for name in ALL if name.endswith("_like"))
+FACTORIES = DETERMINISTIC | ROUNDED | RANDOM
+FACTORY_NAMES = frozenset(name.rpartition(".")[2] for name in FACTORIES)
+LIKE_FACTORIES = frozenset(name for name in FACTORIES if name.endswith("_like"))
 # Methods that only change the shape or dtype of a new tensor.
-FORM = frozenset(
+FORM_METHODS = frozenset(
     "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
     "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
 )
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
-LAST_CONSTRUCTORS = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
+CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 
 
 # NumPy factories, and the equivalent torch factories.
-ARRAYS = {
+TORCH_FACTORIES = {
     "numpy.zeros": "torch.zeros",
     "numpy.ones": "torch.ones",
     "numpy.full": "torch.full",
@@ -53,7 +53,7 @@ ARRAYS = {
     "numpy.random.permutation": "torch.randperm",
 }
 # NumPy's default dtypes.
-ARRAY_DTYPES = {
+NUMPY_DTYPES = {
     "numpy.zeros": "float64",
     "numpy.ones": "float64",
     "numpy.empty": "float64",
@@ -64,6 +64,6 @@ ARRAY_DTYPES = {
     "numpy.random.permutation": "int64",
 }
 # Methods of an array that only change its shape or dtype.
-ARRAY_FORM = frozenset("astype reshape copy".split())
+ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.
-FILLS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}
+FILL_METHODS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}

@@ -1,1 +1,1 @@
-"""Rules about copies: tensors made by copying more than needed."""
+"""Rules about copies: tensors that are created with needless copies."""

@@ -1,4 +1,4 @@
-"""TL101 and TL102: tensors made from arrays without a copy, and from lists of arrays at once."""
+"""Fixes of TL101 and TL102: tensors that share or directly transfer an array, and arrays combined before conversion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
 from torchlint.knowledge.arrays import ARRAYS, METHODS_FRESH
-from torchlint.knowledge.factories import FORM
+from torchlint.knowledge.factories import FORM_METHODS
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.copies._array_copies import ArrayCopy, is_blocking
@@ -26,11 +26,11 @@ from torchlint.rules.copies._array_shapes import ArrayShapes
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# Packages of which it is tested which functions make new memory.
-_PROVED = frozenset({"numpy", "cv2", "scipy", "librosa"})
-_COPIED = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
-# Dtypes that not every number can be converted to.
-_WHOLE = frozenset({"int64", "int32", "int16", "int8", "uint8"})
+# Packages whose functions were tested for whether they allocate memory.
+_VERIFIED_PACKAGES = frozenset({"numpy", "cv2", "scipy", "librosa"})
+_COPIED_KINDS = frozenset({Kind.LIST, Kind.TUPLE, Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.IMAGE})
+# Dtypes to which some numbers cannot be converted.
+_INTEGER_DTYPES = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 _SHARES = "the tensor and the array share memory afterwards: writing to one changes the other"
 _READONLY = "the array may be read-only: torch then warns, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
@@ -46,61 +46,61 @@ _LIST = (
 
 @or_none
 def without_copy(module: SourceModule, copy: ArrayCopy) -> Fix:
-    """``torch.tensor(a).to(d)`` becomes ``torch.tensor(a, device=d)``, ``torch.tensor(a)`` ``torch.as_tensor(a)``."""
+    """Create the tensor with ``device=``, or replace ``torch.tensor(a)`` by ``torch.as_tensor(a)``."""
     if copy.moved is not None and copy.move is not None and is_blocking(copy.moved):
-        return _on_device(module, copy)
+        return _create_on_device(module, copy)
     if module.qualified(copy.call.func) != "torch.tensor":
         raise Unfixable
-    return _shared(module, copy)
+    return _share_memory(module, copy)
 
 
 # -- direct transfer -------------------------------------------------------------------------------
 
 
-def _on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
+def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     assert copy.move is not None
     targets, editor = module.shared(Targets), module.shared(Editor)
     target = targets.of(copy.move.call)
-    cast = _first_cast(module, copy)
-    links = list(copy.move.methods)
+    cast = _foldable_cast(module, copy)
+    methods = list(copy.move.methods)
     if cast is not None:
-        links.remove(str(method(cast)))
-    caveats = [*_conversions(links), *([EXPANDED] if targets.expands(copy.move) else [])]
+        methods.remove(str(method(cast)))
+    caveats = [*_cast_caveats(methods), *([EXPANDED] if targets.expands(copy.move) else [])]
     caveats += [ON_META] if module.shared(Defaults).may_use_meta_device else []
     title = f"transfer it directly, with `{target.words}`"
-    taken_off = targets.remove_move(copy.call, copy.move)
+    removal = targets.remove_move(copy.call, copy.move)
     name = module.qualified(copy.call.func)
     if name in LEGACY:
         if copy.move.methods and target.dtype:
             raise Unfixable
         call = _as_tensor_call(module, copy.call, copy.data, target)
         edit = editor.replace_inside(copy.call, call)
-        return Fix(title, Safety.UNSAFE, (edit, *taken_off), "; ".join([_LEGACY, *caveats]))
-    if target.dtype is not None and (keyword(copy.call, "dtype") is not None or links or cast is not None):
-        raise Unfixable  # two conversions, one after the other
+        return Fix(title, Safety.UNSAFE, (edit, *removal), "; ".join([_LEGACY, *caveats]))
+    if target.dtype is not None and (keyword(copy.call, "dtype") is not None or methods or cast is not None):
+        raise Unfixable  # two conversions in a row
     dtype = target.dtype
     if cast is not None:
         dtype = module.shared(Speller).sibling(copy.call, f"torch.{CASTS[str(method(cast))]}").text
-        taken_off = (editor.remove_call(cast), *taken_off)
+        removal = (editor.remove_call(cast), *removal)
     written = f"dtype={dtype}, " if dtype is not None else ""
     added = editor.add_argument(copy.call, f"{written}device={target.device}")
     caveat = "; ".join(caveats) or None
-    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (*added, *taken_off), caveat)
+    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (*added, *removal), caveat)
 
 
-def _first_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
-    """The ``.float()`` of ``torch.tensor(a).float().to(d)``, which the constructor can do on the host as well."""
+def _foldable_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
+    """The first cast before the move, as in ``torch.tensor(a).float().to(d)``, if the constructor can do it."""
     assert copy.move is not None
     if module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
         return None
     cast = next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
-    if cast is not None and CASTS[str(method(cast))] in _WHOLE and not _is_array(module, copy.data):
+    if cast is not None and CASTS[str(method(cast))] in _INTEGER_DTYPES and not _is_array(module, copy.data):
         return None
     return cast
 
 
 def _is_array(module: SourceModule, data: cst.BaseExpression) -> bool:
-    """No NumPy scalar, which computing with an array without dimensions gives, and whose conversion may raise."""
+    """Whether a value is an array, and no NumPy scalar: operations on arrays without dimensions return scalars."""
     value = module.value(data)
     made = value.origin
     if not isinstance(made, cst.Call):
@@ -113,11 +113,11 @@ def _is_array(module: SourceModule, data: cst.BaseExpression) -> bool:
     return source is not None and method(made) in ("copy", "astype", "reshape", "flatten") and _is_array(module, source)
 
 
-def _conversions(links: Sequence[str]) -> list[str]:
-    """What conversions between the constructor and the move may do otherwise on the device."""
-    if any(link not in FORM or link in ("type", "requires_grad_") for link in links):
+def _cast_caveats(methods: Sequence[str]) -> list[str]:
+    """The caveats of conversions that are now done on the device. Raises :class:`Unfixable`."""
+    if any(link not in FORM_METHODS or link in ("type", "requires_grad_") for link in methods):
         raise Unfixable
-    return [_CAST] if any(link in CASTS for link in links) else []
+    return [_CAST] if any(link in CASTS for link in methods) else []
 
 
 def _as_tensor_call(module: SourceModule, call: cst.Call, data: cst.BaseExpression, target: Target) -> str:
@@ -132,11 +132,11 @@ def _as_tensor_call(module: SourceModule, call: cst.Call, data: cst.BaseExpressi
 # -- shared memory ---------------------------------------------------------------------------------
 
 
-def _shared(module: SourceModule, copy: ArrayCopy) -> Fix:
+def _share_memory(module: SourceModule, copy: ArrayCopy) -> Fix:
     spelling = module.shared(Speller).sibling(copy.call, "torch.as_tensor")
     edit = module.shared(Editor).replace(copy.call.func, spelling.text)
     caveats = []
-    if not _nobody_else(module, copy.data):
+    if not _is_unaliased(module, copy.data):
         caveats.append(_SHARES)
     if copy.array.readonly:
         caveats.append(_READONLY)
@@ -147,42 +147,42 @@ def _shared(module: SourceModule, copy: ArrayCopy) -> Fix:
     return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit, *spelling.edits), caveat)
 
 
-def _nobody_else(module: SourceModule, data: cst.BaseExpression) -> bool:
-    """Nobody but the tensor can reach the array's memory: it has just been made, for this alone."""
+def _is_unaliased(module: SourceModule, data: cst.BaseExpression) -> bool:
+    """Whether nothing else refers to the memory of an array, which has just been allocated for the tensor."""
     if not isinstance(data, cst.Name):
-        return _is_new(module, data)
+        return _allocates(module, data)
     bindings = module.definitions(data)
-    return bool(bindings) and all(_only_for(module, binding, data) for binding in bindings)
+    return bool(bindings) and all(_is_only_use(module, binding, data) for binding in bindings)
 
 
-def _is_new(module: SourceModule, node: cst.BaseExpression) -> bool:
-    """The expression itself makes new memory, by what is known of its operator, method or function."""
+def _allocates(module: SourceModule, node: cst.BaseExpression) -> bool:
+    """Whether an expression certainly allocates new memory."""
     value = module.value(node)
     if value.kind is not Kind.NDARRAY or not value.fresh or value.origin is not node:
         return False
     if isinstance(node, cst.Call):
         name = module.qualified(node.func)
         if name is None:
-            return _is_new_by_method(module, node)
-        return name.partition(".")[0] in _PROVED and (name != "numpy.array" or _is_copied(module, node))
+            return _method_allocates(module, node)
+        return name.partition(".")[0] in _VERIFIED_PACKAGES and (name != "numpy.array" or _array_copies(module, node))
     return isinstance(node, (cst.BinaryOperation, cst.UnaryOperation))
 
 
-def _is_copied(module: SourceModule, call: cst.Call) -> bool:
-    """``np.array`` copies what it is given; an ``__array__`` of another class may hand out its own memory."""
+def _array_copies(module: SourceModule, call: cst.Call) -> bool:
+    """Whether ``np.array`` certainly copies its argument; ``__array__`` of other classes may return shared memory."""
     data = argument(call, "object", 0)
-    return data is not None and module.value(data).kind in _COPIED
+    return data is not None and module.value(data).kind in _COPIED_KINDS
 
 
-def _is_new_by_method(module: SourceModule, call: cst.Call) -> bool:
+def _method_allocates(module: SourceModule, call: cst.Call) -> bool:
     source = receiver(call)
     kind = module.value(source).kind
     return kind is Kind.GENERATOR or (kind is Kind.NDARRAY and method(call) in {*METHODS_FRESH, "astype"})
 
 
-def _only_for(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
-    """A local variable that is bound to new memory each time before it is read here, and read for nothing else."""
-    if binding.kind != "assign" or binding.path or binding.value is None or not _is_new(module, binding.value):
+def _is_only_use(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
+    """Whether a local variable is bound to new memory before each read, and has no other use that reads elements."""
+    if binding.kind != "assign" or binding.path or binding.value is None or not _allocates(module, binding.value):
         return False
     function = module.function_of(data)
     if function is None or module.function_of(binding.node) is not function:
@@ -190,11 +190,11 @@ def _only_for(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
     if not isinstance(binding.statement, cst.Assign) or len(binding.statement.targets) != 1:
         return False
     uses = [use for use in module.uses(binding) if use is not data]
-    return all(reads_no_elements(module, use) for use in uses) and not _repeats(module, binding.node, data)
+    return all(reads_no_elements(module, use) for use in uses) and not _may_repeat(module, binding.node, data)
 
 
-def _repeats(module: SourceModule, made: cst.CSTNode, place: cst.CSTNode) -> bool:
-    """A loop or a comprehension runs the place again without making the array again."""
+def _may_repeat(module: SourceModule, made: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether a loop or comprehension repeats the place without creating the array again."""
     around_made = set(module.ancestors(made))
     loops = (cst.For, cst.While, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
     return any(isinstance(around, loops) and around not in around_made for around in module.ancestors(place))
@@ -205,7 +205,7 @@ def _repeats(module: SourceModule, made: cst.CSTNode, place: cst.CSTNode) -> boo
 
 @or_none
 def stacked_first(module: SourceModule, found: ArrayList) -> Fix:
-    """``torch.tensor(arrays)`` becomes ``torch.tensor(np.array(arrays))``."""
+    """Replace ``torch.tensor(arrays)`` by ``torch.tensor(np.array(arrays))``."""
     editor, speller = module.shared(Editor), module.shared(Speller)
     if any(arg.keyword is not None and arg.keyword.value not in _KEYWORDS for arg in found.call.args):
         raise Unfixable
@@ -214,7 +214,7 @@ def stacked_first(module: SourceModule, found: ArrayList) -> Fix:
     if isinstance(found.data, cst.GeneratorExp):
         raise Unfixable
     name = str(module.qualified(found.call.func))
-    caveat: str | None = None if _same_tensor(module, found) else _LIST
+    caveat: str | None = None if _gives_same_tensor(module, found) else _LIST
     if name in LEGACY:
         caveat = f"{_LIST}; {_LEGACY}"
         edits = (editor.replace_inside(found.call, _legacy_list(module, found, array.text)),)
@@ -237,10 +237,10 @@ def _legacy_list(module: SourceModule, found: ArrayList, array: str) -> str:
     return f"{made}({array}({editor.argument(found.data)}), dtype={named})"
 
 
-def _same_tensor(module: SourceModule, found: ArrayList) -> bool:
-    """There are members, all of one dtype and of one shape."""
+def _gives_same_tensor(module: SourceModule, found: ArrayList) -> bool:
+    """Whether the list is not empty, and its arrays have the same dtype and shape."""
     shapes = module.shared(ArrayShapes)
-    if not shapes.equal_members(found.data):
+    if not shapes.has_equal_shapes(found.data):
         return False
     if found.element.dtype is None:
         return False

@@ -1,4 +1,4 @@
-"""Lists of ndarrays that become one tensor, also those that are filled by ``append``."""
+"""TL102: lists of ndarrays that are converted to a tensor, including those filled by ``append``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
 _LISTS = (Kind.LIST, Kind.TUPLE)
-_BEGINNINGS = frozenset({Kind.NDARRAY, Kind.NONE, *_LISTS})  # of lists of arrays, or of lists of these
+_ARRAY_OR_LIST = frozenset({Kind.NDARRAY, Kind.NONE, *_LISTS})  # elements of lists of arrays, and of nested lists
 
 
 class ArrayList(NamedTuple):
-    """A constructor that is given a list of ndarrays. ``single`` where the list has just one member."""
+    """A list of ndarrays that a constructor converts. ``single`` is true if it has just one element."""
 
     call: cst.Call
     data: cst.BaseExpression
@@ -30,13 +30,13 @@ class ArrayList(NamedTuple):
 
 
 class ArrayLists:
-    """Finds such constructors in one module."""
+    """Finds the converted lists of arrays in one module."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def of(self, call: cst.Call) -> ArrayList | None:
-        """The list of ndarrays that a call converts, if it is proved to be one."""
+        """The list of ndarrays that a call converts, or None."""
         name = self._module.qualified(call.func)
         if name in _CONSTRUCTORS:
             data = argument(call, "data", 0) or argument(call, "obj", 0)
@@ -44,7 +44,7 @@ class ArrayLists:
             data = positional(call, 0)
         else:
             return None
-        if data is None or self._begins_otherwise(data) or is_opaque(call) or self._may_be_ragged(call):
+        if data is None or self._begins_with_other(data) or is_opaque(call) or self._may_be_ragged(call):
             return None
         element = self._element(data)
         if element.kind is not Kind.NDARRAY:
@@ -52,23 +52,23 @@ class ArrayLists:
         single = isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) == 1
         return ArrayList(call, data, element, single)
 
-    def _begins_otherwise(self, data: cst.BaseExpression) -> bool:
-        """The first member of a display is no array, so that the others need not be looked at."""
+    def _begins_with_other(self, data: cst.BaseExpression) -> bool:
+        """Whether the first element of a list is no array, so that the other elements need not be inferred."""
         first = data
         while isinstance(first, (cst.List, cst.Tuple)) and first.elements:
             first = first.elements[0].value
-        return first is not data and self._module.value(first).kind not in _BEGINNINGS
+        return first is not data and self._module.value(first).kind not in _ARRAY_OR_LIST
 
     def _element(self, data: cst.BaseExpression) -> Value:
-        """What every innermost member of a list is."""
-        value = self._listed(data)
+        """The common value of the innermost elements of a list."""
+        value = self._uniform_list(data)
         for _ in range(3):
             if value.kind not in _LISTS:
                 break
             value = value.iterated_value()
         return value if value.kind is Kind.NDARRAY else UNKNOWN
 
-    def _listed(self, data: cst.BaseExpression) -> Value:
+    def _uniform_list(self, data: cst.BaseExpression) -> Value:
         value = self._module.value(data)
         if value.kind not in _LISTS:
             return UNKNOWN
@@ -78,11 +78,11 @@ class ArrayLists:
         return value if value.element is not None else UNKNOWN
 
     def _may_be_ragged(self, call: cst.Call) -> bool:
-        """``try: torch.tensor(..)`` with a handler for rows of different lengths."""
-        return self._module.any_guard(call, _handles_values)
+        """Whether a handler of ``ValueError`` shows that the rows may have different lengths."""
+        return self._module.any_guard(call, _catches_value_error)
 
 
-def _handles_values(guard: Guard) -> bool:
+def _catches_value_error(guard: Guard) -> bool:
     if not isinstance(guard.node, (cst.Try, cst.TryStar)) or guard.kind != "try":
         return False
     types = [handler.type for handler in guard.node.handlers if handler.type is not None]

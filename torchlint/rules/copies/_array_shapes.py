@@ -1,4 +1,4 @@
-"""Shapes of arrays: which members of a list are proved to have one shape, and that there are any."""
+"""Array shapes: whether the elements of a list certainly have the same shape."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _DEPTH = 8
-_FILLED = frozenset({"numpy.zeros", "numpy.ones", "numpy.full", "numpy.empty"})
-_DRAWN = frozenset({"numpy.random.rand", "numpy.random.randn"})
+_WITH_SHAPE = frozenset({"numpy.zeros", "numpy.ones", "numpy.full", "numpy.empty"})
+_WITH_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
 Shape = tuple[object, ...]
 
 
 class ArrayShapes:
-    """Compares shapes in one module. A shape is a tuple of literal sizes, or stands for that of a variable."""
+    """Compares the shapes of arrays in one module.
+
+    A shape is a tuple of literal sizes, or contains the binding of a variable whose shape it is.
+    """
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def equal_members(self, data: cst.BaseExpression) -> bool:
-        """A display or comprehension has members, all of one shape, which has dimensions."""
+    def has_equal_shapes(self, data: cst.BaseExpression) -> bool:
+        """Whether a list has elements, which all have the same shape with at least one dimension."""
         if isinstance(data, (cst.List, cst.Tuple)):
             shapes = {self._of(element.value, _DEPTH) for element in data.elements}
             starred = any(isinstance(element, cst.StarredElement) for element in data.elements)
@@ -43,11 +46,11 @@ class ArrayShapes:
         return (
             shape is not None
             and self._has_dimensions(data.elt)
-            and not (isinstance(shape[0], Binding) and self._inside(shape[0], data))
+            and not (isinstance(shape[0], Binding) and self._is_defined_in(shape[0], data))
         )
 
     def _has_dimensions(self, node: cst.BaseExpression) -> bool:
-        """The array has at least one; torch takes none without in a list."""
+        """Whether an array has at least one dimension; torch rejects lists of arrays without dimensions."""
         shape = self._of(node, _DEPTH)
         sized = bool(shape) and not any(isinstance(size, Binding) for size in shape or ())
         return sized or (self._module.value(node).rank or 0) > 0
@@ -61,18 +64,18 @@ class ArrayShapes:
         count = literal(iterable.args[0].value)
         return isinstance(count, int) and count > 0
 
-    def _inside(self, binding: Binding, comprehension: cst.ListComp) -> bool:
+    def _is_defined_in(self, binding: Binding, comprehension: cst.ListComp) -> bool:
         return any(node is binding.node for node in descendants(comprehension))
 
     def _of(self, node: cst.BaseExpression, depth: int) -> Shape | None:
         if depth == 0:
             return None
         if isinstance(node, cst.Call):
-            return self._made(node, depth)
+            return self._of_call(node, depth)
         if isinstance(node, (cst.List, cst.Tuple)):
-            return self._listed(node, depth)
+            return self._of_sequence(node, depth)
         if isinstance(node, cst.BinaryOperation):
-            return self._combined(node, depth)
+            return self._of_operation(node, depth)
         if isinstance(node, cst.UnaryOperation):
             return self._of(node.expression, depth - 1)
         if not isinstance(node, cst.Name):
@@ -85,18 +88,18 @@ class ArrayShapes:
             return self._of(binding.value, depth - 1) or (binding,)
         return (binding,)
 
-    def _listed(self, node: cst.List | cst.Tuple, depth: int) -> Shape | None:
-        """A display of members of one shape."""
+    def _of_sequence(self, node: cst.List | cst.Tuple, depth: int) -> Shape | None:
+        """The shape of a list whose elements have the same shape."""
         shapes = {self._of(element.value, depth - 1) for element in node.elements}
         starred = any(isinstance(element, cst.StarredElement) for element in node.elements)
         shape = shapes.pop() if len(shapes) == 1 and not starred else None
         return (len(node.elements), *shape) if shape is not None else None
 
-    def _made(self, call: cst.Call, depth: int) -> Shape | None:
+    def _of_call(self, call: cst.Call, depth: int) -> Shape | None:
         name = str(self._module.qualified(call.func))
-        if name in _FILLED:
+        if name in _WITH_SHAPE:
             return _literal_shape(argument(call, "shape", 0))
-        if name in _DRAWN:
+        if name in _WITH_SIZES:
             sizes = tuple(literal(arg.value) for arg in call.args)
             return sizes if sizes and all(isinstance(size, int) for size in sizes) else None
         if name == "numpy.array" and call.args:
@@ -105,8 +108,8 @@ class ArrayShapes:
             return self._of(call.args[0].value, depth - 1)
         return None
 
-    def _combined(self, node: cst.BinaryOperation, depth: int) -> Shape | None:
-        """An array and a number: the array's shape."""
+    def _of_operation(self, node: cst.BinaryOperation, depth: int) -> Shape | None:
+        """The shape of an operation on an array and a number."""
         left, right = self._module.value(node.left), self._module.value(node.right)
         if left.kind is Kind.NDARRAY and right.kind is Kind.SCALAR:
             return self._of(node.left, depth - 1)
@@ -125,7 +128,7 @@ def _literal_shape(node: cst.BaseExpression | None) -> Shape | None:
 
 
 def _nested_shape(node: cst.BaseExpression) -> Shape | None:
-    """The shape of a display of numbers, or of displays of equal shape."""
+    """The shape of a nested list of numbers."""
     if not isinstance(node, (cst.List, cst.Tuple)) or not node.elements:
         return None
     if any(isinstance(e, cst.StarredElement) for e in node.elements):

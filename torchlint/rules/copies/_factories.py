@@ -1,4 +1,7 @@
-"""Tensors of regular or random content: made in Python or NumPy, or on the CPU only to be moved."""
+"""TL103 and TL104: tensors with generated content, created in Python or NumPy, or on the CPU and then moved.
+
+Generated content is constant, sequential or random.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ from torchlint.knowledge import factories as known
 from torchlint.knowledge.arrays import ARRAYS
 from torchlint.knowledge.dtypes import is_negative_zero
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.rules.copies._idle_moves import IdleMoves
+from torchlint.rules.copies._move_gains import MoveGains
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
 class MovedFactory(NamedTuple):
-    """A factory call on the CPU whose tensor is moved to an accelerator.
+    """A call of a factory on the CPU whose tensor is moved to an accelerator.
 
-    ``content`` is ``deterministic``, ``rounded`` or ``random``; ``computed`` names the methods in between that
-    compute; ``leaf`` is true where the factory asks for gradients.
+    ``content`` is ``deterministic``, ``rounded`` or ``random``. ``computed`` are the names of the methods called in
+    between that compute something. ``requires_grad`` is true if the factory gets that argument.
     """
 
     call: cst.Call
@@ -32,16 +35,16 @@ class MovedFactory(NamedTuple):
     move: FirstMove
     content: str
     computed: tuple[str, ...]
-    leaf: bool
+    requires_grad: bool
 
 
-class RegularData(NamedTuple):
-    """A tensor converted from regular content: ``factory`` is the torch function that makes it.
+class GeneratedData(NamedTuple):
+    """A tensor converted from generated content; ``factory`` is the torch function that can create it directly.
 
-    ``dtype`` is the dtype to write out to keep the values, where it is known and not torch's default;
-    ``content`` as in :class:`MovedFactory`; ``costs`` is false for memory that is merely filled where it lies.
-    ``data`` is the expression that makes the content, without the methods that give it a form or a dtype;
-    ``constant`` what a list repeats.
+    ``dtype`` is the dtype that keeps the values, if it is known and not torch's default. ``content`` is as in
+    :class:`MovedFactory`. ``costs`` is false if memory is only filled in place. ``data`` is the expression that
+    generates the content, without methods that change its shape or dtype; ``constant`` is the repeated element of a
+    list.
     """
 
     call: cst.Call
@@ -63,37 +66,37 @@ class Factories:
     # -- made on the CPU, then moved ---------------------------------------------------------------
 
     def moved(self, call: cst.Call) -> MovedFactory | None:
-        """What a call makes on the CPU that is then moved, if that is proved."""
-        if not may_call(call, known.LAST):
+        """The tensor that a call creates on the CPU and that is then moved, or None."""
+        if not may_call(call, known.FACTORY_NAMES):
             return None
         name = self._module.qualified(call.func)
-        if name not in known.ALL or _is_opaque(call) or _is_placed(call):
+        if name not in known.FACTORIES or _has_unknown_keywords(call) or _has_placement(call):
             return None
         move = self._module.shared(Moves).first_move_of(call)
         if move is None or not self._on_cpu(call, str(name)):
             return None
-        if self._module.shared(IdleMoves).gains_nothing(call, str(name), move.call):
+        if self._module.shared(MoveGains).gains_nothing(call, str(name), move.call):
             return None
-        computed = tuple(link for link in move.methods if link not in known.FORM)
-        leaf = literal(keyword(call, "requires_grad")) is True
-        return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, leaf)
+        computed = tuple(link for link in move.methods if link not in known.FORM_METHODS)
+        requires_grad = literal(keyword(call, "requires_grad")) is True
+        return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, requires_grad)
 
     def _on_cpu(self, call: cst.Call, name: str) -> bool:
-        """Nothing puts the tensor anywhere else."""
-        if self._module.sets_default_device or self._under_device(call):
+        """Whether the tensor is certainly created on the CPU."""
+        if self._module.sets_default_device or self._in_device_context(call):
             return False
-        if name in known.LIKE:
+        if name in known.LIKE_FACTORIES:
             like = self._module.value(positional(call, 0))
             return like.kind is Kind.TENSOR and like.device is Device.CPU
-        return not any(self._elsewhere(arg.value) for arg in call.args)
+        return not any(self._may_be_on_device(arg.value) for arg in call.args)
 
-    def _elsewhere(self, argument: cst.BaseExpression) -> bool:
-        """``torch.normal(mean, std)`` takes tensors, and stays where they are."""
+    def _may_be_on_device(self, argument: cst.BaseExpression) -> bool:
+        """Whether an argument is a tensor on the device, as in ``torch.normal(mean, std)``."""
         value = self._module.value(argument)
         return value.kind is Kind.TENSOR and value.device is not Device.CPU
 
-    def _under_device(self, node: cst.CSTNode) -> bool:
-        """``with torch.device(..):`` or ``with device:`` around it."""
+    def _in_device_context(self, node: cst.CSTNode) -> bool:
+        """Whether a node is inside ``with torch.device(..):`` or ``with device:``."""
         for around in self._module.ancestors(node):
             if isinstance(around, cst.With):
                 values = [self._module.value(item.item) for item in around.items]
@@ -110,36 +113,36 @@ class Factories:
 
     # -- made in Python or NumPy -------------------------------------------------------------------
 
-    def regular(self, call: cst.Call) -> RegularData | None:
-        """The regular content that a constructor converts, if a torch factory makes the same."""
-        if not may_call(call, known.LAST_CONSTRUCTORS):
+    def generated(self, call: cst.Call) -> GeneratedData | None:
+        """The generated content that a constructor converts, if a torch factory can create it; otherwise None."""
+        if not may_call(call, known.CONSTRUCTOR_NAMES):
             return None
         name = self._module.qualified(call.func)
-        legacy = name in LEGACY or self._legacy_alias(call.func)
-        if (name not in known.CONSTRUCTORS and not legacy) or _is_opaque(call) or not call.args:
+        legacy = name in LEGACY or self._chooses_legacy_type(call.func)
+        if (name not in known.CONSTRUCTORS and not legacy) or _has_unknown_keywords(call) or not call.args:
             return None
         data = keyword(call, "data") or positional(call, 0)
         dtype = keyword(call, "dtype")
         if data is None or (dtype is not None and self._module.value(dtype).literal == "float64"):
-            return None  # NumPy's precision is wanted
-        found = self._array(call, data) or (self._list(call, data) if name != "torch.from_numpy" else None)
-        found = found or self._named(call, data)
+            return None  # float64 is requested explicitly
+        found = self._from_numpy(call, data) or (self._from_list(call, data) if name != "torch.from_numpy" else None)
+        found = found or self._from_variable(call, data)
         return found._replace(dtype=None) if found is not None and legacy else found
 
-    def _legacy_alias(self, node: cst.BaseExpression) -> bool:
-        """``Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
+    def _chooses_legacy_type(self, node: cst.BaseExpression) -> bool:
+        """Whether a variable holds ``torch.cuda.FloatTensor if cuda else torch.FloatTensor``."""
         if not isinstance(node, cst.Name):
             return False
         if not any(isinstance(b.value, cst.IfExp) for b in self._module.names.bindings(node)):
             return False
         values = [b.value for b in self._module.definitions(node) if b.kind == "assign" and not b.path]
-        return bool(values) and all(isinstance(v, cst.IfExp) and self._chosen_type(v) for v in values)
+        return bool(values) and all(isinstance(v, cst.IfExp) and self._has_legacy_branches(v) for v in values)
 
-    def _chosen_type(self, node: cst.IfExp) -> bool:
+    def _has_legacy_branches(self, node: cst.IfExp) -> bool:
         return all(self._module.qualified(side) in LEGACY for side in (node.body, node.orelse))
 
-    def _named(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
-        """A variable that is set once, to regular content, and only for this call."""
+    def _from_variable(self, call: cst.Call, data: cst.BaseExpression) -> GeneratedData | None:
+        """The content of a variable that is assigned once, and used only for this call."""
         bindings = self._module.definitions(data) if isinstance(data, cst.Name) else ()
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
             return None
@@ -147,14 +150,14 @@ class Factories:
             return None
         if self._module.function_of(bindings[0].node) is not self._module.function_of(call):
             return None
-        return self._array(call, bindings[0].value)
+        return self._from_numpy(call, bindings[0].value)
 
-    def _array(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
-        """``np.zeros(..)`` and its kin, through ``astype`` and ``reshape``."""
+    def _from_numpy(self, call: cst.Call, data: cst.BaseExpression) -> GeneratedData | None:
+        """The content of ``np.zeros(..)`` and similar calls, through ``astype`` and ``reshape``."""
         dtypes: list[str | None] = []
         while (
             isinstance(data, cst.Call)
-            and method(data) in known.ARRAY_FORM
+            and method(data) in known.ARRAY_FORM_METHODS
             and self._module.qualified(data.func) is None
         ):
             if method(data) == "astype":
@@ -163,55 +166,55 @@ class Factories:
             assert inner is not None
             data = inner
         name = self._module.qualified(data.func) if isinstance(data, cst.Call) else None
-        if not isinstance(data, cst.Call) or name not in known.ARRAYS or _is_opaque(data):
+        if not isinstance(data, cst.Call) or name not in known.TORCH_FACTORIES or _has_unknown_keywords(data):
             return None
         if name == "numpy.random.permutation" and self._module.value(positional(data, 0)).kind is not Kind.SCALAR:
             return None  # it permutes an array
-        if name == "numpy.arange" and not self._whole_steps(data):
+        if name == "numpy.arange" and not self._has_integer_steps(data):
             return None
         content = "random" if ".random." in str(name) else "rounded" if name == "numpy.linspace" else "deterministic"
-        if content == "random" and self._seeded(call):
-            return None  # numbers that are the same everywhere are wanted
-        if (None in dtypes or hides_dtype(self._module, data)) and not self._exact(call, str(name)):
-            return None  # of which dtype the content is, nobody can say
-        made = dtypes[0] if dtypes else self._module.value(data).dtype or known.ARRAY_DTYPES.get(str(name))
-        return RegularData(call, str(name), known.ARRAYS[str(name)], content, made, data=data)
+        if content == "random" and self._seeds_numpy(call):
+            return None  # reproducible numbers are wanted
+        if (None in dtypes or has_unknown_dtype(self._module, data)) and not self._is_exact(call, str(name)):
+            return None  # the dtype of the content is unknown
+        made = dtypes[0] if dtypes else self._module.value(data).dtype or known.NUMPY_DTYPES.get(str(name))
+        return GeneratedData(call, str(name), known.TORCH_FACTORIES[str(name)], content, made, data=data)
 
-    def _exact(self, call: cst.Call, name: str) -> bool:
-        """The constructor asks for a dtype, and content such as zeros is the same in every one."""
+    def _is_exact(self, call: cst.Call, name: str) -> bool:
+        """Whether a dtype is given, and the content, such as zeros, is the same in every dtype."""
         dtype = keyword(call, "dtype")
-        return dtype is not None and known.ARRAYS[name] in ("torch.zeros", "torch.ones", "torch.eye")
+        return dtype is not None and known.TORCH_FACTORIES[name] in ("torch.zeros", "torch.ones", "torch.eye")
 
-    def _seeded(self, call: cst.Call) -> bool:
-        """NumPy is seeded in the same function, right for this."""
+    def _seeds_numpy(self, call: cst.Call) -> bool:
+        """Whether the same function seeds NumPy."""
         function = self._module.function_of(call)
         calls = [n for n in descendants(function.body) if isinstance(n, cst.Call)] if function is not None else []
         return any(self._module.qualified(c.func) == "numpy.random.seed" for c in calls)
 
-    def _whole_steps(self, call: cst.Call) -> bool:
-        """With float steps the two libraries may round the number of elements differently."""
+    def _has_integer_steps(self, call: cst.Call) -> bool:
+        """Whether a range has integer steps; with float steps, NumPy and torch may round its length differently."""
         values = [a.value for a in call.args if a.keyword is None or a.keyword.value != "dtype"]
         if any(isinstance(n, cst.Float) for v in values for n in descendants(v)):
             return False
         return len(values) <= 2 or isinstance(literal(values[2]), int)
 
-    def _list(self, call: cst.Call, data: cst.BaseExpression) -> RegularData | None:
-        """``[0] * n``, ``[[v] * m for _ in range(n)]``, ``range(n)``, ``[i for i in range(n)]``."""
+    def _from_list(self, call: cst.Call, data: cst.BaseExpression) -> GeneratedData | None:
+        """The content of ``[0] * n``, ``[[v] * m for _ in range(n)]``, ``range(n)``, ``[i for i in range(n)]``."""
         counted = self._range_of(data)
         if counted is not None:
-            return RegularData(call, "range", "torch.arange", "deterministic", "int64", data=counted)
-        constant = self._repeated(data)
+            return GeneratedData(call, "range", "torch.arange", "deterministic", "int64", data=counted)
+        constant = self._repeated_constant(data)
         if constant is None:
             return None
-        factory = _factory_of(constant)
+        factory = _factory_for(constant)
         dtype = "bool" if isinstance(constant, bool) else "int64" if isinstance(constant, int) else None
-        return RegularData(call, "a list", factory, "deterministic", dtype, data=data, constant=constant)
+        return GeneratedData(call, "a list", factory, "deterministic", dtype, data=data, constant=constant)
 
     def _range_of(self, data: cst.BaseExpression) -> cst.Call | None:
-        """The range that is counted: ``range(n)``, ``list(range(n))``, ``[i for i in range(n)]``."""
+        """The range of ``range(n)``, ``list(range(n))`` or ``[i for i in range(n)]``, or None."""
         if isinstance(data, cst.Call) and self._is_range(data):
             return data
-        if isinstance(data, cst.ListComp) and self._counted(data):
+        if isinstance(data, cst.ListComp) and self._lists_range(data):
             data = data.for_in.iter
             return data if isinstance(data, cst.Call) else None
         if isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1:
@@ -222,16 +225,16 @@ class Factories:
     def _is_range(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.Call) and self._module.qualified(node.func) == "builtins.range"
 
-    def _counted(self, node: cst.CSTNode) -> bool:
-        """``[i for i in range(n)]``."""
+    def _lists_range(self, node: cst.CSTNode) -> bool:
+        """Whether a node is ``[i for i in range(n)]``."""
         if not isinstance(node, cst.ListComp) or node.for_in.ifs or node.for_in.inner_for_in is not None:
             return False
         target = node.for_in.target
         same = isinstance(node.elt, cst.Name) and isinstance(target, cst.Name) and node.elt.value == target.value
         return same and self._is_range(node.for_in.iter)
 
-    def _repeated(self, node: cst.CSTNode) -> object | None:
-        """The constant that a list repeats: of ``[v] * n``, or of a comprehension over a range of such."""
+    def _repeated_constant(self, node: cst.CSTNode) -> object | None:
+        """The constant in ``[v] * n``, or in a comprehension of such lists over a range."""
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):
             display = node.left if isinstance(node.left, cst.List) else node.right
             if isinstance(display, cst.List) and len(display.elements) == 1:
@@ -240,50 +243,52 @@ class Factories:
             inner = node.elt
             if node.for_in.inner_for_in is None:
                 constant = _constant(inner)
-                return constant if constant is not None else self._repeated(inner)
+                return constant if constant is not None else self._repeated_constant(inner)
         return None
 
     # -- filled in place ---------------------------------------------------------------------------
 
-    def filled(self, call: cst.Call) -> RegularData | None:
-        """``torch.FloatTensor(n, m).fill_(v)``: memory of the legacy constructor, filled afterwards."""
+    def filled(self, call: cst.Call) -> GeneratedData | None:
+        """The content of ``torch.FloatTensor(n, m).fill_(v)``, a legacy constructor whose memory is filled."""
         made = receiver(call)
         verb = method(call)
-        if verb not in known.FILLS or not isinstance(made, cst.Call) or _is_opaque(made) or not made.args:
+        if verb not in known.FILL_METHODS or not isinstance(made, cst.Call):
             return None
-        if self._module.qualified(made.func) not in LEGACY and not self._legacy_alias(made.func):
+        if _has_unknown_keywords(made) or not made.args:
+            return None
+        if self._module.qualified(made.func) not in LEGACY and not self._chooses_legacy_type(made.func):
             return None
         if not all(self._is_size(arg) for arg in made.args):
             return None
-        # `torch.rand` fills new memory by `uniform_` itself, with the same generator: the numbers stay.
-        factory = known.FILLS[str(verb)] if verb != "fill_" else _factory_of(literal(positional(call, 0)))
+        # `torch.rand` itself calls `uniform_` on new memory with the same generator, so the numbers are the same.
+        factory = known.FILL_METHODS[str(verb)] if verb != "fill_" else _factory_for(literal(positional(call, 0)))
         moved = self._module.shared(Moves).first_move_of(call) is not None
-        return RegularData(call, str(verb), factory, "deterministic", costs=moved, data=made)
+        return GeneratedData(call, str(verb), factory, "deterministic", costs=moved, data=made)
 
     def _is_size(self, arg: cst.Arg) -> bool:
-        """A number that is a size: tensors, arrays and lists are data."""
+        """Whether an argument is a size; tensors, arrays and lists are data."""
         value = self._module.value(arg.value)
         whole = arg.star == "*" or isinstance(arg.value, cst.Attribute)
         sized = whole and any(isinstance(n, cst.Attribute) and n.attr.value == "shape" for n in descendants(arg.value))
         call = isinstance(arg.value, cst.Call) and method(arg.value) in ("size", "numel")
-        return sized or call or value.kind is Kind.SCALAR or self._is_arithmetic(arg.value)
+        return sized or call or value.kind is Kind.SCALAR or self._is_among_sizes(arg.value)
 
-    def _is_arithmetic(self, node: cst.CSTNode) -> bool:
-        """Names and attributes that stand beside numbers are sizes in ``torch.FloatTensor(n, 2)``."""
+    def _is_among_sizes(self, node: cst.CSTNode) -> bool:
+        """Whether a name or attribute is one of several arguments, which are sizes: ``torch.FloatTensor(n, 2)``."""
         parent = self._module.parent(self._module.parent(node) or node)
         several = isinstance(parent, cst.Call) and len(parent.args) > 1
         return several and isinstance(node, (cst.Name, cst.Attribute, cst.BinaryOperation, cst.Subscript))
 
 
-def hides_dtype(module: SourceModule, made: cst.Call) -> bool:
-    """A call of NumPy asks for a dtype, and it is not known."""
+def has_unknown_dtype(module: SourceModule, made: cst.Call) -> bool:
+    """Whether a call of NumPy has a dtype argument whose value is unknown."""
     fact = ARRAYS.get(module.qualified(made.func) or "")
     given = keyword(made, "dtype") or (positional(made, fact.position) if fact and fact.position else None)
     return given is not None and literal(given) is not None and module.value(made).dtype is None
 
 
-def _factory_of(constant: object) -> str:
-    """What makes a tensor of one constant; only ``torch.full`` keeps the sign of ``-0.0``."""
+def _factory_for(constant: object) -> str:
+    """The factory for a constant; only ``torch.full`` keeps the sign of ``-0.0``."""
     if not isinstance(constant, (int, float)) or is_negative_zero(constant):
         return "torch.full"
     return "torch.zeros" if constant == 0 else "torch.ones" if constant == 1 else "torch.full"
@@ -294,11 +299,11 @@ def _constant(node: cst.CSTNode) -> object | None:
     return None if found is ... or isinstance(found, str) else found
 
 
-def _is_placed(call: cst.Call) -> bool:
-    """The call says where the tensor goes, pins it, or ties it to a generator of the CPU."""
+def _has_placement(call: cst.Call) -> bool:
+    """Whether a call has an argument for the device, pinned memory, the output or the generator."""
     return any(keyword(call, word) is not None for word in ("device", "pin_memory", "out", "generator"))
 
 
-def _is_opaque(call: cst.Call) -> bool:
-    """Keywords are out of sight; a starred shape is only a shape."""
+def _has_unknown_keywords(call: cst.Call) -> bool:
+    """Whether a call has ``**kwargs``; starred positional arguments are shapes."""
     return any(arg.star == "**" for arg in call.args)

@@ -1,4 +1,4 @@
-"""TL103 and TL104: regular content made by the torch factory that makes it where it is wanted."""
+"""Fixes of TL104: tensors that are created on their device."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from torchlint.rules.copies._integers import Integers
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# Content of zeros and ones is the same in every dtype.
-_EXACT = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_like".split())
-# Factories that not every device has.
-_RARE = frozenset({"torch.tril_indices", "torch.triu_indices", "torch.range"})
-# Casts of whole numbers and of given values that the CPU and every device round alike.
+# Factories of zeros and ones, which are the same in every dtype.
+_SAME_IN_EVERY_DTYPE = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_like".split())
+# Factories that some devices lack.
+_NOT_ON_EVERY_DEVICE = frozenset({"torch.tril_indices", "torch.triu_indices", "torch.range"})
+# Casts of integers and of given values that all devices round in the same way.
 _SAME_CASTS = frozenset("float double long int".split())
 _RANDOM = (
     "the device's generator draws different numbers from the same seed, and the CPU's generator no longer advances"
@@ -36,10 +36,10 @@ _LEAF = "the tensor becomes a leaf with its own gradient, where the moved tensor
 
 
 @or_none
-def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
-    """``torch.zeros(n).to(device)`` becomes ``torch.zeros(n, device=device)``."""
+def create_on_device(module: SourceModule, found: MovedFactory) -> Fix | None:
+    """Replace ``torch.zeros(n).to(device)`` by ``torch.zeros(n, device=device)``."""
     if found.computed:
-        return None  # what runs in between would run on the device
+        return None  # the methods in between would run on the device
     targets = module.shared(Targets)
     target = targets.of(found.move.call)
     edits = [*_with_device(module, found, target), *targets.remove_move(found.call, found.move)]
@@ -50,14 +50,14 @@ def at_device(module: SourceModule, found: MovedFactory) -> Fix | None:
 
 def _with_device(module: SourceModule, found: MovedFactory, target: Target) -> list[Edit]:
     editor = module.shared(Editor)
-    casts = _folded(module, found)
+    casts = _foldable_casts(module, found)
     if target.dtype is None and not casts:
         return list(editor.set_argument(found.call, "device", target.device))
-    if found.name not in _EXACT or (target.dtype is not None and _casts(found) and not casts):
+    if found.name not in _SAME_IN_EVERY_DTYPE or (target.dtype is not None and _casts(found) and not casts):
         raise Unfixable  # the order of two conversions could matter
     before = keyword(found.call, "dtype")
     if before is not None and dtype_of(module.evaluator, before) in (None, *COMPLEX):
-        raise Unfixable  # torch warns of a conversion from complex numbers
+        raise Unfixable  # torch warns about conversions from complex numbers
     dtype = target.dtype or _dtype_of(module, found, casts[-1])
     dropped = [editor.remove_call(cast) for cast in casts]
     if before is None:
@@ -73,9 +73,9 @@ def _casts(found: MovedFactory) -> list[str]:
     return [link for link in found.move.methods if link in CASTS]
 
 
-def _folded(module: SourceModule, found: MovedFactory) -> list[cst.Call]:
-    """The ``.bool()`` of ``torch.ones(n).bool().to(device)``, which a dtype in the factory says as well."""
-    if found.name not in _EXACT:
+def _foldable_casts(module: SourceModule, found: MovedFactory) -> list[cst.Call]:
+    """The casts that ``dtype=`` can replace, such as ``.bool()`` in ``torch.ones(n).bool().to(device)``."""
+    if found.name not in _SAME_IN_EVERY_DTYPE:
         return []
     return module.shared(Targets).casts(found.call, found.move)
 
@@ -85,7 +85,7 @@ def _dtype_of(module: SourceModule, found: MovedFactory, cast: cst.Call) -> str:
 
 
 def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str | None:
-    """What may change, or None when nothing does."""
+    """What may change, or None."""
     if "type" in found.move.methods:
         raise Unfixable
     caveats = []
@@ -93,20 +93,20 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(_RANDOM)
     elif found.content == "rounded" or not _same_everywhere(module, found):
         caveats.append(_ROUNDED)
-    if _needs_more(module, found, targets):
+    if _needs_support(module, found, targets):
         caveats.append(_LACKS)
     if targets.expands(found.move):
         caveats.append(EXPANDED)
     if module.shared(Defaults).may_use_meta_device:
         caveats.append(ON_META)
-    if found.leaf or "requires_grad_" in found.move.methods:
+    if found.requires_grad or "requires_grad_" in found.move.methods:
         caveats.append(_LEAF)
     return "; ".join(caveats) or None
 
 
 def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:
-    """CPU and device write the same bits: constants, and counting in whole numbers."""
-    if found.name in _EXACT or found.name in ("torch.empty", "torch.empty_like"):
+    """Whether CPU and device create the same bits: constants, and integer sequences."""
+    if found.name in _SAME_IN_EVERY_DTYPE or found.name in ("torch.empty", "torch.empty_like"):
         return True
     if not all(cast in _SAME_CASTS for cast in _casts(found)):
         return False
@@ -117,9 +117,9 @@ def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:
     return len(numbers) == 1 or all(integers.is_integer(number) for number in numbers)
 
 
-def _needs_more(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
-    """The device must know an operation, or a dtype on the way to another, that it did not need before."""
-    if found.name in _RARE and not targets.to_cuda(found.move.call):
+def _needs_support(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
+    """Whether the device must support an operation or dtype that it did not need before."""
+    if found.name in _NOT_ON_EVERY_DEVICE and not targets.to_cuda(found.move.call):
         return True
-    between = bool(_casts(found)) and not _folded(module, found)
+    between = bool(_casts(found)) and not _foldable_casts(module, found)
     return between and keyword(found.call, "dtype") is not None

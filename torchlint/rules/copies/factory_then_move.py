@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.factories import ALL
+from torchlint.knowledge.factories import FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
@@ -98,7 +98,7 @@ class FactoryThenMove(Rule):
         "born-on-host", "finding", "a tensor created on the host is copied to the device", least=2, share=0.001
     )
 
-    @on.call(*ALL)
+    @on.call(*FACTORIES)
     def check(self, node: cst.Call) -> None:
         from torchlint.rules.copies._factories import Factories
 
@@ -106,7 +106,7 @@ class FactoryThenMove(Rule):
         if found is None:
             return
 
-        from torchlint.rules.copies._factory_fixes import at_device
+        from torchlint.rules.copies._factory_fixes import create_on_device
 
         heat = self.module.heat(node)
         evidence = [self.module.evidence(node, "created on the CPU here")] if found.move.in_variable else []
@@ -116,7 +116,7 @@ class FactoryThenMove(Rule):
             evidence=evidence,
             severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
             heat=heat,
-            fix=at_device(self.module, found),
+            fix=create_on_device(self.module, found),
         )
 
     def _message(self, found: MovedFactory) -> str:
@@ -130,6 +130,6 @@ class FactoryThenMove(Rule):
             "rounded": " (the last bits may differ)",
             "random": " (the numbers change: the device has its own random generator)",
         }[found.content]
-        if found.leaf:
+        if found.requires_grad:
             caveat += " (unlike the moved tensor, it is then a leaf with its own gradient)"
         return f"{what} while the host waits: create it on the device with `device=`{caveat}"

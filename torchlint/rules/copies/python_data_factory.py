@@ -1,11 +1,11 @@
-"""TL103: regular content is created in Python or NumPy and converted."""
+"""TL103: constant, sequential or random content is created in Python or NumPy and converted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.factories import ARRAYS, LAST_CONSTRUCTORS
+from torchlint.knowledge.factories import CONSTRUCTOR_NAMES, TORCH_FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, imported, of_library, text_pattern
@@ -14,11 +14,11 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.rules.copies._factories import RegularData
+    from torchlint.rules.copies._factories import GeneratedData
 
 
-# Most files that mention torch contain constructors and lists. With this pattern, 13 of timm's 304 files are parsed for
-# TL103, without it 92.
+# Most files that use torch contain constructors and lists. With this predicate, 13 of timm's 304 files are parsed for
+# TL103, and 92 without it.
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
 _NAMED = identifier_parts("tensor", "asarray")
 _COMMENT = r"#[^\n]{0,160}\n"
@@ -31,10 +31,10 @@ _DISPLAY = (
 )
 _TIMES = rf"[^\[\],]{{1,200}}\*{_GAP}\["  # `n * [0]`
 _LIST = rf"(?:(?:[\w.]{{0,40}}list{_GAP})?[\w.]{{0,40}}range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
-REGULAR_CONTENT = any_of(
+GENERATED_CONTENT = any_of(
     all_of(
         identifiers("numpy"),
-        of_library(ARRAYS),
+        of_library(TORCH_FACTORIES),
         text_pattern(r"(?:ensor|asarray|from_numpy)[\s\\)]*\(", identifier_parts("tensor", "asarray", "from_numpy")),
     ),
     *(
@@ -47,7 +47,7 @@ REGULAR_CONTENT = any_of(
             rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")
         ),
     ),
-    # Aliases of constructors.
+    # Other names for constructors.
     text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
     all_of(
         imported(
@@ -130,20 +130,20 @@ class PythonDataFactory(Rule):
     summary = "Constant, sequential or random data is created in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, REGULAR_CONTENT)
+    needs = (concepts.TORCH, GENERATED_CONTENT)
     layout = False
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
-    @on.within(*LAST_CONSTRUCTORS)
+    @on.within(*CONSTRUCTOR_NAMES)
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.rules.copies._factories import Factories
 
         factories = self.module.shared(Factories)
-        found = factories.regular(node) or factories.filled(node)
+        found = factories.generated(node) or factories.filled(node)
         if found is None or self.module.in_test_function(node):
             return
 
-        from torchlint.rules.copies._regular.fix import made_by_torch
+        from torchlint.rules.copies._generated.fix import made_by_torch
 
         heat = self.module.heat(node)
         self.report(
@@ -154,7 +154,7 @@ class PythonDataFactory(Rule):
             fix=made_by_torch(self.module, found),
         )
 
-    def _message(self, found: RegularData) -> str:
+    def _message(self, found: GeneratedData) -> str:
         dtype = f", dtype=torch.{found.dtype}" if found.dtype else ""
         if found.source.endswith("_"):
             made = f"`{found.source}` overwrites the tensor that a legacy constructor has just allocated"

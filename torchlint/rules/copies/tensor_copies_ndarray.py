@@ -1,4 +1,4 @@
-"""TL101: ``torch.tensor(ndarray)`` makes an unnecessary copy on the host."""
+"""TL101: ``torch.tensor(ndarray)`` makes a needless copy on the host."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class TensorCopiesNdarray(Rule):
 
     @on.call("torch.tensor", "torch.Tensor", "torch.FloatTensor")
     def check(self, node: cst.Call) -> None:
-        from torchlint.rules.copies._array_copies import Copies
+        from torchlint.rules.copies._array_copies import ArrayCopies
 
-        copy = Copies(self.module).of(node)
+        copy = ArrayCopies(self.module).of(node)
         if copy is None:
             return
 
@@ -111,7 +111,7 @@ class TensorCopiesNdarray(Rule):
 
     def _severity(self, copy: ArrayCopy, heat: Heat) -> Severity:
         once = heat is Heat.ONCE and self.module.function_of(copy.call) is None
-        # Module-level code of a script runs once; an array of unknown dtype may be converted anyway.
+        # The top level of a script runs once; an array of unknown dtype may be converted anyway.
         return Severity.INFO if once or not copy.certain else Severity.WARNING
 
     def _message(self, copy: ArrayCopy) -> str:

@@ -11,7 +11,7 @@ from torchlint.analysis.dominance import dominates
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import chain, method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge import factories
+from torchlint.knowledge.factories import FACTORIES
 from torchlint.knowledge.portability import MOVE_METHODS, TENSOR_ONLY_ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RelatedTensors:
         else:
             parent = self._module.parent(place)
             root = self._module.parent(parent) if isinstance(parent, cst.Arg) else None  # type: ignore[assignment]
-        made = isinstance(root, cst.Call) and self._module.qualified(root.func) in {*factories.ALL, "torch.tensor"}
+        made = isinstance(root, cst.Call) and self._module.qualified(root.func) in {*FACTORIES, "torch.tensor"}
         return root if made else None
 
     def _sized_by(self, made: cst.Call) -> Iterator[cst.Name]:

@@ -1,4 +1,4 @@
-"""Sizes and ranges: how to write them for torch, and whether torch is proved to accept them."""
+"""Sizes and ranges as arguments for torch, and whether torch certainly accepts them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable
+from torchlint.rules.copies._generated.content import Count
 from torchlint.rules.copies._integers import Integers, is_shape
-from torchlint.rules.copies._regular.content import Count
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -21,35 +21,35 @@ _HANDLED = "a negative size raises a RuntimeError, which a handler for ValueErro
 
 
 class Sizes:
-    """Writes the sizes of one NumPy call, and records in ``caveats`` what torch may reject.
+    """Writes the sizes of one call of NumPy; ``caveats`` say what torch may not accept.
 
-    ``dimensions`` becomes false if the shape may be ``()``.
+    ``has_dimensions`` becomes false if a shape may be empty.
     """
 
     def __init__(self, module: SourceModule, call: cst.Call) -> None:
         self._module, self._call = module, call
         self._editor, self._integers = module.shared(Editor), module.shared(Integers)
         self.caveats: list[str] = []
-        self.dimensions = True
+        self.has_dimensions = True
 
-    def plain(self, node: cst.BaseExpression | None) -> str:
-        """The sizes for ``torch.zeros``, which also takes them as separate arguments."""
+    def separate(self, node: cst.BaseExpression | None) -> str:
+        """The sizes as separate arguments, if possible, which ``torch.zeros`` accepts."""
         text = self.shape(node, alone=True)
         elements = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
         single = len(elements) == 1 and not self._integers.is_integer(elements[0].value)
         return text if not elements or single or "\n" in text else ", ".join(map(self._element, elements))
 
     def shape(self, node: cst.BaseExpression | None, *, alone: bool = False) -> str:
-        """A shape as one argument; a single integer only if ``alone`` is true."""
+        """A shape as one argument; ``alone`` allows an integer."""
         if node is None or isinstance(literal(node), bool):
             raise Unfixable
         text = self._editor.argument(node)
         if isinstance(node, (cst.Tuple, cst.List)):
             self._check([e.value for e in node.elements])
-            self.dimensions = any(not isinstance(e, cst.StarredElement) for e in node.elements)
+            self.has_dimensions = any(not isinstance(e, cst.StarredElement) for e in node.elements)
             return text if self._editor.is_parenthesized(node) or isinstance(node, cst.List) else f"({text})"
         if is_shape(node):
-            self.dimensions = False
+            self.has_dimensions = False
             return text
         self._check([node])
         if self._integers.is_integer(node):
@@ -58,11 +58,11 @@ class Sizes:
             raise Unfixable
         if self._module.value(node).kind is not Kind.SCALAR:
             self.caveats.append(_ARRAY)
-            self.dimensions = False
+            self.has_dimensions = False
         return text
 
     def one(self, node: cst.BaseExpression) -> str:
-        """One size."""
+        """A single size."""
         self._check([node])
         return self._editor.argument(node)
 
@@ -76,31 +76,31 @@ class Sizes:
             self.caveats.append(_HANDLED)
 
 
-class Counting:
+class RangeArguments:
     """The arguments of a range of integers."""
 
     def __init__(self, integers: Integers, numbers: Sequence[cst.BaseExpression]) -> None:
         self._integers, self._numbers = integers, numbers
 
     def numbers(self) -> Count:
-        """The numbers in the range."""
+        """The sequence of integers."""
         known = [self._integers.constant(number) for number in self._numbers]
         if None in known:
-            return Count(upward=len(known) == 1)
+            return Count(from_zero=len(known) == 1)
         if len(known) == 3 and known[2] == 0:
             raise Unfixable
         counted = range(*known)  # type: ignore[arg-type]
         ends = (counted[0], counted[-1]) if counted else (0, 0)
-        return Count((min(ends), max(ends)), upward=len(known) == 1)
+        return Count((min(ends), max(ends)), from_zero=len(known) == 1)
 
-    def ends_after_its_start(self, *, strictly: bool = False) -> bool:
-        """Whether the range is proved not to end before it starts; with ``strictly``, not to be empty."""
+    def is_ascending(self, *, strictly: bool = False) -> bool:
+        """Whether the range certainly does not end before it starts; with ``strictly``, it is not empty either."""
         numbers, integers = self._numbers, self._integers
         if len(numbers) == 1:
-            least = integers.least(numbers[0])
+            least = integers.lower_bound(numbers[0])
             return least is not None and least >= strictly
         step = integers.constant(numbers[2]) if len(numbers) == 3 else 1
         if step is None or step == 0:
             return False
         start, stop = (numbers[0], numbers[1]) if step > 0 else (numbers[1], numbers[0])
-        return integers.ascends(start, stop, strictly=strictly)
+        return integers.is_ordered(start, stop, strictly=strictly)

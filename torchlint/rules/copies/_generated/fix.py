@@ -1,4 +1,4 @@
-"""TL103: replaces data created in NumPy or Python by a torch factory with the same dtype."""
+"""Replaces the conversion of generated content by a call of the torch factory."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from torchlint.edit.targets import Targets
 from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.copies._factories import RegularData
-from torchlint.rules.copies._regular.arrays import ArrayContent
-from torchlint.rules.copies._regular.content import DEFAULT, Content
-from torchlint.rules.copies._regular.conversion import Conversion, Written
-from torchlint.rules.copies._regular.lists import ListContent
+from torchlint.rules.copies._factories import GeneratedData
+from torchlint.rules.copies._generated.arrays import ArrayContent
+from torchlint.rules.copies._generated.content import DEFAULT, Content
+from torchlint.rules.copies._generated.conversion import Conversion, DtypeText
+from torchlint.rules.copies._generated.lists import ListContent
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# Keyword arguments that constructors and factories have in common.
-_KEPT = {
+# Parameters of constructors that the factories have as well.
+_SHARED_PARAMETERS = {
     "torch.tensor": frozenset({"dtype", "device", "requires_grad", "pin_memory"}),
     "torch.as_tensor": frozenset({"dtype", "device"}),
     "torch.asarray": frozenset({"dtype", "device", "requires_grad"}),
@@ -35,15 +35,15 @@ _NUMBER = "an array without dimensions is interpreted as a size"
 
 
 @or_none
-def made_by_torch(module: SourceModule, found: RegularData) -> Fix:
-    """``torch.tensor(np.zeros(n))`` becomes ``torch.zeros(n, dtype=torch.float64)``."""
-    return _Regular(module, found).fix()
+def made_by_torch(module: SourceModule, found: GeneratedData) -> Fix:
+    """Replace ``torch.tensor(np.zeros(n))`` by ``torch.zeros(n, dtype=torch.float64)``."""
+    return _Rewrite(module, found).fix()
 
 
-class _Regular:
-    """Rewrites one constructor with regular content."""
+class _Rewrite:
+    """The replacement of one constructor."""
 
-    def __init__(self, module: SourceModule, found: RegularData) -> None:
+    def __init__(self, module: SourceModule, found: GeneratedData) -> None:
         if found.data is None or not any(around is found.call for around in module.ancestors(found.data)):
             raise Unfixable  # the content is created in another statement
         self._module, self._found = module, found
@@ -51,18 +51,18 @@ class _Regular:
         self._dtype = keyword(found.call, "dtype")
         made = receiver(found.call) if found.source.endswith("_") else found.call
         assert isinstance(made, cst.Call)
-        self._made, self._constructor = made, str(module.qualified(made.func))
+        self._call, self._constructor = made, str(module.qualified(made.func))
         if self._constructor not in LEGACY and self._constructor not in CONSTRUCTORS:
             raise Unfixable  # the type is selected at run time
 
     def fix(self) -> Fix:
         content = self._content()
-        written = self._converted(content)
-        kept = self._kept()
+        written = self._dtype_text(content)
+        kept = self._other_arguments()
         if (written.method or content.form) and any(not text.startswith("device=") for text in kept):
             raise Unfixable  # integers have no gradients, and a view is not a leaf
-        arguments = ", ".join(filter(None, [content.arguments, content.repeated(), written.keyword, *kept]))
-        factory = self._module.shared(Speller).sibling(self._made, self._found.factory).text
+        arguments = ", ".join(filter(None, [content.arguments, content.fill_argument(), written.keyword, *kept]))
+        factory = self._module.shared(Speller).sibling(self._call, self._found.factory).text
         text = f"{factory}({arguments}){written.method}{content.form}"
         caveat = "; ".join(dict.fromkeys(content.caveats)) or None
         edit: Edit = self._editor.replace_inside(self._found.call, text)
@@ -71,43 +71,42 @@ class _Regular:
 
     def _content(self) -> Content:
         asks = self._dtype is not None and requested_dtype(self._module.evaluator, self._dtype).sure
-        listed = ListContent(self._module, self._found, keeps=asks or self._constructor in LEGACY)
+        content = ListContent(self._module, self._found, keeps_dtype=asks or self._constructor in LEGACY)
         if self._found.source.endswith("_"):
-            return listed.filled()
+            return content.filled()
         if self._found.source == "range":
-            return listed.counted()
-        return listed.repeated() if self._found.source == "a list" else ArrayContent(self._module, self._found).read()
+            return content.counted()
+        return content.repeated() if self._found.source == "a list" else ArrayContent(self._module, self._found).read()
 
-    def _converted(self, content: Content) -> Written:
-        conversion = Conversion(self._module, self._made, content)
+    def _dtype_text(self, content: Content) -> DtypeText:
+        conversion = Conversion(self._module, self._call, content)
         if self._constructor not in LEGACY:
-            return conversion.asked(self._dtype)
-        if not content.listed and not content.dimensions:
+            return conversion.requested(self._dtype)
+        if not content.from_list and not content.has_dimensions:
             content.caveats.append(_NUMBER)
         last = self._constructor.rpartition(".")[2].removesuffix("Tensor")
         return conversion.legacy(LEGACY_DTYPES[last] if last else DEFAULT)
 
-    def _kept(self) -> list[str]:
-        """The other keywords of the constructor, and the device of a constructor that ignores the default device."""
+    def _other_arguments(self) -> list[str]:
+        """The other keyword arguments of the constructor, and its device if it ignores the default device."""
         if self._constructor in LEGACY:
             return self._legacy_device()
-        given = [arg for arg in self._made.args if arg.keyword is not None and arg.keyword.value not in ("data", "obj")]
-        names = [arg.keyword.value for arg in given if arg.keyword is not None]
-        if not _KEPT[self._constructor].issuperset(names) or len(self._made.args) - len(given) != 1:
+        keywords = {arg.keyword.value: arg.value for arg in self._call.args if arg.keyword is not None}
+        given = {name: value for name, value in keywords.items() if name not in ("data", "obj")}
+        if not _SHARED_PARAMETERS[self._constructor].issuperset(given) or len(self._call.args) - len(given) != 1:
             raise Unfixable
-        rest = [arg for arg, name in zip(given, names, strict=True) if name != "dtype"]
-        kept = [f"{arg.keyword.value}={self._editor.argument(arg.value)}" for arg in rest if arg.keyword is not None]
-        return [*kept, *(self._host() if self._constructor == "torch.from_numpy" else [])]
+        kept = [f"{name}={self._editor.argument(value)}" for name, value in given.items() if name != "dtype"]
+        return [*kept, *(self._cpu_device() if self._constructor == "torch.from_numpy" else [])]
 
     def _legacy_device(self) -> list[str]:
         if LEGACY[self._constructor] == "cuda":
-            return [f"device={self._module.shared(Targets).quoted('cuda', self._made)}"]
+            return [f"device={self._module.shared(Targets).quoted('cuda', self._call)}"]
         if self._constructor == "torch.Tensor" and self._module.shared(Defaults).sets_tensor_type:
-            raise Unfixable  # it uses the default dtype, but not the default device
-        return self._host()
+            raise Unfixable  # it uses the default tensor type, and ignores the default device
+        return self._cpu_device()
 
-    def _host(self) -> list[str]:
-        """``device="cpu"``, if factories may use another default device."""
-        if not self._module.shared(Defaults).device_may_differ(self._made):
+    def _cpu_device(self) -> list[str]:
+        """The argument ``device="cpu"``, where factories may have another default device."""
+        if not self._module.shared(Defaults).device_may_differ(self._call):
             return []
-        return [f"device={self._module.shared(Targets).quoted('cpu', self._made)}"]
+        return [f"device={self._module.shared(Targets).quoted('cpu', self._call)}"]

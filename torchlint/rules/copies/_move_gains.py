@@ -1,4 +1,4 @@
-"""Moves that cost nothing, or whose tensor is wanted on the host anyway: nothing is gained by making it elsewhere."""
+"""Move gains: whether creating a tensor directly on the device is better than moving it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 _SIZED = frozenset(f"torch.{name}" for name in "zeros ones empty rand randn randperm arange eye".split())
 
 
-class IdleMoves:
-    """Answers for one module whether it pays to make a tensor where a move takes it."""
+class MoveGains:
+    """Decides for one module which moves are worth replacing."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def gains_nothing(self, made: cst.Call, name: str, move: cst.Call) -> bool:
-        """There is nothing to copy, the host reads the tensor at once, or the move may only convert the dtype."""
+        """Whether a move copies nothing, its result is read on the host at once, or it may only convert the dtype."""
         return _is_empty(made, name) or self._is_read(move) or self._may_only_convert(move)
 
     def _is_read(self, move: cst.Call) -> bool:
-        """``.to(device).cpu()``, ``for i in torch.randperm(n).to(device)``: the source must be on the host."""
+        """Whether the host reads the moved tensor at once: ``.to(d).cpu()``, ``for i in torch.randperm(n).to(d)``."""
         parent = self._module.parent(move)
         if isinstance(parent, (cst.For, cst.CompFor)):
             return parent.iter is move
@@ -35,7 +35,7 @@ class IdleMoves:
         return isinstance(call, cst.Call) and call.func is parent and method(call) in READING_METHODS
 
     def _may_only_convert(self, move: cst.Call) -> bool:
-        """``.type_as(x)``, where nothing in sight says that ``x`` is on an accelerator."""
+        """Whether a move is ``.type_as(x)``, and ``x`` is not known to be on an accelerator."""
         if method(move) != "type_as":
             return False
         other = self._module.value(argument(move, "other", 0))
@@ -43,7 +43,7 @@ class IdleMoves:
 
 
 def _is_empty(made: cst.Call, name: str) -> bool:
-    """``torch.empty(0, 4)``: tensors without elements are not copied."""
+    """Whether a tensor has no elements, as in ``torch.empty(0, 4)``, so that nothing is copied."""
     sizes = [arg.value for arg in made.args if arg.keyword is None]
     if sizes and isinstance(sizes[0], (cst.Tuple, cst.List)):
         sizes = [element.value for element in sizes[0].elements]

@@ -1,4 +1,4 @@
-"""TL103: NumPy calls with regular content, as arguments of the equivalent torch factory."""
+"""Content of NumPy calls, as arguments of the torch factories for the same content."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import Arguments, bind, literal, method
 from torchlint.edit.editor import Editor, Unfixable
-from torchlint.rules.copies._factories import hides_dtype
+from torchlint.rules.copies._factories import has_unknown_dtype
+from torchlint.rules.copies._generated.content import DEFAULT, Constants, Content
+from torchlint.rules.copies._generated.sizes import RangeArguments, Sizes
 from torchlint.rules.copies._integers import Integers
-from torchlint.rules.copies._regular.content import DEFAULT, Constants, Content
-from torchlint.rules.copies._regular.sizes import Counting, Sizes
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.rules.copies._factories import RegularData
+    from torchlint.rules.copies._factories import GeneratedData
 
 _RANDOM = "torch's generator draws different numbers than NumPy's, and is seeded separately"
 _ROUNDED = "the last bits of the content may differ"
-_WHOLE = "with float arguments the dtype and the number of elements may differ"
-_UNSET = "uninitialized memory is filled where deterministic algorithms are required"
+_FLOAT_ARGUMENTS = "with float arguments the dtype and the number of elements may differ"
+_UNINITIALIZED = "uninitialized memory is filled where deterministic algorithms are required"
 _BACKWARD = "a range that ends before it starts is empty in NumPy but an error in torch"
 
 
 class ArrayContent:
-    """Reads one NumPy call, and the ``reshape`` and ``astype`` applied to it."""
+    """Reads one call of NumPy, with the calls of ``reshape`` and ``astype`` on its result."""
 
-    def __init__(self, module: SourceModule, found: RegularData) -> None:
+    def __init__(self, module: SourceModule, found: GeneratedData) -> None:
         self._module, self._found = module, found
         self._editor, self._integers = module.shared(Editor), module.shared(Integers)
         self._sizes = Sizes(module, found.call)
@@ -42,14 +42,14 @@ class ArrayContent:
             raise Unfixable
         content = builder(self, data)
         dtype = self._module.value(data).dtype
-        content.stages = (dtype,) if dtype is not None or hides_dtype(self._module, data) else content.stages
+        content.stages = (dtype,) if dtype is not None or has_unknown_dtype(self._module, data) else content.stages
         self._add_forms(content, data)
         content.caveats += self._sizes.caveats
-        content.dimensions = self._sizes.dimensions and ".reshape(" not in content.form
+        content.has_dimensions = self._sizes.has_dimensions and ".reshape(" not in content.form
         return content
 
     def _add_forms(self, content: Content, data: cst.Call) -> None:
-        """``.reshape(..)`` of the array becomes a method of the tensor; ``astype`` is another conversion."""
+        """Add ``.reshape(..)`` of the array as a method of the tensor, and ``astype`` as a conversion."""
         outer = self._module.parent(self._module.parent(data) or data)
         while isinstance(outer, cst.Call) and outer is not self._found.call:
             if method(outer) == "reshape":
@@ -62,8 +62,8 @@ class ArrayContent:
                 content.stages += (self._module.value(outer).dtype,)
             outer = self._module.parent(self._module.parent(outer) or outer)
 
-    def _bound(self, call: cst.Call, parameters: tuple[str, ...]) -> Arguments:
-        """The arguments by name; raises :class:`Unfixable` for arguments that the torch factory lacks."""
+    def _arguments(self, call: cst.Call, parameters: tuple[str, ...]) -> Arguments:
+        """The arguments by name. Raises :class:`Unfixable` if the torch factory lacks one."""
         given = bind(call, parameters)
         if given.opaque or len(given.given) != len(call.args) or not set(given.given) <= set(parameters):
             raise Unfixable
@@ -72,31 +72,31 @@ class ArrayContent:
     # -- functions ---------------------------------------------------------------------------------
 
     def constant(self, call: cst.Call) -> Content:
-        """``np.zeros``, ``np.ones``, ``np.empty``."""
-        given = self._bound(call, ("shape", "dtype"))
+        """The content of ``np.zeros``, ``np.ones`` or ``np.empty``."""
+        given = self._arguments(call, ("shape", "dtype"))
         values = {"zeros": (0,), "ones": (1,)}.get(self._found.source.rpartition(".")[2], ())
-        content = self._content(self._sizes.plain(given.get("shape")))
+        content = self._content(self._sizes.separate(given.get("shape")))
         content.numbers = Constants(values, self._found.factory)
-        content.caveats = [] if values else [_UNSET]
+        content.caveats = [] if values else [_UNINITIALIZED]
         return content
 
     def full(self, call: cst.Call) -> Content:
-        """``np.full``."""
-        given = self._bound(call, ("shape", "fill_value", "dtype"))
+        """The content of ``np.full``."""
+        given = self._arguments(call, ("shape", "fill_value", "dtype"))
         filled = given.get("fill_value")
         value = literal(filled)
         if filled is None or not isinstance(value, (int, float)):
             raise Unfixable
         own = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
         content = self._content(self._sizes.shape(given.get("shape")), own)
-        content.natural = DEFAULT if own == "float64" else own
+        content.own_dtype = DEFAULT if own == "float64" else own
         content.numbers, content.fill = Constants((value,), self._found.factory), value
-        content.spelled = self._editor.argument(filled)
+        content.fill_text = self._editor.argument(filled)
         return content
 
     def eye(self, call: cst.Call) -> Content:
-        """``np.eye`` without an offset, and ``np.identity``."""
-        given = self._bound(call, ("N", "M", "k", "dtype") if self._found.source == "numpy.eye" else ("n", "dtype"))
+        """The content of ``np.eye`` without an offset, or of ``np.identity``."""
+        given = self._arguments(call, ("N", "M", "k", "dtype") if self._found.source == "numpy.eye" else ("n", "dtype"))
         if given.get("k") is not None and literal(given.get("k")) != 0:
             raise Unfixable
         rows, columns = given.get("N") or given.get("n"), given.get("M")
@@ -108,23 +108,23 @@ class ArrayContent:
         return content
 
     def arange(self, call: cst.Call) -> Content:
-        """``np.arange`` of integers."""
+        """The content of ``np.arange``."""
         numbers = [arg.value for arg in call.args if arg.keyword is None]
         keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         if not 1 <= len(numbers) <= 3 or not keywords <= {"dtype"}:
             raise Unfixable
-        counted = Counting(self._integers, numbers)
+        counted = RangeArguments(self._integers, numbers)
         content = self._content(", ".join(self._editor.argument(number) for number in numbers), "int64")
-        content.natural, content.numbers = "int64", counted.numbers()
+        content.own_dtype, content.numbers = "int64", counted.numbers()
         if not all(self._integers.is_integer(number) for number in numbers):
-            content.caveats.append(_WHOLE)
-        elif not counted.ends_after_its_start():
+            content.caveats.append(_FLOAT_ARGUMENTS)
+        elif not counted.is_ascending():
             content.caveats.append(_BACKWARD)
         return content
 
     def linspace(self, call: cst.Call) -> Content:
-        """``np.linspace`` with its end point."""
-        given = self._bound(call, ("start", "stop", "num", "endpoint", "retstep", "dtype"))
+        """The content of ``np.linspace`` that includes its end point."""
+        given = self._arguments(call, ("start", "stop", "num", "endpoint", "retstep", "dtype"))
         ends = [given.get("start"), given.get("stop")]
         kept = {"endpoint": True, "retstep": False}
         if any(name in given and literal(given.get(name)) is not value for name, value in kept.items()):
@@ -139,41 +139,41 @@ class ArrayContent:
 
     # -- random numbers ----------------------------------------------------------------------------
 
-    def drawn(self, call: cst.Call) -> Content:
-        """``np.random.rand(2, 3)``, and functions that take a single size argument."""
+    def sampled(self, call: cst.Call) -> Content:
+        """The content of ``np.random.rand(2, 3)``, or of a function with one size argument."""
         if any(arg.keyword is not None and arg.keyword.value != "size" for arg in call.args) or not call.args:
             raise Unfixable
         if self._found.source in ("numpy.random.rand", "numpy.random.randn"):
             return self._random(", ".join(self._editor.argument(arg.value) for arg in call.args))
         return self._random(self._sizes.shape(call.args[0].value))
 
-    def between(self, call: cst.Call) -> Content:
-        """``np.random.uniform`` from 0 to 1, and ``np.random.normal``."""
+    def uniform_or_normal(self, call: cst.Call) -> Content:
+        """The content of ``np.random.uniform`` from 0 to 1, or of ``np.random.normal``."""
         normal = self._found.source == "numpy.random.normal"
         first, second = ("loc", "scale") if normal else ("low", "high")
-        given = self._bound(call, (first, second, "size"))
+        given = self._arguments(call, (first, second, "size"))
         ends = [literal(given.get(name)) if name in given else default for name, default in ((first, 0), (second, 1))]
         size = self._sizes.shape(given.get("size"))
         if not all(isinstance(end, (int, float)) for end in ends) or (not normal and ends != [0, 1]):
             raise Unfixable
         return self._random(f"{float(str(ends[0]))}, {float(str(ends[1]))}, {size}" if normal else size)
 
-    def integers_drawn(self, call: cst.Call) -> Content:
-        """``np.random.randint``."""
-        given = self._bound(call, ("low", "high", "size", "dtype"))
+    def randint(self, call: cst.Call) -> Content:
+        """The content of ``np.random.randint``."""
+        given = self._arguments(call, ("low", "high", "size", "dtype"))
         ends = [given.get("low"), given.get("high")]
         texts = [self._editor.argument(end) for end in ends if end is not None and literal(end) is not None]
         return self._random(", ".join([*texts, self._sizes.shape(given.get("size"))]), "int64")
 
     def permutation(self, call: cst.Call) -> Content:
-        """``np.random.permutation(n)``."""
+        """The content of ``np.random.permutation(n)``."""
         if len(call.args) != 1:
             raise Unfixable
         return self._random(self._editor.argument(call.args[0].value), "int64")
 
     def _random(self, arguments: str, dtype: str = "float64") -> Content:
         content = self._content(arguments, dtype)
-        content.natural = DEFAULT if dtype == "float64" else dtype
+        content.own_dtype = DEFAULT if dtype == "float64" else dtype
         content.caveats = [_RANDOM]
         return content
 
@@ -190,13 +190,13 @@ _BUILDERS: Mapping[str, Callable[[ArrayContent, cst.Call], Content]] = {
     "identity": ArrayContent.eye,
     "arange": ArrayContent.arange,
     "linspace": ArrayContent.linspace,
-    "random.rand": ArrayContent.drawn,
-    "random.randn": ArrayContent.drawn,
-    "random.random": ArrayContent.drawn,
-    "random.random_sample": ArrayContent.drawn,
-    "random.standard_normal": ArrayContent.drawn,
-    "random.normal": ArrayContent.between,
-    "random.uniform": ArrayContent.between,
-    "random.randint": ArrayContent.integers_drawn,
+    "random.rand": ArrayContent.sampled,
+    "random.randn": ArrayContent.sampled,
+    "random.random": ArrayContent.sampled,
+    "random.random_sample": ArrayContent.sampled,
+    "random.standard_normal": ArrayContent.sampled,
+    "random.normal": ArrayContent.uniform_or_normal,
+    "random.uniform": ArrayContent.uniform_or_normal,
+    "random.randint": ArrayContent.randint,
     "random.permutation": ArrayContent.permutation,
 }

@@ -1,1 +1,0 @@
-"""How content that NumPy or Python made is made by a factory of torch."""
