@@ -1,4 +1,4 @@
-"""The cache is the user's alone, and nothing that stands in it is believed because it stands there."""
+"""The cache belongs to the user, and its content is validated."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_a_file_that_others_could_have_written_is_not_read(tree: Path, mode: int
 
 
 @ROOT_ONLY
-def test_a_file_of_somebody_else_is_not_read(tree: Path) -> None:
+def test_a_file_of_another_user_is_not_read(tree: Path) -> None:
     os.chown(silenced(tree), 65534, 65534)
     assert linted() == 1
 
@@ -272,7 +272,7 @@ def test_a_truncated_cache_is_replaced(tree: Path, capsys: pytest.CaptureFixture
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user who has not run torchlint yet."""
-    folder = tmp_path_factory.mktemp("somebody")
+    folder = tmp_path_factory.mktemp("user")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
 
@@ -286,7 +286,7 @@ def from_cache(folder: str | None = None) -> int:
 
 @pytest.mark.usefixtures("tree")
 @pytest.mark.parametrize("folder", [None, "named"])
-def test_what_somebody_else_has_written_is_not_believed(
+def test_a_cache_of_another_user_is_not_trusted(
     home: Path, folder: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if a repository brought the folder along."""
@@ -365,7 +365,7 @@ def test_a_key_that_others_could_know_is_replaced(home: Path, how: str) -> None:
 
 @ROOT_ONLY
 @pytest.mark.usefixtures("tree")
-def test_a_key_of_somebody_else_is_replaced(home: Path) -> None:
+def test_a_key_of_another_user_is_replaced(home: Path) -> None:
     from_cache()
     os.chown(home / "torchlint" / "cache-key", 65534, 65534)
     assert from_cache() == 0

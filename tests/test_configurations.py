@@ -152,7 +152,7 @@ def test_a_broken_configuration_on_the_way_is_named(capsys: pytest.CaptureFixtur
     assert "two/torchlint.toml: select" in capsys.readouterr().err
 
 
-def test_a_configuration_outside_of_the_project_that_is_broken_matters_to_nobody(
+def test_a_broken_configuration_outside_of_the_project_is_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(str(tmp_path / "torchlint.toml"), "[[[")

@@ -1,4 +1,4 @@
-"""Values that need themselves: the order of the questions never changes an answer."""
+"""Recursive values: the order of queries never changes a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Asked = Callable[[str], frozenset[str]]
 
 
 def network(memo: FixpointMemo, edges: dict[str, str]) -> Asked:
-    """A question a letter; its answer holds its own letter and what the letters it leads to hold."""
+    """One query per letter; its result contains the letter and the results of its successors."""
 
     def ask(key: str) -> frozenset[str]:
         def compute() -> frozenset[str]:

@@ -1,6 +1,6 @@
-"""Kills, interrupts, full disks and other runs: nothing is lost, nothing half-written, and one line says what was.
+"""Kills, interrupts, full disks and concurrent runs: nothing is lost or half-written, and every fault is one line.
 
-The experiments are those of ``scripts/faults.py``, shorter.
+The experiments are those of ``scripts/faults.py``, with lower counts.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_a_kill_at_any_step_of_a_write_leaves_whole_files_and_the_next_run_tidie
     assert left_beside == 8
 
 
-def test_what_somebody_else_is_writing_is_not_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_run_is_writing_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
     from torchlint.base import files

@@ -163,17 +163,17 @@ def test_a_read_only_file_is_reported_and_stays(folder: Path, capsys: pytest.Cap
     assert file.read_text(encoding="utf-8") == GUILTY
 
 
-def test_a_file_that_somebody_changes_meanwhile_is_left_alone(
+def test_a_file_that_another_program_changes_meanwhile_is_not_written(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = folder / "guilty.py"
 
-    def somebody_else(target: Path, before: os.stat_result) -> None:
+    def another_program(target: Path, before: os.stat_result) -> None:
         file.write_text("changed = True\n", encoding="utf-8")
         own(target, before)
 
     own = files._like
-    monkeypatch.setattr(files, "_like", somebody_else)
+    monkeypatch.setattr(files, "_like", another_program)
     assert main(["--fix", "--no-cache", "."]) == 2
     assert file.read_text(encoding="utf-8") == "changed = True\n"
     assert "was changed by another program" in capsys.readouterr().out

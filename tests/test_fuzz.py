@@ -1,4 +1,4 @@
-"""Any input gives findings or TL000: a little of what `fuzz/run.py` does at length, and all that it found."""
+"""Any input gives findings or TL000: a few inputs of `fuzz/run.py`, and all failures that it has found."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def heat(code: str) -> Heat:
         ("for epoch in n:\n    loss.backward()\n    target()", Heat.EPOCH),
         ("def train_step():\n    loss.backward()\n    target()\nfor epoch in n:\n    train_step()", Heat.EPOCH),
         ("def test_backward():\n    loss.backward()\n    target()", Heat.ONCE),
-        # guards that cool
+        # throttling guards
         ("for i, x in enumerate(loader):\n    if not i % 9:\n        target()", Heat.EPOCH),
         ("for i, x in enumerate(loader):\n    if i % 9:\n        target()", Heat.STEP),
         ("for i, x in enumerate(loader):\n    if i % 9 != 0:\n        continue\n    target()", Heat.EPOCH),

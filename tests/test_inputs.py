@@ -30,7 +30,7 @@ BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.n
 
 @pytest.mark.parametrize("target", ["/dev/stdin", "/dev/zero", "pipe"])
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, target: str) -> None:
-    """Standard input stays open, and nobody writes into the pipe."""
+    """Standard input stays open, and nothing writes to the pipe."""
     for folder in (".git", "src"):
         (tmp_path / folder).mkdir()
     (tmp_path / "src/train.py").write_text(BAD, encoding="utf-8")

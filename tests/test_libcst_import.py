@@ -1,4 +1,4 @@
-"""LibCST imported by torchlint behaves as LibCST imported by anybody else."""
+"""LibCST as torchlint imports it behaves like LibCST imported normally."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_nodes_are_constructed_shown_and_guarded_alike() -> None:
     assert described(QUICKLY) == described(ORDINARILY)
 
 
-def test_constructors_are_written_when_somebody_asks() -> None:
+def test_constructors_are_generated_on_first_use() -> None:
     program = (
         f"{QUICKLY}\nimport libcst as cst\nkinds = [type(vars(cst.Name)['__init__']).__name__]\ncst.Name('x')\n"
         "print(*kinds, *(type(vars(kind)['__init__']).__name__ for kind in (cst.Name, cst.Lambda)))"

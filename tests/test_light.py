@@ -1,4 +1,4 @@
-"""Light trees: the same nodes as LibCST's own, at the same places, and no more of them than somebody asks for."""
+"""Light trees have the same nodes as LibCST's trees, with the same positions, and are parsed only as far as needed."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def open_units(module: SourceModule) -> list[bool]:
     return [unit.is_parsed for unit in module._index.bodies]
 
 
-def test_a_function_is_made_when_somebody_looks() -> None:
+def test_a_function_body_is_parsed_on_first_use() -> None:
     module = SourceModule.parse(FUNCTIONS, "x.py", layout=False)
     assert open_units(module) == [False, False, False]
     [call] = [c for c in module.nodes_of(cst.Call, {"item"}) if isinstance(c.func, cst.Attribute)][:1]
@@ -226,7 +226,7 @@ def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None
     assert names == ["first", "second", "third", "third"]
 
 
-def test_of_a_long_header_libcst_parses_the_parameter_alone_that_somebody_asks_for(
+def test_of_a_long_header_libcst_parses_only_the_parameter_in_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsed: list[str] = []

@@ -1,4 +1,4 @@
-"""What no formatter leaves: blanks around points, CR alone as line ends, identifiers in other letters."""
+"""Spellings that formatters remove: spaces around dots, CR alone as newline, identifiers not in NFKC form."""
 
 # ruff: noqa: RUF001 - letters that look like others are the point
 from __future__ import annotations

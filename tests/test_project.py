@@ -1,4 +1,4 @@
-"""Programs of several files: facts of other files count, in every order, with every cache, in all processes."""
+"""Programs of several files: facts from other files count, in any order, with any cache, in all processes."""
 
 from __future__ import annotations
 
@@ -444,7 +444,7 @@ def test_using_a_device_sets_no_default(text: str) -> None:
         "import torchvision\n# detection, Resize\n",
     ],
 )
-def test_what_nobody_can_ask_for_is_not_parsed(text: str) -> None:
+def test_files_without_facts_for_others_are_not_parsed(text: str) -> None:
     assert not needs_parsing(TextIndex(f"{text}import torch\n".encode()))
 
 

@@ -56,7 +56,7 @@ def test_of_the_examples_the_fix_makes_one_of_the_others_of_the_first(rule: type
 
 
 def without_imports(text: str) -> list[str]:
-    """The lines that do something: nobody takes away the import of NumPy that is not needed any more."""
+    """The lines other than imports: an unused import of NumPy may be left over."""
     return [line for line in text.split("\n") if line and not line.startswith(("import ", "from "))]
 
 

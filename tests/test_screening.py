@@ -1,4 +1,4 @@
-"""Screening: spellings that formatters leave survive it, and what only looks like them is not parsed."""
+"""Prefilters: unformatted spellings pass them, and code that only looks similar is not parsed."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_a_file_that_changes_after_it_was_read_is_linted_as_it_was_read(
 
 
 def read(pipe: tuple[int, int]) -> None:
-    """Wait until somebody has written to a pipe."""
+    """Wait until another process has written to a pipe."""
     assert select.select([pipe[0]], [], [], 30)[0]
     os.read(pipe[0], 1)
 

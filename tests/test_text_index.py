@@ -1,4 +1,4 @@
-"""The identifiers of a text: what it says does not stand there never does."""
+"""The identifiers of a text: an identifier that is not in the set never occurs."""
 
 from __future__ import annotations
 

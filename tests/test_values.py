@@ -134,7 +134,7 @@ def test_of_what_is_moved_or_comes_from_a_model_the_device_is_known_and_no_more(
         ("it = np.zeros((2, 2)).T\nit", False),
     ],
 )
-def test_an_array_is_fresh_when_nobody_else_can_hold_its_memory(code: str, fresh: bool) -> None:
+def test_an_array_is_fresh_when_nothing_else_refers_to_its_memory(code: str, fresh: bool) -> None:
     found = value(code)
     assert (found.kind, found.fresh) == (Kind.NDARRAY, fresh)
 

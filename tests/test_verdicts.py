@@ -410,7 +410,7 @@ def test_calls_of_the_functions_that_a_recipe_names_are_counted(tmp_path: Path) 
     assert "10 calls of torch.cuda.synchronize, 1 a step" in found.reason
 
 
-def test_a_call_that_is_made_seldom_is_refuted_and_one_that_nobody_saw_is_unknown(tmp_path: Path) -> None:
+def test_a_rare_call_is_refuted_and_an_unobserved_one_is_unknown(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, CALLS)
     recorded.process(recorded.event("call", ITEM, 1, function="torch.cuda.synchronize"))
     assert recorded.verdict().status is Status.REFUTED
