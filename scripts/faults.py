@@ -273,7 +273,7 @@ def deaths(count: int, folder: Path, files: int = 80, seed: int = 0) -> Outcome:
 def _kill_a_child(process: subprocess.Popen[str], after: float, chance: random.Random) -> bool:
     """Kill some process of a run except the main one, this many seconds from now or soon after."""
     time.sleep(after)
-    until = time.monotonic() + 1  # nobody reads yet what the run says, so it may wait for ever
+    until = time.monotonic() + 1  # its output is not read yet, so it may block
     while process.poll() is None and time.monotonic() < until:
         children = [member for member in _members(process.pid) if member != process.pid]
         if children:
