@@ -128,8 +128,8 @@ class Batches:
         """Whether the batches of a loop are already on the device, or are moved by a framework."""
         if statement not in self._on_device:
             loader = self._loaders.iterated_by(iterable)
-            odd = loader is not None and loader.unpinnable
-            self._on_device[statement] = odd or any(map(self._is_prepared, descendants(iterable)))
+            unpinnable = loader is not None and loader.unpinnable
+            self._on_device[statement] = unpinnable or any(map(self._is_prepared, descendants(iterable)))
         return self._on_device[statement]
 
     def _is_prepared(self, node: cst.CSTNode) -> bool:

@@ -71,7 +71,7 @@ class Move:
         return self.method == "to" and names_accelerator(self._module, self.target)
 
     @property
-    def may_follow_tensor(self) -> bool:
+    def may_reach_accelerator(self) -> bool:
         """Whether the move is ``x.type_as(y)``, where ``y`` may be on an accelerator."""
         if self.method != "type_as":
             return False
@@ -178,7 +178,7 @@ class Moves:
             if not isinstance(call, cst.Call) or call.func is not parent:
                 return None
             move = self.at(call)
-            if move is not None and (move.to_accelerator or move.may_follow_tensor):
+            if move is not None and (move.to_accelerator or move.may_reach_accelerator):
                 return FirstMove(call, tuple(methods))
             methods.append(parent.attr.value)
             node = call
