@@ -288,9 +288,7 @@ class Code:
 
     def binding_of(self, target: cst.Name) -> Binding | None:
         """The binding at an assignment target, parameter, ``def`` or ``class`` name."""
-        scope = self.names.lookup_scope(target.value, self.names.scope_at(target))
-        found = scope.bindings[target.value] if scope else []
-        return next((b for b in found if b.node is target), None)
+        return self.names.at_target(target)
 
     @cached_property
     def _guards(self) -> Guards:

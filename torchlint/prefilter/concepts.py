@@ -51,6 +51,7 @@ ON_ACCELERATOR = any_of(
 COLLATE = identifier_parts("collate")
 _NO_BATCH = r"(?:(?:named_)?(?:parameters|buffers|modules)|children|values|keys)"
 _GENERATOR = r"\s*\(?[^()\n]{0,200}(?:\([^()\n]{0,200}\)[^()\n]{0,200}){0,9}\bfor\b"
+# Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
 LOADERS = any_of(
     identifier_pattern(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
     # `next` of something that may be a loader, but not of parameters or of a generator expression.
@@ -58,6 +59,7 @@ LOADERS = any_of(
         rf"\bnext[\s\\)]*\((?!\s*(?:iter\s*\(\s*)?[\w.]+\.{_NO_BATCH}\s*\(|{_GENERATOR})",
         identifiers("next"),
     ),
+    identifier_parts("fetcher", "dl "),
 )
 # The file iterates over loaders, or over something that is usually named like one.
 ITERATES_BATCHES = any_of(
@@ -72,7 +74,6 @@ STEPS = any_of(
     LOADERS,
     identifiers("backward manual_backward"),
     all_of(identifiers("step"), identifier_parts("optim", " opt ", "opt_", "solver", "scaler")),
-    identifier_parts("fetcher", "dl "),
 )
 # The file defines a function that frameworks call in every step.
 HOT_DEFINITION = text_pattern(rf"\bdef[\s\\]+(?:{'|'.join(sorted(HOT_NAMES))})\b", identifiers(*HOT_NAMES))

@@ -63,6 +63,7 @@ class Names:
         self._of_blocks: dict[cst.CSTNode, Scope] = {}
         self._qualified: dict[cst.CSTNode, str | None] = {}
         self._meant: dict[tuple[Scope, str], str | None] = {}
+        self._at_target: dict[cst.CSTNode, Binding] = {}
         # Functions with a `global` statement bind names of the module, so they are parsed now.
         index.nodes_of(cst.Global, frozenset(("global",)))
         self._add(index.outside)
@@ -98,6 +99,7 @@ class Names:
             return
         scope = self._binding_scope(binding, only or self.scope_at(binding.node))
         scope.found.setdefault(binding.name, []).append(binding)
+        self._at_target.setdefault(binding.node, binding)
 
     def _binding_scope(self, binding: Binding, scope: Scope) -> Scope:
         while binding.kind == "walrus" and isinstance(scope.node, COMPREHENSIONS) and scope.parent:
@@ -162,6 +164,12 @@ class Names:
                 return scope
             scope = scope.parent
         return None
+
+    def at_target(self, target: cst.Name) -> Binding | None:
+        """The binding at an assignment target, parameter, ``def`` or ``class`` name."""
+        scope = self.lookup_scope(target.value, self.scope_at(target))
+        # The bindings of a scope are known once they have been read.
+        return self._at_target.get(target) if scope is not None and scope.bindings else None
 
     def bindings(self, name: cst.Name) -> list[Binding]:
         """Every binding that the name may refer to, in source order, regardless of control flow."""
