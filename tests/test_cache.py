@@ -19,7 +19,8 @@ from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.config.configurations import configurations
 from torchlint.model import Safety
-from torchlint.project import FileFacts, Project
+from torchlint.project.facts import FileFacts
+from torchlint.project.merged import Project
 from torchlint.report import FORMATS
 from torchlint.run import session
 from torchlint.run.cache import NAME, Cache, for_settings

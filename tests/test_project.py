@@ -13,7 +13,7 @@ from torchlint.config.config import Config
 from torchlint.model import Finding, RunResult, Safety
 from torchlint.prefilter.facts import from_bytes, needs_parsing
 from torchlint.prefilter.text_index import TextIndex
-from torchlint.project import Project
+from torchlint.project.merged import Project
 from torchlint.run import session
 from torchlint.run.cache import Cache
 

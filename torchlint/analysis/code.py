@@ -22,7 +22,8 @@ from torchlint.analysis.syntax.tree import Identifiers, Keys, LazyBody, NodeInde
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
 from torchlint.prefilter.text_index import TextIndex
-from torchlint.project import Project, ProjectView
+from torchlint.project.merged import Project
+from torchlint.project.view import ProjectView
 
 if TYPE_CHECKING:
     from collections.abc import Callable

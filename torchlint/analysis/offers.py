@@ -22,7 +22,7 @@ from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-from torchlint.project import Feeding, FileFacts, ForwardedLoader, PassedLoader, ReturnedLoader
+from torchlint.project.facts import Feeding, FileFacts, ForwardedLoader, PassedLoader, ReturnedLoader
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.prefilter import concepts
-from torchlint.project import FileFacts
+from torchlint.project.facts import FileFacts
 
 if TYPE_CHECKING:
     from torchlint.prefilter.text_index import TextIndex

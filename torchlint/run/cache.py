@@ -27,7 +27,7 @@ from torchlint.base.shape import fits
 from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
-from torchlint.project import FileFacts
+from torchlint.project.facts import FileFacts
 from torchlint.run import registry
 from torchlint.run.engine import Analysis
 

@@ -30,7 +30,9 @@ from torchlint.model import (
     Span,
 )
 from torchlint.prefilter.text_index import TextIndex
-from torchlint.project import FileFacts, Project, ProjectView, Query, query_digest
+from torchlint.project.facts import FileFacts
+from torchlint.project.merged import Project
+from torchlint.project.view import ProjectView, Query, query_digest
 from torchlint.run.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode

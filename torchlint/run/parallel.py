@@ -17,7 +17,7 @@ from torchlint.run import registry
 if TYPE_CHECKING:
     from mmap import mmap
 
-    from torchlint.project import Project
+    from torchlint.project.merged import Project
     from torchlint.run.engine import Analysis
     from torchlint.run.plan import Plan
     from torchlint.run.screened import Screened

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult
-from torchlint.project import Project
+from torchlint.project.merged import Project
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config

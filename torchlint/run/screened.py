@@ -18,7 +18,7 @@ _CODE = rb"[\w-]+"
 
 if TYPE_CHECKING:
     from torchlint.prefilter.text_index import TextIndex
-    from torchlint.project import FileFacts
+    from torchlint.project.facts import FileFacts
     from torchlint.rule import Rule
 
 

@@ -11,7 +11,7 @@ from torchlint.base import limits
 from torchlint.base.timings import phase
 from torchlint.config.scopes import Scopes
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
-from torchlint.project import Project
+from torchlint.project.merged import Project
 from torchlint.run import registry
 from torchlint.run.builtin import BUILT_IN
 from torchlint.run.plan import Plan

@@ -18,7 +18,7 @@ from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project import FlagExit, FlagHelper
+    from torchlint.project.facts import FlagExit, FlagHelper
 
 _SETTER_NAMES = frozenset(
     "benchmark deterministic enabled use_deterministic_algorithms set_deterministic set_deterministic_debug_mode "

@@ -1,0 +1,84 @@
+"""Facts about one file that other files may need, as plain JSON."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class FlagWrite(TypedDict):
+    """A backend flag that a function has set when it returns; ``soft`` if the write only causes a warning."""
+
+    flag: str
+    value: bool | None
+    soft: bool
+    line: int
+
+
+class FlagExit(TypedDict):
+    """The flags set on one path through a function, and the parameter values under which that path is taken."""
+
+    writes: list[FlagWrite]
+    conditions: dict[str, bool]
+
+
+class FlagHelper(TypedDict):
+    """A function that sets backend flags, with its parameters in order and their defaults that are literals."""
+
+    parameters: list[str]
+    defaults: dict[str, bool]
+    exits: list[FlagExit]
+
+
+class Feeding(TypedDict):
+    """A use of a loader whose batches are moved to an accelerator; ``evaluation`` if gradients are disabled there."""
+
+    line: int
+    evaluation: bool
+
+
+class ReturnedLoader(TypedDict):
+    """A result of another file's function that is used as a loader; ``place`` is its index in a returned tuple."""
+
+    function: str
+    place: int | None
+    feeding: Feeding
+
+
+class ForwardedLoader(TypedDict):
+    """A result of one function of another file that is passed to a second one, which may move its batches."""
+
+    function: str
+    place: int | None
+    to: str
+    argument: int | str
+
+
+class PassedLoader(TypedDict):
+    """A loader constructed in this file and passed to a function of another file."""
+
+    function: str
+    argument: int | str
+    pins: bool
+    line: int
+
+
+class FileFacts(TypedDict, total=False):
+    """The facts about one file. A missing key means that there is nothing of the kind."""
+
+    seeds: bool
+    configures_cudnn: bool
+    sets_device: bool
+    sets_dtype: bool
+    flags: dict[str, FlagHelper]
+    fed_parameters: dict[str, dict[str, Feeding]]
+    parameters: dict[str, list[str]]
+    returned_loaders: list[ReturnedLoader]
+    forwarded_loaders: list[ForwardedLoader]
+    passed_loaders: list[PassedLoader]
+    varying_shapes: list[tuple[int, str]]
+    cuda_packages: list[str]
+    needs_cuda: dict[str, str]
+    devices: dict[str, str]
+    cuda_checks: dict[str, str]
+    has_custom_to: bool
+    convolves: bool
