@@ -163,6 +163,12 @@ class Code:
         """The parent of a node; None for the module."""
         return self._index.parents.get(node)
 
+    def call_with_argument(self, node: cst.CSTNode) -> cst.Call | None:
+        """The call that has a node as an argument, or None."""
+        arg = self.parent(node)
+        call = self.parent(arg) if isinstance(arg, cst.Arg) else None
+        return call if isinstance(call, cst.Call) else None
+
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The ancestors of a node, innermost first; of an ``elif`` chain only the first ``if``."""
         current = self._index.enclosing(node)

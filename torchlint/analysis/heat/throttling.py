@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge import synchronisation as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
-    from torchlint.analysis.scopes.guards import Guard
     from torchlint.analysis.values.evaluate import Evaluator
 
 _DEPTH = 4
@@ -37,15 +37,9 @@ class ThrottlingGuards:
 
     def _rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """Whether the condition evaluates to ``holds`` only rarely."""
-        if depth == 0:
-            return False
-        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            return self._rarely(test.expression, not holds, depth)
-        if isinstance(test, cst.BooleanOperation):
-            sides = [self._rarely(side, holds, depth) for side in (test.left, test.right)]
-            return any(sides) if isinstance(test.operator, cst.And) is holds else all(sides)
-        if isinstance(test, cst.NamedExpr):
-            return self._rarely(test.value, holds, depth)
+        return depth > 0 and implied(test, holds, lambda part, outcome: self._operand_rarely(part, outcome, depth))
+
+    def _operand_rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         if isinstance(test, cst.BinaryOperation) and isinstance(test.operator, (cst.Modulo, cst.BitAnd)):
             return not holds
         if isinstance(test, cst.Comparison):

@@ -151,6 +151,21 @@ def _surrounding(current: cst.CSTNode, below: cst.CSTNode) -> Iterator[Guard]:
             yield Guard("decorator", decorator, decorator.decorator)
 
 
+def implied(test: cst.BaseExpression, holds: bool, by_operand: Callable[[cst.BaseExpression, bool], bool], /) -> bool:
+    """Whether a condition that evaluates to ``holds`` implies something, given what its operands imply.
+
+    ``not``, ``and``, ``or`` and assignment expressions are taken apart; ``by_operand`` decides for anything else.
+    """
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return implied(test.expression, not holds, by_operand)
+    if isinstance(test, cst.BooleanOperation):
+        sides = [implied(side, holds, by_operand) for side in (test.left, test.right)]
+        return any(sides) if isinstance(test.operator, cst.And) is holds else all(sides)
+    if isinstance(test, cst.NamedExpr):
+        return implied(test.value, holds, by_operand)
+    return by_operand(test, holds)
+
+
 def different_branches(around: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether two children of a node are different branches of it, so that no pass through the code runs both."""
     if isinstance(around, (cst.If, cst.IfExp)):

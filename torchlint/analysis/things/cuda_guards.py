@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.scopes.guards import Guard
+from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_checks import CudaChecks
@@ -31,11 +32,10 @@ class CudaGuards:
         self._module = module
         self.checks = CudaChecks(module, self)
         self._guarded_functions: dict[cst.CSTNode, bool] = {}
-        self._skips_without_cuda: bool | None = None
 
     def is_guarded(self, node: cst.CSTNode) -> bool:
         """Whether a guard or a check dominates the node, in its function or in all callers of that in the file."""
-        if self._file_requires_cuda():
+        if self._file_requires_cuda:
             return True
         if self._module.any_guard(node, self._accepts):
             return True
@@ -61,12 +61,11 @@ class CudaGuards:
             self._guarded_functions[function] = bool(places) and all(self.is_guarded(place) for place in places)
         return self._guarded_functions[function]
 
+    @cached_property
     def _file_requires_cuda(self) -> bool:
         """Whether the file is skipped without CUDA, by ``pytestmark = pytest.mark.skipif(..)``."""
-        if self._skips_without_cuda is None:
-            bindings = self._module.names.module.bindings.get("pytestmark", [])
-            self._skips_without_cuda = any(b.value is not None and self.checks_cuda(b.value) for b in bindings)
-        return self._skips_without_cuda
+        bindings = self._module.names.module.bindings.get("pytestmark", [])
+        return any(b.value is not None and self.checks_cuda(b.value) for b in bindings)
 
     def _accepts(self, guard: Guard) -> bool:
         if guard.kind == "test":
@@ -108,15 +107,9 @@ class CudaGuards:
 
     def implies_cuda(self, test: cst.BaseExpression, holds: bool, depth: int = _DEPTH) -> bool:
         """Whether a condition that evaluates to ``holds`` implies that CUDA is available or was chosen by the user."""
-        if depth == 0:
-            return False
-        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            return self.implies_cuda(test.expression, not holds, depth)
-        if isinstance(test, cst.BooleanOperation):
-            sides = [self.implies_cuda(side, holds, depth) for side in (test.left, test.right)]
-            return any(sides) if isinstance(test.operator, cst.And) is holds else all(sides)
-        if isinstance(test, cst.NamedExpr):
-            return self.implies_cuda(test.value, holds, depth)
+        return depth > 0 and implied(test, holds, lambda part, outcome: self._operand_implies(part, outcome, depth))
+
+    def _operand_implies(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         if isinstance(test, cst.Call):
             return self._call_implies_cuda(test, holds, depth)
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:

@@ -171,8 +171,8 @@ def reads_no_elements(module: SourceModule, use: cst.Name) -> bool:
         return parent.attr.value in known.SHAPE_ATTRIBUTES
     if isinstance(parent, cst.Comparison):
         return all(isinstance(c.operator, (cst.Is, cst.IsNot)) for c in parent.comparisons)
-    call = module.parent(parent) if isinstance(parent, cst.Arg) else None
-    return isinstance(call, cst.Call) and module.qualified(call.func) in ("builtins.len", "builtins.type")
+    call = module.call_with_argument(use)
+    return call is not None and module.qualified(call.func) in ("builtins.len", "builtins.type")
 
 
 def _stores_into(node: cst.CSTNode, name: str) -> bool:

@@ -185,8 +185,5 @@ class Moves:
 
     def _wrapper_of(self, node: cst.CSTNode) -> cst.Call | None:
         """The call ``Variable(node)``, or None."""
-        arg = self._module.parent(node)
-        call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
-        if isinstance(call, cst.Call) and self._module.qualified(call.func) in VARIABLE_WRAPPERS:
-            return call
-        return None
+        call = self._module.call_with_argument(node)
+        return call if call is not None and self._module.qualified(call.func) in VARIABLE_WRAPPERS else None

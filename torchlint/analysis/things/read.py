@@ -176,9 +176,7 @@ class Reads:
 
     def _enclosing_call(self, text: cst.BaseExpression) -> cst.BaseExpression:
         """The call that a string is an argument of, or else the string."""
-        arg = self._module.parent(text)
-        call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
-        return call if isinstance(call, cst.Call) else text
+        return self._module.call_with_argument(text) or text
 
 
 def _is_formatting(operation: cst.BinaryOperation) -> bool:

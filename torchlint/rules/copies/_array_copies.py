@@ -87,15 +87,10 @@ class ArrayCopies:
 
     def _is_registered(self, call: cst.Call) -> bool:
         """Whether the tensor becomes a parameter or buffer, which should not share the memory of an array."""
-        outer = self._enclosing_call(call)
+        outer = self._module.call_with_argument(call)
         if outer is None:
             return False
         return self._module.qualified(outer.func) in _PARAMETER_CLASSES or method(outer) == "register_buffer"
-
-    def _enclosing_call(self, node: cst.CSTNode) -> cst.Call | None:
-        parent = self._module.parent(node)
-        outer = self._module.parent(parent) if isinstance(parent, cst.Arg) else None
-        return outer if isinstance(outer, cst.Call) else None
 
 
 def is_blocking(move: cst.Call) -> bool:

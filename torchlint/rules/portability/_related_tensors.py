@@ -43,12 +43,11 @@ class RelatedTensors:
     def _factory(self, place: cst.CSTNode) -> cst.Call | None:
         """The call of a torch factory that a place moves or is an argument of, or None."""
         if isinstance(place, cst.Call) and method(place) in MOVE_METHODS:
-            root = next((link for link in chain(place) if isinstance(link, cst.Call)), None)
+            call = next((link for link in chain(place) if isinstance(link, cst.Call)), None)
         else:
-            parent = self._module.parent(place)
-            root = self._module.parent(parent) if isinstance(parent, cst.Arg) else None  # type: ignore[assignment]
-        made = isinstance(root, cst.Call) and self._module.qualified(root.func) in {*FACTORIES, "torch.tensor"}
-        return root if made else None
+            call = self._module.call_with_argument(place)
+        is_factory = call is not None and self._module.qualified(call.func) in {*FACTORIES, "torch.tensor"}
+        return call if is_factory else None
 
     def _sized_by(self, made: cst.Call) -> Iterator[cst.Name]:
         """Tensors that give the size: ``x`` in ``torch.zeros(x.size(0), 4)``."""

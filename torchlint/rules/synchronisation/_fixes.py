@@ -85,10 +85,9 @@ def _gives_same_number(module: SourceModule, call: cst.Call, dtype: str | None) 
 
 def _is_consumed(module: SourceModule, loop: cst.GeneratorExp) -> bool:
     """Whether a generator is an argument of a function that consumes all of it, such as ``sum``."""
-    arg = module.parent(loop)
-    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
+    call = module.call_with_argument(loop)
     whole = ("sum", "list", "tuple", "max", "min", "sorted", "set")
-    return isinstance(call, cst.Call) and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
+    return call is not None and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
 
 
 def _sum_on_device(module: SourceModule, found: ElementReads, read: Read) -> Fix:
@@ -102,9 +101,8 @@ def _sum_on_device(module: SourceModule, found: ElementReads, read: Read) -> Fix
     title = "add up on the device, and read the sum once"
     if isinstance(found.loop, cst.For):
         return Fix(title, Safety.UNSAFE, (kept, _read_after(module, found.loop, read)), _SUM)
-    arg = module.parent(found.loop)
-    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
-    if not isinstance(call, cst.Call) or module.qualified(call.func) != "builtins.sum" or len(call.args) != 1:
+    call = module.call_with_argument(found.loop)
+    if call is None or module.qualified(call.func) != "builtins.sum" or len(call.args) != 1:
         raise Unfixable
     return Fix(title, Safety.UNSAFE, (kept, *editor.wrap(call, "float(", ")")), _SUM)
 
