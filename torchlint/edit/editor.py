@@ -222,6 +222,13 @@ class Editor:
         assert newline is not None
         return self.edit(first, newline.end(), "")
 
+    def delete_call(self, call: cst.CSTNode) -> Edit:
+        """Delete a call that is a statement of its own."""
+        statement = self._module.parent(call)
+        if not isinstance(statement, cst.Expr):
+            raise Unfixable
+        return self.delete(statement)
+
     def _around(
         self, statement: cst.CSTNode
     ) -> tuple[cst.SimpleStatementLine | cst.SimpleStatementSuite, cst.IndentedBlock | cst.Module | None]:

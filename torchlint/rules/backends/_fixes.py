@@ -106,10 +106,7 @@ def _without_statement(module: SourceModule, flag: BackendFlag, name: str) -> Ed
     if isinstance(flag.node, cst.Call):
         if module.qualified(flag.node.func) in known.SETTERS | known.TRAINERS:
             return _argument_switched_off(module, flag.node, name)
-        statement: cst.CSTNode | None = module.parent(flag.node)
-        if not isinstance(statement, cst.Expr):
-            raise Unfixable
-        return module.shared(Editor).delete(statement)
+        return module.shared(Editor).delete_call(flag.node)
     return module.shared(Editor).delete(_assignment(module, flag.node))
 
 

@@ -36,7 +36,7 @@ class Clearing:
         self._module = module
         self._holding: dict[cst.CSTNode, bool] = {}
 
-    def wasted(self, call: cst.CSTNode) -> bool:
+    def is_wasted(self, call: cst.CSTNode) -> bool:
         """Whether the call runs in every step, and nothing in the step shows why the memory must be released."""
         return not self._after_failure(call) and self._in_every_step(call, frozenset())
 
@@ -59,9 +59,9 @@ class Clearing:
         if place not in self._holding:
             self._holding[place] = False  # for recursive functions
             inside = (*self._module.within(place, cst.For), *self._module.within(place, cst.Call))
-            seldom = self._module.heat_analysis.is_throttled
+            is_throttled = self._module.heat_analysis.is_throttled
             self._holding[place] = any(
-                self._leads_to_steps(node) for node in inside if node is not place and not seldom(node, place)
+                self._leads_to_steps(node) for node in inside if node is not place and not is_throttled(node, place)
             )
         return self._holding[place]
 

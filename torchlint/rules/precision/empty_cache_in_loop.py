@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Fix, Heat, Recipe, Safety, Severity
+from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
@@ -100,13 +100,15 @@ class EmptyCacheInLoop(Rule):
 
     @on.call(*EMPTYING)
     def empties(self, node: cst.Call) -> None:
-        """A call, anywhere."""
+        """Check a call of ``empty_cache``."""
         from torchlint.rules.precision._clearing import Clearing
 
         module = self.module
         clearing = module.shared(Clearing)
-        if module.in_test(node) or not clearing.wasted(node):
+        if module.in_test(node) or not clearing.is_wasted(node):
             return
+        from torchlint.rules.precision._fixes import without_call
+
         trains = module.every_step(node)
         step = "training step" if trains else "step"
         self.report(
@@ -115,19 +117,5 @@ class EmptyCacheInLoop(Rule):
             "remove it; against fragmentation, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`",
             severity=Severity.WARNING if trains and not clearing.is_explained(node) else Severity.INFO,
             heat=Heat.STEP,
-            fix=self._deleted(node),
+            fix=without_call(module, node),
         )
-
-    def _deleted(self, node: cst.Call) -> Fix | None:
-        import libcst as cst
-
-        from torchlint.edit.editor import Editor, Unfixable
-
-        statement = self.module.parent(node)
-        if not isinstance(statement, cst.Expr):
-            return None
-        try:
-            edit = self.module.shared(Editor).delete(statement)
-        except Unfixable:
-            return None
-        return Fix("delete the call", Safety.UNSAFE, (edit,), "the program may run out of memory")

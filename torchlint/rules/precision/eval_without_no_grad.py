@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Fix, Recipe, Safety, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
@@ -120,11 +120,13 @@ class EvalWithoutNoGrad(Rule):
         found = next(iter(self.module.shared(ModuleCalls).in_evaluation_mode(loop)), None)
         if found is None or not found.records_graph:
             return
+        from torchlint.rules.precision._fixes import without_gradients
+
         self.report(
             found.call,
             f"`{self.module.code(found.call.func)}` is in evaluation mode, but autograd is on: each call builds an "
             "autograd graph and keeps its activations; evaluate under `torch.no_grad()`",
-            fix=self._decoration(function),
+            fix=without_gradients(self.module, function),
         )
 
     def _is_evaluation(self, loop: cst.For, function: cst.FunctionDef | None) -> bool:
@@ -148,21 +150,6 @@ class EvalWithoutNoGrad(Rule):
             return True
         own = found(function) if function is not None else every
         return not _GRADIENT_WORDS.isdisjoint({word for name in own for word in (name, *_words(name))})
-
-    def _decoration(self, function: cst.FunctionDef | None) -> Fix | None:
-        """Decorate the function with ``@torch.no_grad()``."""
-        from torchlint.edit.editor import Editor, Unfixable
-        from torchlint.edit.names import Speller
-
-        if function is None or function.decorators:
-            return None
-        try:
-            name = Speller(self.module).spell("torch.no_grad", function)
-            edit = self.module.shared(Editor).insert_before(function, f"@{name.text}()")
-        except Unfixable:
-            return None
-        caveat = "results of the function no longer require gradients"
-        return Fix("decorate the function with `torch.no_grad()`", Safety.UNSAFE, (*name.edits, edit), caveat)
 
 
 def _words(name: str) -> set[str]:

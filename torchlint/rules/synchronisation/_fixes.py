@@ -29,10 +29,7 @@ _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all par
 @or_none
 def without_call(module: SourceModule, call: cst.Call) -> Fix:
     """Delete a call of ``torch.cuda.synchronize`` that is a statement."""
-    statement = module.parent(call)
-    if not isinstance(statement, cst.Expr):
-        raise Unfixable
-    return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete(statement),), _WAIT)
+    return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete_call(call),), _WAIT)
 
 
 @or_none

@@ -1,0 +1,33 @@
+"""Fixes of TL806 and TL808: evaluation under ``torch.no_grad()``, and calls of ``empty_cache`` that are deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.model import Fix, Safety
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.module import SourceModule
+
+_NO_GRADIENTS = "results of the function no longer require gradients"
+_MEMORY = "the program may run out of memory"
+
+
+@or_none
+def without_gradients(module: SourceModule, function: cst.FunctionDef | None) -> Fix:
+    """Decorate a function with ``@torch.no_grad()``."""
+    if function is None or function.decorators:
+        raise Unfixable
+    name = module.shared(Speller).spell("torch.no_grad", function)
+    edit = module.shared(Editor).insert_before(function, f"@{name.text}()")
+    return Fix("decorate the function with `torch.no_grad()`", Safety.UNSAFE, (*name.edits, edit), _NO_GRADIENTS)
+
+
+@or_none
+def without_call(module: SourceModule, call: cst.Call) -> Fix:
+    """Delete a call of ``empty_cache``."""
+    return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete_call(call),), _MEMORY)
