@@ -34,6 +34,7 @@ SHAPES = ROOT / "tests" / "shapes"
 _MARK = re.compile(
     r"#\s*(?:(?P<flag>flag)(?P<info>\[info\])?(?::\s*\"(?P<words>[^\"]*)\")?|known (?P<known>miss|false alarm): .+)\s*$"
 )
+_BEGINS = re.compile(r"#\s*(?:flag|known miss|known false alarm)\b")
 _FIXED: dict[str, Variant] = {"fixed": (Safety.SAFE, {}), "unsafe": (Safety.UNSAFE, {})}
 
 
@@ -119,7 +120,9 @@ def files() -> list[Path]:
 def rule_of(path: Path) -> type[Rule]:
     """The rule after which the folder of a fixture is named."""
     name = path.relative_to(FIXTURES).parts[0]
-    return next(rule for rule in registry.load() if rule.name == name)
+    rule = next((rule for rule in registry.load() if rule.name == name), None)
+    assert rule is not None, f"the folder fixtures/{name} is not named after a rule"
+    return rule
 
 
 def marks(text: str) -> dict[int, Mark]:
@@ -152,16 +155,26 @@ def lint(text: str | bytes, path: Path) -> list[Finding]:
 
 def differences(path: Path) -> list[str]:
     """Where findings and marks disagree, one line each."""
-    wanted = marks(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    wanted = marks(text)
     by_line: dict[int, list[Finding]] = {}
     for finding in found(path):
         by_line.setdefault(finding.span.line, []).append(finding)
-    differing = []
+    differing = [
+        f"{path.relative_to(ROOT)}:{line}: malformed mark; tests/harness.py lists the forms"
+        for line in _malformed_marks(text)
+    ]
     for line in sorted({*wanted, *by_line}):
         message = _difference(wanted.get(line), by_line.get(line, []))
         if message:
             differing.append(f"{path.relative_to(ROOT)}:{line}: {message}")
     return differing
+
+
+def _malformed_marks(text: str) -> list[int]:
+    """The lines with a comment that begins like a mark and is none."""
+    lines = enumerate(text.split("\n"), 1)
+    return [number for number, line in lines if _BEGINS.search(line) and not _MARK.search(line)]
 
 
 def _difference(mark: Mark | None, findings: list[Finding]) -> str | None:

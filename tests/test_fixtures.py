@@ -80,5 +80,5 @@ def test_a_fixture_shows_a_dozen_guilty_and_more_innocent_shapes(name: str) -> N
         for text in texts
         for node in ast.walk(ast.parse(text))
     )
-    assert flagged >= 12
-    assert innocent >= 15
+    assert flagged >= 12, f"{flagged} marked lines"
+    assert innocent >= 15, f"{innocent} functions and classes with 'innocent' in their names"

@@ -32,6 +32,8 @@ def source_of(golden: Path) -> Path:
 @each_file
 def test_fixes_make_of_a_fixture_what_its_golden_files_show(path: Path) -> None:
     wanted = harness.goldens(path)
+    if wanted and path.is_relative_to(harness.FIXTURES):
+        assert harness.rule_of(path).fix != "never", "the rule makes fixes, and says that it never does"
     shown = {golden for golden in GOLDEN if source_of(golden) == path}
     stale = "run `python -m tests.test_golden` and read the difference"
     assert shown == set(wanted), stale

@@ -72,10 +72,14 @@ def test_a_rule_of_another_package_is_found(tmp_path: Path, monkeypatch: pytest.
     ("code", "words"),
     [
         (PLUGIN.format(headings=HEADINGS, visit="visit_Clal"), "visit_Clal"),
-        (PLUGIN.format(headings="", visit="visit_Call"), "headings"),
+        (
+            PLUGIN.format(headings=HEADINGS.replace("Sources", "Links"), visit="visit_Call"),
+            r"lacks the headings \['Sources'\]",
+        ),
         (PLUGIN.format(headings=HEADINGS, visit="visit_Call").replace("TL990", "TL201"), "TL201"),
         (PLUGIN.format(headings=HEADINGS, visit="visit_Call").replace("    id =", "    ident ="), "id"),
         ("import no_such_module", "no_such_module"),
+        ("from torchlint import on\n\n@on.call\ndef visitor(): pass", "@on.call lacks names"),
     ],
 )
 def test_a_malformed_rule_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, words: str) -> None:

@@ -62,18 +62,21 @@ class Event(NamedTuple):
 
 def call(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of functions or classes, given by dotted names."""
+    _require_names("call", names)
     last = frozenset(name.rpartition(".")[2] for name in names)
     return _declared(Event("Call", functions=frozenset(names), groups=(last,), needs=(of_library(names),)))
 
 
 def method(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of methods, given by name, on any receiver."""
+    _require_names("method", names)
     found = frozenset(names)
     return _declared(Event("Call", methods=found, groups=(found,), needs=(identifiers(*names),)))
 
 
 def within(*names: str) -> Callable[[Visitor], Visitor]:
     """Restrict a visitor to functions that contain one of these identifiers, and to code outside functions."""
+    _require_names("within", names)
 
     def declare(visitor: Visitor) -> Visitor:
         event = _event_of(visitor.__name__, visitor)
@@ -92,6 +95,11 @@ def flag(*names: str, value: bool) -> Callable[[Visitor], Visitor]:
 def flags_together(one: str, other: str) -> Callable[[Visitor], Visitor]:
     """Pairs of writes that leave both backend flags on; one of them may be in another file."""
     return _declared(Event(thing="flags_together", flags=(one, other)))
+
+
+def _require_names(decorator: str, names: tuple[object, ...]) -> None:
+    if not names or not all(isinstance(name, str) for name in names):
+        raise TypeError(f'@on.{decorator} lacks names: it is used as @on.{decorator}("...")')
 
 
 def _declared(event: Event) -> Callable[[Visitor], Visitor]:

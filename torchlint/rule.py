@@ -189,7 +189,10 @@ def _heading_problems(rule: type[Rule]) -> list[str]:
     headings = re.findall(r"^## (.+)$", _documentation(rule), re.MULTILINE)
     if tuple(headings) == HEADINGS:
         return []
-    return [f"headings are {headings}, not {list(HEADINGS)}"]
+    missing = [heading for heading in HEADINGS if heading not in headings]
+    if missing:
+        return [f"lacks the headings {missing} in its docstring, which has {headings}"]
+    return [f"has the headings {headings} in its docstring, not {list(HEADINGS)}"]
 
 
 def _visitor_problems(rule: type[Rule]) -> list[str]:

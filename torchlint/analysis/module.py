@@ -65,7 +65,11 @@ class SourceModule(Code):
         return HeatAnalysis(self, self.evaluator)
 
     def heat(self, node: cst.CSTNode) -> Heat:
-        """How often a node runs."""
+        """How often a node runs at most.
+
+        A condition lowers the heat only if it is known to hold rarely, as ``step % 100 == 0`` does; what runs under any
+        other condition has the heat of the loop around it. See :meth:`guards` for the conditions.
+        """
         return self.heat_analysis.of(node)
 
     def every_step(self, node: cst.CSTNode) -> bool:

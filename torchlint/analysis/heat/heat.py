@@ -105,7 +105,10 @@ class HeatAnalysis:
         return self.may_repeat(loop) or bool(self.enclosing_loops(loop)[0])
 
     def loop_kind(self, loop: cst.CSTNode) -> str | None:
-        """``step`` for a loop that makes one step per iteration, ``epoch`` for a loop around such loops, else None."""
+        """``step`` for a loop that makes one step per iteration, ``epoch`` for a loop around such loops, else None.
+
+        A loop over batches is always ``step``, even if each iteration runs another loop over batches.
+        """
         if not self._any_steps:
             return None
         return self._memo.get_or_compute(("loop", loop), lambda: self._classify(loop), None)
