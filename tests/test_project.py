@@ -437,10 +437,7 @@ def test_using_a_device_sets_no_default(text: str) -> None:
     [
         "class A:\n    def get_device(self): ...\n",
         "def to_cpu_and_back(x): ...\n",
-        "for x in loader:\n    f(x.to(dtype=torch.float32), x.to(y.dtype))\n",
         "from utils import cuda_time\n",
-        "def f(x, net):\n    return x.to(next(net.parameters()).device)\n",
-        "for name in data.columns:\n    f(x.cuda())\n",
         "import torchvision\n# detection, Resize\n",
     ],
 )

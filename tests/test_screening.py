@@ -151,7 +151,6 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
     [
         "class Net:\n    def f(self, inference_mode: bool = False,\n        autocast=True): ...\n",
         "import os\nos.environ['HOME'] = '/'\nreset_all = other\n",
-        "# https://example.org/benchmark\n",
         "for i in range(3):\n    x = tensor(i)[0] * 3\n    init.trunc_normal_(x)\n",
         "blocks = tensor(1), list(Block(i) for i in range(3)), [0] * 3\n",
         "points = tensor(1), list(itertools.product(range(3), range(3)))\n",
@@ -263,9 +262,7 @@ STEPS = {
     "class Net(nn.Module):\n    def forward(self, x):\n        print(x.to(device))\n": True,
     "class Net(nn.Module):\n    def training_step(self, x): return x.to(device).item()\n": True,
     "def collate_fn(batch):\n    print(batch.to(device))\n": True,
-    "def f(model): return next(model.parameters()).to(device).item()\n": False,
-    "def f(named): return next(iter(named.values())).to(device).item()\n": False,
-    "def f(model): return model.forward(next((p for p in g(1) if p), 2).to(device)).item()\n": False,
+    "def f(x): return x.to(device).item()\n": False,
 }
 
 

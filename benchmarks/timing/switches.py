@@ -14,12 +14,12 @@ from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 from typing import Any, NamedTuple
 
-from torchlint.prefilter.needs import All, Need, Text, parts
+from torchlint.prefilter.needs import All, Need, TextPattern, identifier_parts
 from torchlint.prefilter.needs import Any as AnyOf
 
 #: How a layer is measured: in one process, in two, or with a filled cache.
 ALONE, TWO, WARM = "one process", "two processes", "cache filled"
-_NAMES_TORCH = parts("torch", "accelerat", "lightning")
+_NAMES_TORCH = identifier_parts("torch", "accelerat", "lightning")
 
 
 class Layer(NamedTuple):
@@ -45,29 +45,29 @@ def _every_file() -> None:
     from torchlint.run import screened
 
     put(Rule, "alternatives", classmethod(lambda _: [(_NAMES_TORCH,)]))
-    put(screened, "needs_parsing", lambda contents: contents.has(_NAMES_TORCH))
+    put(screened, "needs_parsing", lambda text_index: text_index.has(_NAMES_TORCH))
 
 
-def _texts(*needs: Need) -> Iterator[Text]:
+def _texts(*needs: Need) -> Iterator[TextPattern]:
     for need in needs:
-        if isinstance(need, Text):
+        if isinstance(need, TextPattern):
             yield need
         elif isinstance(need, (AnyOf, All)):
             yield from _texts(*need.needs)
 
 
-def _unread(unread: Callable[[Text], bool]) -> None:
+def _unread(unread: Callable[[TextPattern], bool]) -> None:
     """These patterns count as found wherever their identifiers stand."""
-    from torchlint.prefilter.contents import Contents
+    from torchlint.prefilter.text_index import TextIndex
 
-    search = Contents._search
+    search = TextIndex._search
 
-    def searched(contents: Contents, need: Need) -> bool:
-        if isinstance(need, Text) and unread(need):
-            return need.guard is None or contents.has(need.guard)
-        return search(contents, need)
+    def searched(text_index: TextIndex, need: Need) -> bool:
+        if isinstance(need, TextPattern) and unread(need):
+            return need.guard is None or text_index.has(need.guard)
+        return search(text_index, need)
 
-    put(Contents, "_search", searched)
+    put(TextIndex, "_search", searched)
 
 
 def _no_patterns() -> None:
@@ -76,7 +76,7 @@ def _no_patterns() -> None:
     from torchlint.run import registry
 
     of_rules = (need for rule in registry.load() for need in rule.needs)
-    _unread(set(_texts(concepts.OFFERS, *of_rules)).__contains__)
+    _unread(set(_texts(concepts.HAS_PROJECT_FACTS, *of_rules)).__contains__)
 
 
 def _concept(name: str) -> Callable[[], None]:
@@ -103,10 +103,10 @@ def _patterns_of(rule_id: str) -> Callable[[], None]:
 
 
 def _no_vocabulary() -> None:
-    from torchlint.prefilter.contents import Contents
-    from torchlint.prefilter.vocabulary import Vocabulary
+    from torchlint.prefilter import text_index
+    from torchlint.prefilter.identifier_set import IdentifierSet
 
-    class Searched(Vocabulary):
+    class Searched(IdentifierSet):
         """Each word is looked for when it is asked for."""
 
         def __init__(self, data: bytes) -> None:
@@ -116,15 +116,16 @@ def _no_vocabulary() -> None:
         def any(self, names: Any) -> bool:
             return any(name in self._data for name in names)
 
-        def any_with(self, part: bytes) -> bool:
+        def any_containing(self, part: bytes) -> bool:
             return part.strip() in self._lowered
 
         def any_of_library(self, names: Any) -> bool:
             return self.any(names)
 
-        any_imported = any
+        def any_imported(self, names: Any) -> bool:
+            return self.any(names)
 
-    put(Contents, "vocabulary", property(lambda contents: contents.__dict__.setdefault("v", Searched(contents._data))))
+    put(text_index, "IdentifierSet", Searched)
 
 
 def _parsed_to_be_checked() -> None:
@@ -146,8 +147,8 @@ def _parsed_to_be_checked() -> None:
 def _parsed_by_libcst() -> None:
     from torchlint.run import engine
 
-    parsed = engine._parsed
-    put(engine, "_parsed", lambda file, text, **_: parsed(file, text, layout=True))
+    parsed = engine._parse_and_check
+    put(engine, "_parse_and_check", lambda file, text, **_: parsed(file, text, layout=True))
 
 
 def _bodies_at_once() -> None:
@@ -167,7 +168,7 @@ def _every_function() -> None:
 def _names_unread() -> None:
     from torchlint.analysis import dispatch
 
-    put(dispatch, "may_be", lambda *_: True)
+    put(dispatch, "may_call", lambda *_: True)
 
 
 def _whole_headers() -> None:
@@ -191,12 +192,16 @@ def _collected_in_a_loop() -> None:
     put(tree, "collect", collect)
 
 
+def _hash(node: object) -> int:
+    return id(node)
+
+
 def _own_hashes_and_tests() -> None:
     from torchlint.analysis.syntax import walk
 
     def restore(kind: Any) -> None:
         kind.__class__ = walk._Plain.__base__
-        kind.__hash__ = lambda node: id(node)
+        kind.__hash__ = _hash
         for below in kind.__subclasses__():
             restore(below)
 
@@ -255,11 +260,8 @@ def _no_cache() -> None:
     put(main, "_cache", lambda *_: None)
 
 
-_CONCEPTS = (
-    "MOVE _KEPT_DEVICE ON_ACCELERATOR LOADERS FED HOT_DEFINITION _DEFINES_DEVICE _NEEDS_CUDA _VARIES _OWN_MOVE "
-    "_GETS_LOADER _CHECKS_CUDA OFFERS SEEDS TUNES SETS_DEVICE META"
-).split()
-_PATTERNS = ("TL103", "TL201", "TL502", "TL507")
+_CONCEPTS = ("MOVE _DEFINES_DEVICE _OWN_MOVE").split()
+_PATTERNS = ("TL103", "TL507")
 LAYERS = (
     Layer("files are left out", _every_file),
     Layer("text patterns, all of them", _no_patterns),
@@ -298,13 +300,13 @@ def lint(arguments: Sequence[str]) -> None:
     for layer in LAYERS:
         if layer.name == name:
             layer.off()
-    parse, parsed = engine._parsed, set()
+    parse, parsed = engine._parse_and_check, set()
 
     def noted(file: engine._File, text: str, **how: Any) -> engine._Found:
         parsed.add(file.path)
         return parse(file, text, **how)
 
-    put(engine, "_parsed", noted)
+    put(engine, "_parse_and_check", noted)
     said = StringIO()
     with redirect_stdout(said):
         status = main(["check", "--isolated", "--output-format", "json", *options])

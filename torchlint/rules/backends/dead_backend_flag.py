@@ -15,7 +15,7 @@ from torchlint.knowledge.backends import (
 )
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, text_pattern
+from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, imported, of_library, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 # Statements without effect have a typical form. Most files with `step` or `no_grad` have none of them, and parsing
 # those files for TL507 would cost a cold run over timm a fifth of its time.
-_METHODS = MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"}
-_CONTEXTS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
 _FUNCTION_NAMES = {name.rpartition(".")[2] for name in FUNCTIONS} | {VALIDATE}
+_METHODS = MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"}
+_CALLED = _METHODS | _FUNCTION_NAMES
+_CONTEXTS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
 
 
 def _one_of(names: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(names))})"
 
 
-_START = r"(?:\A|[\r\n;:=])[ \t(]*(?:\w{1,80}[ \t]*\.[ \t]*){0,9}"
 _END = r"[ \t)]*(?:[;#\r\n=]|\Z)"
 # Not under `with`, not a decorator, and not a parameter.
 _NAMED = (
@@ -43,13 +43,13 @@ _NAMED = (
     r"(?![ \t]*(?:[:,]|=[^=]))"
 )
 _STATEMENTS = (
-    # A method that is not called; a function or method that is assigned or compared.
-    text_pattern(rf"(?<!self)\.{_one_of(_METHODS | _FUNCTION_NAMES)}{_END}", identifiers(*_METHODS, *_FUNCTION_NAMES)),
-    # A function or context manager at the beginning of a statement, and other names for these.
+    # A method or function that is named but not called, or that is assigned or compared.
+    text_pattern(rf"\.(?<!self\.){_one_of(_CALLED)}{_END}", identifiers(*_CALLED)),
+    imported(_FUNCTION_NAMES),
+    # A context manager that is not entered.
     *(text_pattern(_NAMED.format(name=name), identifiers(name)) for name in _CONTEXTS),
-    text_pattern(rf"{_START}{_one_of(_FUNCTION_NAMES)}[ \t)]*(?:[;#\r\n]|==|\Z)", identifiers(*_FUNCTION_NAMES)),
-    text_pattern(r"cuda\.benchmark[ \t)]*=", identifiers("benchmark")),
-    text_pattern(r"deterministic\w{0,80}[ \t)]*=", identifier_parts("deterministic")),
+    of_library(["benchmark"]),
+    identifier_parts("deterministic"),
 )
 
 

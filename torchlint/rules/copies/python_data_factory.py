@@ -32,32 +32,14 @@ _DISPLAY = (
 _TIMES = rf"[^\[\],]{{1,200}}\*{_GAP}\["  # `n * [0]`
 _LIST = rf"(?:(?:[\w.]{{0,40}}list{_GAP})?[\w.]{{0,40}}range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
 GENERATED_CONTENT = any_of(
-    all_of(
-        identifiers("numpy"),
-        of_library(TORCH_FACTORIES),
-        text_pattern(r"(?:ensor|asarray|from_numpy)[\s\\)]*\(", identifier_parts("tensor", "asarray", "from_numpy")),
-    ),
-    *(
-        text_pattern(rf"{name}[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts(name))
-        for name in ("ensor", "asarray")
-    ),
-    all_of(
-        text_pattern(r"Tensor[\s\\)]*\(", _NAMED),
-        text_pattern(
-            rf"\){_CLOSE}\.\s*(?:fill|zero|uniform|normal)_\s*\(", identifiers("fill_ zero_ uniform_ normal_")
-        ),
-    ),
+    all_of(identifiers("numpy"), of_library(TORCH_FACTORIES)),
+    identifiers("asarray"),
+    text_pattern(rf"ensor[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts("tensor")),
+    text_pattern(r"Tensor[\s\\)]*\(", all_of(identifier_parts("tensor"), identifiers("fill_ zero_ uniform_ normal_"))),
     # Other names for constructors.
     text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
-    all_of(
-        imported(
-            ["tensor", "as_tensor", "asarray", "Tensor", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]
-        ),
-        any_of(
-            text_pattern(rf"=[ \t(]*{_CONSTRUCTOR}[ \t)]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
-            text_pattern(rf"{_CONSTRUCTOR}[ \t\\]+as[ \t]+\w+[ \t]*(?:[,;#)\r\n]|\Z)", _NAMED),
-        ),
-    ),
+    imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
+    text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
 )
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class ExplicitSynchronize(Rule):
     summary = "`torch.cuda.synchronize()` blocks the host in every step"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (any_of(concepts.STEPS, concepts.HOT_DEFINITION),)
+    needs = (concepts.HOT,)
     layout = False
     recipe = Recipe(
         "function-calls",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, identifier_parts
+from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class SyncInHotLoop(Rule):
     needs = (
         identifier_parts("torch", "accelerat", "lightning"),
         concepts.ON_ACCELERATOR,
-        any_of(concepts.STEPS, concepts.HOT_DEFINITION),
+        concepts.HOT,
     )
     layout = False
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library, text_pattern
+from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class DeviceRoundTrip(Rule):
     fix = "sometimes"
     needs = (
         concepts.TORCH,
-        any_of(of_library(["cpu", "item", "tolist"]), text_pattern(r"[\"']cpu\b", identifiers("cpu"))),
+        identifiers("cpu item tolist"),
         any_of(concepts.MOVE, all_of(of_library(["tensor", "as_tensor", "asarray"]), identifiers("device"))),
     )
     layout = False
