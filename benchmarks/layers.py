@@ -1,41 +1,37 @@
-"""What each layer of torchlint whose only purpose is speed buys, and what each rule costs.
+"""Measures what each speed layer of torchlint saves, and what each rule costs.
 
-Every layer is switched off in a process of its own, which takes turns with the ordinary run; both must find the same.
-The best of several runs counts: processor time in one process, wall time where several processes or the cache are
-what is measured. A layer that buys less than 3 % of a cold run over timm is not worth its code. The prices of rules
-are printed, not judged. ``--write`` puts the tables into docs/speed.md.
+A speed layer is code that makes torchlint faster and changes no result. Each layer is switched off in a process of its
+own, in turn with the ordinary run, and the findings must be the same. The best of several runs counts: processor time
+in one process, wall time where several processes or the cache are measured. A layer that saves less than 3 % of a cold
+run over timm is removed. The costs of rules are printed, but there is no limit for them. ``--write`` puts the tables
+into docs/speed.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import corpora
-from timing import page
+from timing import environments, page
 from timing.contestants import CORES
-from timing.environments import ROOT
 from timing.measure import Contestant, Done, Place, measure, pin
 from timing.record import BenchmarkError, Row
-from timing.switches import ALONE, LAYERS, TWO, WARM, Layer
+from timing.switches import LAYERS, ONE_PROCESS, TWO_PROCESSES, WARM, Layer
 
-#: What a layer has to buy, in percent of a cold run over timm.
-WORTH = 3
-_ORDINARY = "all"
-# A rule for which no file has to be parsed: what is left then is not the price of any rule.
-_NONE = "TL001"
+_ORDINARY, _NO_RULE = "ordinary", "no rule"
+_NOTHING_TO_PARSE = "TL001"  # no file is parsed for this rule alone
+_RULES = "rules"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One way to lint: a layer that is off, if any, and options."""
+    """One way to run torchlint: the name of the layer that is off, if any, and command-line options."""
 
     name: str
     options: tuple[str, ...]
@@ -44,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Price:
-    """What a run takes beside the ordinary one (1: as long), how many files it parsed, and whether it found the same."""
+    """The time of a run in units of the ordinary run's, the number of parsed files, and whether the findings agree."""
 
     name: str
     ratio: float
@@ -53,67 +49,68 @@ class Price:
 
 
 class Bench:
-    """What is linted, where processes run, and how often."""
+    """Runs torchlint over the same paths in several ways."""
 
     def __init__(self, paths: Sequence[Path], folder: Path, repeat: int) -> None:
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "benchmarks"), str(ROOT)))}
-        self._place, self._repeat = Place(folder, variables), repeat
+        root = environments.ROOT
+        self._place = Place(folder, environments.variables(root / "benchmarks", root))
         self._paths = [str(path.resolve()) for path in paths]
+        self._repeat = repeat
 
     def options(self, kind: str) -> tuple[str, ...]:
-        """The options of an ordinary run of a kind."""
+        """The options of the ordinary run of a kind."""
         if kind == WARM:
             return ("--jobs", "1", "--cache-dir", str(self._place.folder / "cache"))
-        return ("--no-cache", "--jobs", "2" if kind == TWO else "1")
+        return ("--no-cache", "--jobs", "2" if kind == TWO_PROCESSES else "1")
 
-    def prices(self, runs: Sequence[Run], best: Callable[[Row], float]) -> list[Price]:
-        """Measure runs beside the first of them, which is the ordinary one."""
-        did: dict[str, dict[str, object]] = {}
-        rows = measure([self._contestant(run, did) for run in runs], self._place)
+    def prices(self, runs: Sequence[Run], time_of: Callable[[Row], float]) -> list[Price]:
+        """Measure runs side by side; the first one is the ordinary run."""
+        reports: dict[str, dict[str, int]] = {}
+        rows = measure([self._contestant(run, reports) for run in runs], self._place)
         first = runs[0].name
         return [
             Price(
                 run.name,
-                best(rows[run.name]) / best(rows[first]),
-                int(str(did[run.name]["parsed"])),
-                did[run.name]["findings"] == did[first]["findings"],
+                ratio=time_of(rows[run.name]) / time_of(rows[first]),
+                parsed=reports[run.name]["parsed"],
+                same=reports[run.name]["findings"] == reports[first]["findings"],
             )
             for run in runs
         ]
 
-    def _contestant(self, run: Run, did: dict[str, dict[str, object]]) -> Contestant:
+    def _contestant(self, run: Run, reports: dict[str, dict[str, int]]) -> Contestant:
         def worked(done: Done) -> bool:
             if done.status == 0:
-                did[run.name] = json.loads(done.output)
-            return done.status == 0 and did[run.name]["status"] in (0, 1)
+                reports[run.name] = json.loads(done.output)
+            return done.status == 0 and reports[run.name]["status"] in (0, 1)
 
         command = (sys.executable, "-m", "timing.switches", run.layer, *run.options, *self._paths)
         return Contestant(run.name, command, self._repeat, worked, warm_up=True)
 
 
-def layers(bench: Bench, wanted: Sequence[Layer] = LAYERS) -> dict[str, list[Price]]:
-    """What each kind of run takes without a layer; each list begins with the ordinary run."""
+def layer_prices(bench: Bench, layers: Sequence[Layer] = LAYERS) -> dict[str, list[Price]]:
+    """What runs cost without each layer, by kind of run; each list begins with the ordinary run."""
     found = {}
-    for kind, best in ((ALONE, _processor), (TWO, _wall), (WARM, _wall)):
+    for kind, time_of in ((ONE_PROCESS, _processor_time), (TWO_PROCESSES, _wall_time), (WARM, _wall_time)):
         options = bench.options(kind)
-        off = [Run(layer.name, options, layer.name) for layer in wanted if layer.run == kind]
+        off = [Run(layer.name, options, layer.name) for layer in layers if layer.kind == kind]
         if off:
-            found[kind] = bench.prices([Run(_ORDINARY, options), *off], best)
+            found[kind] = bench.prices([Run(_ORDINARY, options), *off], time_of)
     return found
 
 
-def rules(bench: Bench, ids: Sequence[str]) -> list[Price]:
-    """What a run takes with all rules, with none, without each and with each alone."""
-    options = bench.options(ALONE)
+def rule_prices(bench: Bench, rules: Sequence[str]) -> list[Price]:
+    """What runs cost with all rules, with no rule, and without and with only each rule."""
+    options = bench.options(ONE_PROCESS)
 
-    def selecting(name: str, chosen: Sequence[str]) -> Run:
-        return Run(name, (*options, "--select", ",".join(chosen)))
+    def selecting(name: str, selected: Sequence[str]) -> Run:
+        return Run(name, (*options, "--select", ",".join(selected)))
 
-    runs = [selecting(_ORDINARY, ids), selecting("none", [_NONE])]
-    for rule in ids:
-        runs.append(selecting(f"without {rule}", [other for other in ids if other != rule]))
+    runs = [selecting(_ORDINARY, rules), selecting(_NO_RULE, [_NOTHING_TO_PARSE])]
+    for rule in rules:
+        runs.append(selecting(_without(rule), [other for other in rules if other != rule]))
         runs.append(selecting(rule, [rule]))
-    return bench.prices(runs, _processor)
+    return bench.prices(runs, _processor_time)
 
 
 def default_rules() -> list[str]:
@@ -123,48 +120,52 @@ def default_rules() -> list[str]:
     return [rule.id for rule in registry.load() if rule.default]
 
 
-def _processor(row: Row) -> float:
+def _processor_time(row: Row) -> float:
     return min(row.cpu)
 
 
-def _wall(row: Row) -> float:
+def _wall_time(row: Row) -> float:
     return min(row.wall)
+
+
+def _without(rule: str) -> str:
+    return f"without {rule}"
 
 
 # -- tables --------------------------------------------------------------------------------------
 
 
-def layer_table(found: dict[str, list[Price]]) -> str:
-    """What each layer buys: how much longer a run takes without it."""
-    lines = ["| layer that is off | takes longer by | files parsed | measured |", "| --- | ---: | ---: | --- |"]
+def layer_table(found: Mapping[str, Sequence[Price]]) -> str:
+    """How much longer a run takes without each layer."""
+    lines = ["| layer that is off | takes longer by | files parsed | measured in |", "| --- | ---: | ---: | --- |"]
     for kind, (ordinary, *off) in found.items():
-        lines.append(f"| none | | {ordinary.parsed or ''} | {kind} |")
-        lines += [_layer_line(price, kind) for price in off]
+        if kind == ONE_PROCESS:
+            lines.append(f"| none | | {ordinary.parsed} | {kind} |")
+        lines += [_layer_line(kind, price) for price in off]
     return "\n".join(lines)
 
 
-def _layer_line(price: Price, kind: str) -> str:
-    said = "" if price.same else ", **finds something else**"
-    parsed = "" if kind != ALONE else str(price.parsed)
-    return f"| {price.name} | {_percent(price.ratio - 1)} | {parsed} | {kind}{said} |"
+def _layer_line(kind: str, price: Price) -> str:
+    parsed = str(price.parsed) if kind == ONE_PROCESS else ""
+    differs = "" if price.same else ", **with other findings**"
+    return f"| {price.name} | {_percent(price.ratio - 1)} | {parsed} | {kind}{differs} |"
 
 
 def rule_table(prices: Sequence[Price]) -> str:
-    """What each rule adds to the others, and what it takes alone beyond a run without rules."""
-    by_name = {price.name: price for price in prices}
-    everything, nothing = by_name[_ORDINARY], by_name["none"]
+    """What each rule adds to the others, and what it costs alone beyond a run without rules."""
+    known = {price.name: price for price in prices}
+    ordinary, nothing = known[_ORDINARY], known[_NO_RULE]
     lines = [
-        "| rule | adds to the others | parses for it alone | takes alone | parses |",
+        "| rule | added to the others | files parsed for it | alone | files parsed |",
         "| --- | ---: | ---: | ---: | ---: |",
-        f"| all | | | {_percent(everything.ratio)} | {everything.parsed} |",
-        f"| none | | | {_percent(nothing.ratio)} | {nothing.parsed} |",
+        f"| all rules | | | {_percent(1)} | {ordinary.parsed} |",
+        f"| no rule | | | {_percent(nothing.ratio)} | {nothing.parsed} |",
     ]
     for price in prices:
-        without = by_name.get(f"without {price.name}")
-        if without is not None:
-            added, files = _percent(1 - without.ratio), everything.parsed - without.parsed
-            alone = _percent(price.ratio - nothing.ratio)
-            lines.append(f"| {price.name} | {added} | {files} | {alone} | {price.parsed} |")
+        rest = known.get(_without(price.name))
+        if rest is not None:
+            added, alone = _percent(1 - rest.ratio), _percent(price.ratio - nothing.ratio)
+            lines.append(f"| {price.name} | {added} | {ordinary.parsed - rest.parsed} | {alone} | {price.parsed} |")
     return "\n".join(lines)
 
 
@@ -172,13 +173,17 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _tables(found: dict[str, list[Price]]) -> Iterator[str]:
-    of_rules = found.get("rules")
-    of_layers = {kind: prices for kind, prices in found.items() if kind != "rules"}
-    if of_layers:
-        yield f"### Layers\n\n{layer_table(of_layers)}"
-    if of_rules:
-        yield f"### Rules\n\n{rule_table(of_rules)}"
+def tables(found: Mapping[str, Sequence[Price]]) -> str:
+    """All tables, with headings."""
+    return "\n\n".join(_sections(found))
+
+
+def _sections(found: Mapping[str, Sequence[Price]]) -> Iterator[str]:
+    layers = {kind: prices for kind, prices in found.items() if kind != _RULES}
+    if layers:
+        yield f"### Layers\n\n{layer_table(layers)}"
+    if _RULES in found:
+        yield f"### Rules\n\n{rule_table(found[_RULES])}"
 
 
 # -- the command line ----------------------------------------------------------------------------
@@ -186,41 +191,48 @@ def _tables(found: dict[str, list[Price]]) -> Iterator[str]:
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("paths", type=Path, nargs="*", help="what is linted (default: timm)")
+    parser.add_argument("paths", type=Path, nargs="*", help="what to lint (default: timm)")
     parser.add_argument("--cache", type=Path, default=corpora.default_cache(), help="where corpora live")
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each row (%(default)s)")
-    parser.add_argument("--only", choices=("layers", "rules"), help="one of the tables")
-    parser.add_argument("--layer", action="append", default=[], help="only layers with this in their names")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each row (default: %(default)s)")
+    parser.add_argument("--only", choices=("layers", _RULES), help="measure one of the two tables")
+    parser.add_argument("--layer", action="append", help="only layers with this in their names; may be repeated")
     parser.add_argument("--json", type=Path, help="write the measurements to this file")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/speed.md")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if options.write and (options.only or options.layer or options.paths):
+        parser.error("--write needs all measurements, over timm")
+    return options
+
+
+def _measured(options: argparse.Namespace) -> dict[str, list[Price]]:
+    paths = options.paths or [corpora.fetch("timm", options.cache).path]
+    layers = [layer for layer in LAYERS if not options.layer or any(part in layer.name for part in options.layer)]
+    found: dict[str, list[Price]] = {}
+    pin(CORES)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(paths, Path(folder), options.repeat)
+        if options.only != _RULES:
+            found |= layer_prices(bench, layers)
+        if options.only != "layers" and not options.layer:
+            found[_RULES] = rule_prices(bench, default_rules())
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print the tables, write them if asked; 2 when something could not be measured, 1 if findings differ."""
+    """Measure and print the tables. 1 if a layer changes findings, 2 if something could not be measured."""
     options = _arguments(argv)
-    chosen = [layer for layer in LAYERS if not options.layer or any(words in layer.name for words in options.layer)]
-    found: dict[str, list[Price]] = {}
     try:
-        paths = options.paths or [corpora.fetch("timm", options.cache).path]
-        pin(CORES)
-        with tempfile.TemporaryDirectory() as folder:
-            bench = Bench(paths, Path(folder), options.repeat)
-            if options.only != "rules":
-                found |= layers(bench, chosen)
-            if options.only != "layers":
-                found["rules"] = rules(bench, default_rules())
-    except (BenchmarkError, corpora.CorpusError, subprocess.CalledProcessError) as problem:
+        found = _measured(options)
+    except (BenchmarkError, corpora.CorpusError) as problem:
         print(f"layers: {problem}", file=sys.stderr)
         return 2
-    text = "\n\n".join(_tables(found))
-    print(text)
+    print(tables(found))
     if options.json:
         document = {name: [asdict(price) for price in prices] for name, prices in found.items()}
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if options.write:
-        page.write(text, page.LAYERS)
-    return 0 if all(price.same for name, prices in found.items() if name != "rules" for price in prices) else 1
+        page.write("layers", tables(found))
+    return 0 if all(price.same for kind in found if kind != _RULES for price in found[kind]) else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ the stored one, and warns.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--tree",
         choices=(*SUITES, "all"),
         action="append",
-        help="what to measure: a tree, a commit of three files, the rules one by one; may be repeated (default: all)",
+        help="what to measure: a tree, or a commit of three files; may be repeated (default: all)",
     )
     parser.add_argument("--cache", type=Path, default=corpora.default_cache(), help="where corpora and peers live")
     parser.add_argument("--repeat", type=_positive, help=f"runs of each row (default: {_ENOUGH})")
@@ -62,9 +61,7 @@ def _positive(text: str) -> int:
 
 def _bench(options: argparse.Namespace, scratch: Path) -> Bench:
     in_place = options.in_place or options.check
-    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    if in_place:
-        variables["PYTHONPATH"] = str(environments.ROOT)
+    variables = environments.variables(environments.ROOT) if in_place else environments.variables()
     python = Path(sys.executable) if in_place else environments.own(options.cache) / "python"
     repeat = options.repeat or (_CHECK_RUNS if options.check else _ENOUGH)
     return Bench(python, Place(scratch, variables), options.cache, repeat, options.peer_repeat)
@@ -78,7 +75,7 @@ def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
         fresh[name] = SUITES[name](bench)
         if keep:
             record.save({**record.load(), name: fresh[name]})
-            page.write(table.page(record.load()))
+            page.write("speed", table.page(record.load()))
     print(table.page(fresh))
 
 
@@ -87,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _arguments(argv)
     try:
         if options.render:
-            page.write(table.page(record.load()))
+            page.write("speed", table.page(record.load()))
             return 0
         cores = pin(CORES)
         with tempfile.TemporaryDirectory() as scratch:

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import corpora
+import layers
 import pytest
 import speed
-from timing import check, contestants, goals, page, record, suites, table, trees
+from timing import check, contestants, goals, page, record, suites, switches, table, trees
 from timing.measure import Contestant, Done, Place, measure, run
 from timing.record import BenchmarkError, Row, Suite
 
@@ -69,18 +70,6 @@ def test_the_peak_is_the_largest_of_all_runs_of_torchlint_alone() -> None:
     assert goals.peak(suite("timm", rows)) == 120
 
 
-def test_the_share_of_a_rule_is_taken_of_pairs_of_runs() -> None:
-    # The machine became twice as slow between the pairs, which changes nothing.
-    rows = {
-        "without TL101": Row([1.0] * 2, [9.5, 19.0], [1.0] * 2),
-        "all rules, beside TL101": Row([1.0] * 2, [10.0, 20.0], [1.0] * 2),
-        "without TL102": row(1, cpu=10.1),
-        "all rules, beside TL102": row(1, cpu=10.0),
-    }
-    assert goals.rule_share(suite("rules", rows)) == pytest.approx(2.0)
-    assert "| TL101 | 15.00 s | 14.25 s | 5.0 % | 2 |" in table.page({"rules": suite("rules", rows)})
-
-
 def test_the_table_of_goals_says_what_was_measured_and_what_is_met() -> None:
     rows = {contestants.COLD: row(1.0), contestants.TORCHFIX: row(72.4), contestants.HOTPATH: row(0.5)}
     lines = table.goal_table({"timm": suite("timm", rows)}).splitlines()
@@ -109,13 +98,13 @@ def test_results_come_back_as_they_were_kept(tmp_path: Path) -> None:
 
 def test_the_text_goes_between_the_markers_of_the_page(tmp_path: Path) -> None:
     path = tmp_path / "speed.md"
-    path.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
-    page.write("new", path)
-    assert path.read_text(encoding="utf-8") == f"before\n{page.BEGIN}\nnew\n{page.END}\nafter\n"
-    path.write_text("no markers", encoding="utf-8")
+    marked = "before\n<!-- speed:begin -->\n{}\n<!-- speed:end -->\nafter\n"
+    path.write_text(marked.format("old"), encoding="utf-8")
+    page.write("speed", "new", path)
+    assert path.read_text(encoding="utf-8") == marked.format("new")
     with pytest.raises(BenchmarkError, match="lacks"):
-        page.write("new", path)
-    assert page.BEGIN in page.PAGE.read_text(encoding="utf-8")
+        page.write("layers", "new", path)
+    assert all(f"<!-- {part}:begin -->" in page.PAGE.read_text(encoding="utf-8") for part in ("speed", "layers"))
 
 
 def test_the_check_warns_only_of_what_is_clearly_slower() -> None:
@@ -203,3 +192,34 @@ def test_a_contestant_that_did_not_do_its_work_ends_the_measurement(tmp_path: Pa
 
 def _ended_well(done: Done) -> bool:
     return done.status == 0
+
+
+@needs_wait4
+def test_without_each_layer_the_same_is_found(tmp_path: Path) -> None:
+    code = "import torch\n\n\ndef f(loader, device):\n    for x in loader:\n        torch.zeros(3).to(device)\n"
+    (tmp_path / "case.py").write_text(code, encoding="utf-8")
+    (tmp_path / "plain.py").write_text("import torch\n", encoding="utf-8")
+    found = layers.layer_prices(layers.Bench([tmp_path], tmp_path, repeat=1))
+    prices = [price for several in found.values() for price in several]
+    assert {price.name for price in prices if not price.same} == set()
+    assert {price.name for price in prices} > {layer.name for layer in switches.LAYERS}
+    parsed = {price.name: price.parsed for price in found[switches.ONE_PROCESS]}
+    assert (parsed["ordinary"], parsed["prefilters of files"]) == (1, 2)
+
+
+@needs_wait4
+def test_the_cost_of_a_rule_is_measured_beside_all_and_no_rules(tmp_path: Path) -> None:
+    (tmp_path / "case.py").write_text("import torch\nx = torch.zeros(3).to(device)\n", encoding="utf-8")
+    prices = layers.rule_prices(layers.Bench([tmp_path], tmp_path, repeat=1), ["TL102", "TL104"])
+    parsed = {price.name: price.parsed for price in prices}
+    assert parsed == {"ordinary": 1, "no rule": 0, "without TL102": 1, "TL102": 0, "without TL104": 0, "TL104": 1}
+
+
+def test_the_tables_of_layers_and_rules_are_in_percent_of_the_ordinary_run() -> None:
+    ordinary = layers.Price("ordinary", 1.0, 9, same=True)
+    off = layers.Price("light trees", 2.5, 9, same=False)
+    text = layers.layer_table({switches.ONE_PROCESS: [ordinary, off]})
+    assert "| light trees | 150.0 % | 9 | one process, **with other findings** |" in text
+    rest, alone = layers.Price("without TL101", 0.9, 7, same=False), layers.Price("TL101", 0.5, 4, same=False)
+    text = layers.rule_table([ordinary, layers.Price("no rule", 0.3, 2, same=False), rest, alone])
+    assert "| TL101 | 10.0 % | 2 | 20.0 % | 4 |" in text

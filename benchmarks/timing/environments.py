@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -38,6 +39,13 @@ def own(cache: Path) -> Path:
     folder = cache / "peers" / "torchlint"
     _install(folder, str(ROOT))
     return folder / "bin"
+
+
+def variables(*paths: Path) -> dict[str, str]:
+    """The environment variables of measured processes, which import from these folders and keep compiled modules."""
+    left_out = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    found = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**found, "PYTHONPATH": os.pathsep.join(map(str, paths))} if paths else found
 
 
 def versions(python: Path) -> dict[str, str]:

@@ -55,23 +55,6 @@ def peak(suite: Suite) -> float | None:
     return max(peaks, default=None)
 
 
-def rule_share(suite: Suite) -> float | None:
-    """How many percent of the run with all rules leaving out one rule saves, in the mean over the rules."""
-    costs = rule_costs(suite)
-    return statistics.mean(costs.values()) if costs else None
-
-
-def rule_costs(suite: Suite) -> dict[str, float]:
-    """For each rule, the percent of processor time that leaving it out saves: the median over pairs of runs."""
-    costs = {}
-    for name, row in suite.rows.items():
-        rule = name.removeprefix(s.WITHOUT)
-        if rule != name:
-            pairs = zip(row.cpu, suite.rows[f"{s.BESIDE}{rule}"].cpu, strict=True)
-            costs[rule] = 100 * statistics.median(1 - without / whole for without, whole in pairs)
-    return costs
-
-
 _TREES = {"utils": "torch/utils", "timm": "timm", "eleven": "the eleven packages"}
 
 
@@ -95,7 +78,6 @@ def _goals() -> tuple[Goal, ...]:
         ),
         Goal("the eleven packages: time of half of the files, mean of both halves", "eleven", growth, 2.1),
         *(Goal(f"{tree}: the largest process of torchlint", key, peak, 300, " MB") for key, tree in _TREES.items()),
-        Goal("timm: share of one rule in a cold run, mean over the rules", "rules", rule_share, 1, " %"),
     )
 
 

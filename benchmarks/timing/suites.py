@@ -1,9 +1,8 @@
-"""What is measured side by side: three trees, three files of a commit, and the rules one by one."""
+"""What is measured side by side: three trees, and three files of a commit."""
 
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
 from collections.abc import Callable, Sequence, Set
@@ -25,7 +24,6 @@ COMMIT_TYPICAL = "torchlint, three files"
 COMMIT_PLAIN = "torchlint, three files without torch"
 IMPORT_LIBCST = 'python -c "import libcst"'
 PASS = "python -c pass"
-WITHOUT, BESIDE = "without ", "all rules, beside "
 #: Runs of a fraction of a second are repeated more often.
 _SHORT = 4
 _LOADED = "import sys; from torchlint.cli.main import main; main(sys.argv[1:]); print('libcst' in sys.modules)"
@@ -77,24 +75,12 @@ def commit(bench: c.Bench) -> Suite:
     return _suite("commit", bench, _three(tree, f"three files of a commit, {parsed}"), rows)
 
 
-def rules(bench: c.Bench) -> Suite:
-    """For each rule all rules but this one, beside all rules; in one process, so that processor time is the whole."""
-    tree = trees.timm(bench.cache)
-    on = _default_rules(bench)
-    rows = []
-    for rule in on:
-        rows.append(_selecting(bench, tree, f"{WITHOUT}{rule}", [other for other in on if other != rule]))
-        rows.append(_selecting(bench, tree, f"{BESIDE}{rule}", on))
-    return _suite("rules", bench, tree, rows)
-
-
 #: In the order in which they stand on the page.
 SUITES: dict[str, Callable[[c.Bench], Suite]] = {
     "utils": utils,
     "timm": timm,
     "eleven": eleven,
     "commit": commit,
-    "rules": rules,
 }
 
 
@@ -127,19 +113,6 @@ def _suite(name: str, bench: c.Bench, tree: Tree, rows: Sequence[Contestant]) ->
         cores=cores,
         versions=_versions(bench, {row.peer for row in rows if row.peer}),
     )
-
-
-def _selecting(bench: c.Bench, tree: Tree, name: str, selected: Sequence[str]) -> Contestant:
-    # Both sides name their rules, so that nothing that only the default set enjoys comes between them.
-    command = bench.lint("--no-cache", "--jobs", "1", "--select", ",".join(selected), str(tree.path))
-    return Contestant(name, command, bench.repeat, c.linted(tree.files))
-
-
-def _default_rules(bench: c.Bench) -> list[str]:
-    done = run((str(bench.python), "-m", "torchlint", "check", "--isolated", "--show-settings"), bench.place)
-    if done.status:
-        raise BenchmarkError(f"torchlint cannot show its settings: {done.errors}")
-    return [rule for rule in json.loads(done.output)["rules"] if not rule.startswith("TL0")]
 
 
 def _loads_libcst(bench: c.Bench, files: Sequence[str]) -> bool:

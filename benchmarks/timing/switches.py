@@ -1,7 +1,7 @@
-"""The layers of torchlint whose only purpose is speed, and how each is switched off.
+"""The speed layers of torchlint, and a switch for each of them.
 
-A switch replaces functions of torchlint in the process that calls it, and so belongs into a process of its own. The
-findings stay what they are: a layer that is off costs time and nothing else.
+A switch replaces functions of torchlint in the current process, so each run has a process of its own. Without a layer a
+run takes longer, and finds the same.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import Any, NamedTuple
 from torchlint.prefilter.needs import All, Need, TextPattern, identifier_parts
 from torchlint.prefilter.needs import Any as AnyOf
 
-#: How a layer is measured: in one process, in two, or with a filled cache.
-ALONE, TWO, WARM = "one process", "two processes", "cache filled"
+#: The kinds of runs in which layers are measured.
+ONE_PROCESS, TWO_PROCESSES, WARM = "one process", "two processes", "a run with a filled cache"
 _NAMES_TORCH = identifier_parts("torch", "accelerat", "lightning")
 
 
 class Layer(NamedTuple):
-    """A layer by the name it has in the table, and the switch; ``run`` is where its effect shows."""
+    """A speed layer: its name, the function that switches it off, and the kind of run that shows its effect."""
 
     name: str
     off: Callable[[], None]
-    run: str = ALONE
+    kind: str = ONE_PROCESS
 
 
 def put(owner: Any, name: str, value: object) -> None:
-    """Replace something that is there."""
+    """Replace an attribute, which must exist."""
     if not hasattr(owner, name):
         raise AttributeError(f"{owner} has no {name} to replace")
     setattr(owner, name, value)
@@ -56,14 +56,14 @@ def _texts(*needs: Need) -> Iterator[TextPattern]:
             yield from _texts(*need.needs)
 
 
-def _unread(unread: Callable[[TextPattern], bool]) -> None:
-    """These patterns count as found wherever their identifiers stand."""
+def _assume_found(chosen: Callable[[TextPattern], bool]) -> None:
+    """Take text patterns for found in all files that satisfy their guards."""
     from torchlint.prefilter.text_index import TextIndex
 
     search = TextIndex._search
 
     def searched(text_index: TextIndex, need: Need) -> bool:
-        if isinstance(need, TextPattern) and unread(need):
+        if isinstance(need, TextPattern) and chosen(need):
             return need.guard is None or text_index.has(need.guard)
         return search(text_index, need)
 
@@ -71,25 +71,25 @@ def _unread(unread: Callable[[TextPattern], bool]) -> None:
 
 
 def _no_patterns() -> None:
-    """Only what decides which files are parsed: facts that the text tells by itself stay as they are."""
+    """All patterns of needs; facts that are read from the text without parsing stay as they are."""
     from torchlint.prefilter import concepts
     from torchlint.run import registry
 
     of_rules = (need for rule in registry.load() for need in rule.needs)
-    _unread(set(_texts(concepts.HAS_PROJECT_FACTS, *of_rules)).__contains__)
+    _assume_found(set(_texts(concepts.HAS_PROJECT_FACTS, *of_rules)).__contains__)
 
 
 def _concept(name: str) -> Callable[[], None]:
     def off() -> None:
         from torchlint.prefilter import concepts
 
-        _unread(set(_texts(getattr(concepts, name))).__contains__)
+        _assume_found(set(_texts(getattr(concepts, name))).__contains__)
 
     return off
 
 
 def _patterns_of(rule_id: str) -> Callable[[], None]:
-    """The patterns of one rule that are no concept."""
+    """The text patterns of one rule, without those of concepts."""
 
     def off() -> None:
         from torchlint.prefilter import concepts
@@ -97,17 +97,17 @@ def _patterns_of(rule_id: str) -> Callable[[], None]:
 
         shared = {text for need in vars(concepts).values() for text in _texts(need)}
         own = next(rule for rule in registry.load() if rule.id == rule_id)
-        _unread((set(_texts(*own.needs)) - shared).__contains__)
+        _assume_found((set(_texts(*own.needs)) - shared).__contains__)
 
     return off
 
 
-def _no_vocabulary() -> None:
+def _no_identifier_set() -> None:
     from torchlint.prefilter import text_index
     from torchlint.prefilter.identifier_set import IdentifierSet
 
     class Searched(IdentifierSet):
-        """Each word is looked for when it is asked for."""
+        """Searches the text for each identifier."""
 
         def __init__(self, data: bytes) -> None:
             self._data = self.joined = data
@@ -128,7 +128,7 @@ def _no_vocabulary() -> None:
     put(text_index, "IdentifierSet", Searched)
 
 
-def _parsed_to_be_checked() -> None:
+def _ast_to_check_syntax() -> None:
     from torchlint.run import screened
 
     def is_parsable(data: bytes) -> bool:
@@ -144,7 +144,7 @@ def _parsed_to_be_checked() -> None:
 # -- what is made of a file that is parsed -------------------------------------------------------
 
 
-def _parsed_by_libcst() -> None:
+def _libcst_parser() -> None:
     from torchlint.run import engine
 
     parsed = engine._parse_and_check
@@ -165,7 +165,7 @@ def _every_function() -> None:
     put(NodeIndex, "body_has", lambda *_: True)
 
 
-def _names_unread() -> None:
+def _every_call() -> None:
     from torchlint.analysis import dispatch
 
     put(dispatch, "may_call", lambda *_: True)
@@ -177,7 +177,7 @@ def _whole_headers() -> None:
     put(LazyPositions, "_alone", lambda *_: None)
 
 
-def _collected_in_a_loop() -> None:
+def _collect_in_a_loop() -> None:
     from torchlint.analysis.syntax import tree, walk
 
     def collect(root: Any, nodes: Any, parents: Any) -> None:
@@ -196,7 +196,7 @@ def _hash(node: object) -> int:
     return id(node)
 
 
-def _own_hashes_and_tests() -> None:
+def _hashes_of_libcst() -> None:
     from torchlint.analysis.syntax import walk
 
     def restore(kind: Any) -> None:
@@ -205,10 +205,10 @@ def _own_hashes_and_tests() -> None:
         for below in kind.__subclasses__():
             restore(below)
 
-    restore(walk.cst.CSTNode)
+    restore(sys.modules["libcst"].CSTNode)
 
 
-def _collected() -> None:
+def _garbage_collection() -> None:
     from torchlint.run import engine
 
     put(engine, "_no_collection", nullcontext)
@@ -230,7 +230,7 @@ def _openssl() -> None:
     put(digests, "blake2b", hashlib.blake2b)
 
 
-def _taken_apart() -> None:
+def _teardown() -> None:
     from torchlint import __main__ as start
 
     put(start, "_end", lambda _: None)
@@ -242,7 +242,7 @@ def _one_process() -> None:
     put(limits, "is_much", lambda _: False)
 
 
-def _spawned() -> None:
+def _spawned_processes() -> None:
     import multiprocessing
 
     multiprocessing.set_start_method("spawn")
@@ -260,35 +260,34 @@ def _no_cache() -> None:
     put(main, "_cache", lambda *_: None)
 
 
-_CONCEPTS = ("MOVE _DEFINES_DEVICE _OWN_MOVE").split()
-_PATTERNS = ("TL103", "TL507")
 LAYERS = (
-    Layer("files are left out", _every_file),
-    Layer("text patterns, all of them", _no_patterns),
-    *(Layer(f"text patterns of {name}", _concept(name)) for name in _CONCEPTS),
-    *(Layer(f"text patterns of {rule_id}", _patterns_of(rule_id)) for rule_id in _PATTERNS),
-    Layer("identifiers are gathered once", _no_vocabulary),
-    Layer("syntax check without a syntax tree", _parsed_to_be_checked),
-    Layer("light trees", _parsed_by_libcst),
+    Layer("prefilters of files", _every_file),
+    Layer("text patterns of all needs", _no_patterns),
+    *(Layer(f"text patterns of {name}", _concept(name)) for name in ("MOVE", "_DEFINES_DEVICE", "_OWN_MOVE")),
+    Layer("text patterns of ON_ACCELERATOR", _concept("ON_ACCELERATOR")),
+    *(Layer(f"text patterns of {rule_id}", _patterns_of(rule_id)) for rule_id in ("TL103", "TL507")),
+    Layer("identifier set", _no_identifier_set),
+    Layer("syntax check without an AST", _ast_to_check_syntax),
+    Layer("light trees", _libcst_parser),
     Layer("lazy function bodies", _bodies_at_once),
-    Layer("functions are left out by identifiers", _every_function),
-    Layer("calls are left out by name", _names_unread),
-    Layer("parameters of long headers alone", _whole_headers),
-    Layer("nodes collected without loops", _collected_in_a_loop),
-    Layer("plain hashes and type tests of nodes", _own_hashes_and_tests),
-    Layer("no garbage collection", _collected),
+    Layer("prefilter of functions", _every_function),
+    Layer("prefilter of calls by name", _every_call),
+    Layer("positions of single parameters", _whole_headers),
+    Layer("node collectors without loops", _collect_in_a_loop),
+    Layer("plain hashes and type tests of nodes", _hashes_of_libcst),
+    Layer("no garbage collection", _garbage_collection),
     Layer("fast import of LibCST", _plain_import),
     Layer("digests without OpenSSL", _openssl),
-    Layer("no farewell", _taken_apart),
-    Layer("several processes", _one_process, TWO),
-    Layer("processes are forked", _spawned, TWO),
-    Layer("screening during the import", _not_ahead, TWO),
+    Layer("exit without teardown", _teardown),
+    Layer("several processes", _one_process, TWO_PROCESSES),
+    Layer("forked processes", _spawned_processes, TWO_PROCESSES),
+    Layer("prefilters during the import of LibCST", _not_ahead, TWO_PROCESSES),
     Layer("cache", _no_cache, WARM),
 )
 
 
 def lint(arguments: Sequence[str]) -> None:
-    """Lint without the layer that the first argument names, if any; print what that did, and end this process."""
+    """Lint without the layer that the first argument names, if any; print a report as JSON, and end this process."""
     import json
 
     from torchlint import __main__ as start

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from timing import goals
 from timing import suites as s
 from timing.goals import GOALS, Goal
 from timing.record import Row, Suite
@@ -15,7 +14,6 @@ _TITLES = {
     "timm": "timm",
     "eleven": "The eleven packages",
     "commit": "Three files of a commit",
-    "rules": "One more rule",
 }
 _NONE = "not measured"
 
@@ -26,8 +24,7 @@ def page(suites: Mapping[str, Suite]) -> str:
     for name in s.SUITES:
         if name in suites:
             suite = suites[name]
-            rows = rule_table(suite) if name == "rules" else table(suite)
-            parts.append(f"### {_TITLES[name]}\n\n{caption(suite)}\n\n{rows}")
+            parts.append(f"### {_TITLES[name]}\n\n{caption(suite)}\n\n{table(suite)}")
     return "\n\n".join(parts)
 
 
@@ -51,19 +48,6 @@ def table(suite: Suite) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [_line(name, row, first) for name, row in suite.rows.items()]
-    return "\n".join(lines)
-
-
-def rule_table(suite: Suite) -> str:
-    """What a run costs with and without each rule."""
-    lines = [
-        "| rule | processor, median, with all rules | without this one | its share, median of pairs | pairs |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    for rule, share in goals.rule_costs(suite).items():
-        whole, without = (suite.rows[f"{kind}{rule}"].cpu for kind in (s.BESIDE, s.WITHOUT))
-        times = " | ".join(f"{_seconds(statistics.median(cpu))} s" for cpu in (whole, without))
-        lines.append(f"| {rule} | {times} | {share:.1f} % | {len(without)} |")
     return "\n".join(lines)
 
 

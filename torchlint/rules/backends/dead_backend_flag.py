@@ -15,7 +15,7 @@ from torchlint.knowledge.backends import (
 )
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, imported, of_library, text_pattern
+from torchlint.prefilter.needs import Need, any_of, identifier_parts, identifiers, imported, of_library, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _NAMED = (
     r"{name}\b(?<!\w{name})(?<!@torch\.{name})(?<!with torch\.{name})(?<!amp\.{name})(?<!self\.{name})"
     r"(?![ \t]*(?:[:,]|=[^=]))"
 )
-_STATEMENTS = (
+_STATEMENTS: tuple[Need, ...] = (
     # A method or function that is named but not called, or that is assigned or compared.
     text_pattern(rf"\.(?<!self\.){_one_of(_CALLED)}{_END}", identifiers(*_CALLED)),
     imported(_FUNCTION_NAMES),
