@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -224,23 +224,6 @@ def test_nodes_come_in_the_order_of_the_text_whatever_was_opened_first() -> None
     assert lines == sorted(lines)
     names = [node.value for node in module.nodes_of(cst.Name) if node.value in ("first", "second", "third")]
     assert names == ["first", "second", "third", "third"]
-
-
-def test_of_a_long_header_libcst_parses_only_the_parameter_in_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    parsed: list[str] = []
-
-    def parse_module(text: str, parse: Callable[[str], cst.Module] = cst.parse_module) -> cst.Module:
-        parsed.append(text)
-        return parse(text)
-
-    monkeypatch.setattr(cst, "parse_module", parse_module)
-    text = "def f(\n    size: int = 1,\n    device: str = 'cuda',\n    dtype=None,\n    **rest,\n):\n    pass\n"
-    module = SourceModule.parse(text, "x.py", layout=False)
-    [default] = module.nodes_of(cst.SimpleString)
-    assert module.span(default) == (3, 19, 3, 25)
-    assert parsed == ["def _(\n    device: str = 'cuda',\n): pass\n"]
 
 
 def test_a_name_that_a_function_declares_global_is_known_without_opening_it() -> None:

@@ -165,18 +165,6 @@ def _every_function() -> None:
     put(NodeIndex, "body_has", lambda *_: True)
 
 
-def _every_call() -> None:
-    from torchlint.analysis import dispatch
-
-    put(dispatch, "may_call", lambda *_: True)
-
-
-def _whole_headers() -> None:
-    from torchlint.analysis.syntax.lazy_positions import LazyPositions
-
-    put(LazyPositions, "_alone", lambda *_: None)
-
-
 def _collect_in_a_loop() -> None:
     from torchlint.analysis.syntax import tree, walk
 
@@ -222,14 +210,6 @@ def _plain_import() -> None:
     import libcst  # noqa: F401
 
 
-def _openssl() -> None:
-    import hashlib
-
-    from torchlint.base import digests
-
-    put(digests, "blake2b", hashlib.blake2b)
-
-
 def _teardown() -> None:
     from torchlint import __main__ as start
 
@@ -271,13 +251,10 @@ LAYERS = (
     Layer("light trees", _libcst_parser),
     Layer("lazy function bodies", _bodies_at_once),
     Layer("prefilter of functions", _every_function),
-    Layer("prefilter of calls by name", _every_call),
-    Layer("positions of single parameters", _whole_headers),
     Layer("node collectors without loops", _collect_in_a_loop),
     Layer("plain hashes and type tests of nodes", _hashes_of_libcst),
     Layer("no garbage collection", _garbage_collection),
     Layer("fast import of LibCST", _plain_import),
-    Layer("digests without OpenSSL", _openssl),
     Layer("exit without teardown", _teardown),
     Layer("several processes", _one_process, TWO_PROCESSES),
     Layer("forked processes", _spawned_processes, TWO_PROCESSES),
@@ -289,9 +266,9 @@ LAYERS = (
 def lint(arguments: Sequence[str]) -> None:
     """Lint without the layer that the first argument names, if any; print a report as JSON, and end this process."""
     import json
+    from hashlib import blake2b
 
     from torchlint import __main__ as start
-    from torchlint.base.digests import blake2b
     from torchlint.cli.main import main
     from torchlint.run import engine
 

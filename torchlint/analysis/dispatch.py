@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import may_call, method
+from torchlint.analysis.syntax.calls import method
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -27,12 +27,8 @@ def _nodes(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
     if event.methods:
         return [node for node in found if method(node) in event.methods]
     if event.functions:
-        return [node for node in found if isinstance(node, cst.Call) and _calls(module, node, event)]
+        return [node for node in found if isinstance(node, cst.Call) and module.qualified(node.func) in event.functions]
     return found
-
-
-def _calls(module: SourceModule, call: cst.Call, event: Event) -> bool:
-    return may_call(call, event.groups[0]) and module.qualified(call.func) in event.functions
 
 
 # -- things: each kind has a module of its own, imported only where a file may have some -------------------------------

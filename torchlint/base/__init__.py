@@ -1,1 +1,1 @@
-"""Basic utilities without any knowledge of linting: files, globs, digests, limits, signals and timings."""
+"""Basic utilities without any knowledge of linting: files, globs, limits, signals and timings."""

@@ -12,10 +12,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import IO
 
-from torchlint.base.digests import blake2b
 from torchlint.base.interrupts import held
 
 SUFFIX = ".torchlint"

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import os
+from hashlib import blake2b
 from pathlib import Path
 
-from torchlint.base.digests import blake2b
 from torchlint.base.files import replace
 from torchlint.base.inputs import read_own
 

@@ -112,8 +112,7 @@ def query_digest(project: Project, path: str, query: Query) -> str:
 
 def _digest(found: object) -> str:
     import json
-
-    from torchlint.base.digests import blake2b
+    from hashlib import blake2b
 
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -16,11 +16,11 @@ import re
 import stat
 import sys
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchlint.base import user_cache
-from torchlint.base.digests import blake2b
 from torchlint.base.files import replace
 from torchlint.base.inputs import read_own
 from torchlint.base.shape import fits

@@ -29,7 +29,7 @@ def with_fingerprints(findings: list[Finding], text: str, config: Config) -> lis
 
 def fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
     """Add the fingerprint for a line that is the one with this number among equal lines."""
-    from torchlint.base.digests import blake2b
+    from hashlib import blake2b
 
     path = relative_to(config.top or config.root, finding.path)
     parts = "\0".join((finding.rule, path, line, str(number)))

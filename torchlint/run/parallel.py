@@ -119,7 +119,7 @@ def _analysed(task: _Task, shared: _Shared) -> Analysis | None:
 
 
 def _digest(data: bytes) -> bytes:
-    from torchlint.base.digests import blake2b
+    from hashlib import blake2b
 
     return blake2b(data, digest_size=16).digest()
 

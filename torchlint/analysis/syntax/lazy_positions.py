@@ -1,9 +1,8 @@
 """Lazy positions for the nodes of a light tree: LibCST parses only the statements whose positions are needed.
 
-A fragment is the text that is parsed at a time: a line of simple statements, the header of a compound statement, one
-parameter of a long function header, or a whole statement of the module or of a class body (such as the function
-that contains an ``elif``). The nodes of the light tree and those that LibCST creates for the fragment correspond one to
-one.
+A fragment is the text that is parsed at a time: a line of simple statements, the header of a compound statement, or a
+whole statement of the module or of a class body (such as the function that contains an ``elif``). The nodes of the
+light tree and those that LibCST creates for the fragment correspond one to one.
 """
 
 from __future__ import annotations
@@ -59,21 +58,6 @@ def _of_header(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield from descendants(child)
 
 
-def _ordered(parameters: cst.Parameters) -> list[cst.Param]:
-    """The parameters in source order."""
-    star, rest = parameters.star_arg, parameters.star_kwarg
-    every = (*parameters.posonly_params, *parameters.params, star, *parameters.kwonly_params, rest)
-    return [one for one in every if isinstance(one, cst.Param)]
-
-
-def _of_parameter(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes of the only parameter of a function."""
-    every = _ordered(statement.params) if isinstance(statement, cst.FunctionDef) else []
-    if len(every) != 1:
-        raise Unsupported("not one parameter")
-    return descendants(every[0])
-
-
 class LazyPositions(Layout):
     """Spans of the nodes of one light tree; the lazy counterpart of :class:`Positions`."""
 
@@ -83,7 +67,6 @@ class LazyPositions(Layout):
         self._lines = lines
         self._fragments: dict[cst.CSTNode, _Fragment] = {}
         self._headers: dict[cst.CSTNode, _Fragment] = {}
-        self._parameters: dict[cst.Param, _Fragment | None] = {}
 
     def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
         """The first and last line of a statement; of a compound statement, those of its header."""
@@ -94,13 +77,10 @@ class LazyPositions(Layout):
         if node in self._lines.whole:
             return self._whole(node)
         below, current = node, self._index.parents.get(node)
-        parameter = None
         while current is not None:
-            parameter = below if isinstance(below, cst.Param) else parameter
             header = self._lines.headers.get(current)
             if header is not None and not isinstance(below, _BODIES):
-                alone = self._parameter(current, header, parameter) if parameter and header.parameters else None
-                return alone or self._header(current, header)
+                return self._header(current, header)
             if current in self._lines.whole:
                 return self._whole(current)
             below, current = current, self._index.parents.get(current)
@@ -122,40 +102,11 @@ class LazyPositions(Layout):
             start, end = self._places.of_lines(header.first, header.last)
             inside, _ = self._places.of_lines(header.body, header.body)
             indentation = _INDENTATION.match(self.whole, inside)
-            body = f"{indentation[0] if indentation is not None else ' '}pass{self._newline(end)}"
+            newline = "\r\n" if self.whole.endswith("\r\n", 0, end) else self.whole[end - 1]
+            body = f"{indentation[0] if indentation is not None else ' '}pass{newline}"
             lines = self.whole[start:end] + body
             found = self._headers[statement] = _Fragment(lines, start, _of_header(statement), _of_header)
         return found
-
-    def _newline(self, end: int) -> str:
-        """The newline characters of the line that ends at an offset."""
-        return "\r\n" if self.whole.endswith("\r\n", 0, end) else self.whole[end - 1]
-
-    def _parameter(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Fragment | None:
-        """The fragment of one parameter, if no other parameter shares its lines."""
-        if node not in self._parameters:
-            try:
-                self._parameters[node] = self._alone(statement, header, node)
-            except Unsupported:
-                self._parameters[node] = None
-        return self._parameters[node]
-
-    def _alone(self, statement: cst.CSTNode, header: Header, node: cst.Param) -> _Fragment | None:
-        assert isinstance(statement, cst.FunctionDef)
-        every = _ordered(statement.params)
-        if node not in every:  # a parameter of a lambda in a decorator
-            return None
-        number = every.index(node)
-        first, *after = header.parameters[number : number + 2]
-        if not after or first == after[0]:
-            return None
-        start, end = self._places.of_lines(first, after[0] - 1)
-        newline = self._newline(end)
-        head = f"def _({newline}"
-        lines = f"{head}{self.whole[start:end]}): pass{newline}"
-        found = _Fragment(lines, start - len(head), descendants(node), _of_parameter)
-        parsed = found.exact(node)
-        return found if isinstance(parsed, cst.Param) and parsed.name.value == node.name.value else None
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets of an expression including the parentheses around it."""

@@ -64,21 +64,16 @@ _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
 
-_LONG_HEADER = 4  # the parameters of a header with more lines than this are parsed one by one
-
-
 class Header(NamedTuple):
     """The lines of a compound statement's header: its first line (with decorators), that of its keyword, and its last.
 
     ``body`` is the line on which the body begins, including comments and decorators before its first statement.
-    ``parameters`` are the lines on which the parameters of a function begin, if the header has many lines.
     """
 
     first: int
     keyword: int
     last: int
     body: int
-    parameters: tuple[int, ...] = ()
 
 
 class Lines(NamedTuple):
@@ -144,9 +139,7 @@ class Statements(Expressions):
         inner: ast.stmt = node.body[0]  # type: ignore[attr-defined]
         if self.source.starts_line(inner):
             last = first_line(inner) - 1
-            long = last - node.lineno >= _LONG_HEADER and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            parameters = _parameter_lines(node.args) if long else ()  # type: ignore[attr-defined]
-            self.lines.headers[made] = Header(first_line(node), node.lineno, last, inner.lineno, parameters)
+            self.lines.headers[made] = Header(first_line(node), node.lineno, last, inner.lineno)
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
         if node.__class__ is ast.ClassDef:
@@ -295,11 +288,6 @@ class Statements(Expressions):
 
     def _plain(self, node: ast.stmt) -> Node:
         return _PLAIN[node.__class__]()
-
-
-def _parameter_lines(node: ast.arguments) -> tuple[int, ...]:
-    every = (*node.posonlyargs, *node.args, node.vararg, *node.kwonlyargs, node.kwarg)
-    return tuple(one.lineno for one in every if one is not None)
 
 
 def first_line(statement: ast.stmt) -> int:
