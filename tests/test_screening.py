@@ -151,6 +151,7 @@ def test_statements_without_effect_survive_screening(statement: str) -> None:
     [
         "class Net:\n    def f(self, inference_mode: bool = False,\n        autocast=True): ...\n",
         "import os\nos.environ['HOME'] = '/'\nreset_all = other\n",
+        "# https://example.org/benchmark\n",
         "for i in range(3):\n    x = tensor(i)[0] * 3\n    init.trunc_normal_(x)\n",
         "blocks = tensor(1), list(Block(i) for i in range(3)), [0] * 3\n",
         "points = tensor(1), list(itertools.product(range(3), range(3)))\n",

@@ -245,7 +245,7 @@ LAYERS = (
     Layer("text patterns of all needs", _no_patterns),
     *(Layer(f"text patterns of {name}", _concept(name)) for name in ("MOVE", "_DEFINES_DEVICE", "_OWN_MOVE")),
     Layer("text patterns of ON_ACCELERATOR", _concept("ON_ACCELERATOR")),
-    *(Layer(f"text patterns of {rule_id}", _patterns_of(rule_id)) for rule_id in ("TL103", "TL507")),
+    *(Layer(f"text patterns of {rule_id}", _patterns_of(rule_id)) for rule_id in ("TL103", "TL502", "TL507")),
     Layer("identifier set", _no_identifier_set),
     Layer("syntax check without an AST", _ast_to_check_syntax),
     Layer("light trees", _libcst_parser),

@@ -43,11 +43,7 @@ ON_ACCELERATOR = any_of(
 )
 COLLATE = identifier_parts("collate")
 # Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
-LOADERS = any_of(
-    identifier_pattern(r"(?i)loader(?!\w{0,80}mixin\b)|(?:data|train)_iter"),
-    identifiers("next"),
-    identifier_parts("fetcher", "dl "),
-)
+LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
 # The file iterates over loaders, or over something that is usually named like one.
 ITERATES_BATCHES = any_of(LOADERS, identifier_parts("data", "iter", "batches"))
 # Some code in the file may make a training step or iterate over batches.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.knowledge.backends import ALGORITHMS, AUTOTUNE, BENCHMARK, Preference
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import any_of, identifier_parts, identifiers
+from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, of_library, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ class BenchmarkWithDeterministicAlgorithms(Rule):
         identifier_parts("torch", "trainer", "fabric"),
         any_of(
             identifiers("Trainer Fabric autotune"),
-            identifier_parts("use_deterministic_algorithms", "set_deterministic", "benchmark"),
+            identifier_parts("use_deterministic_algorithms", "set_deterministic"),
+            of_library(["benchmark"]),
+            text_pattern(r"benchmark\w{0,80}(?:[ \t]*[=(\"']|[ \t]+(?:as|import)\b)", identifier_parts("benchmark")),
         ),
     )
     Options = Preference

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import identifiers
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class EvalWithoutNoGrad(Rule):
     summary = "An evaluation builds autograd graphs that nothing uses"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (identifiers("torch"), identifiers("eval"))
+    needs = (concepts.TORCH, of_library(["eval"]))
     layout = False
     recipe = Recipe("graphs", "finding", "the output of the model carries an autograd graph")
 
