@@ -43,7 +43,8 @@ NOT_TENSOR_FUNCTIONS = frozenset(
     "hub".split()
 )
 # Functions that return a tuple of tensors (or of lists of them).
-TUPLE_FUNCTIONS = frozenset(
+PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+TUPLE_FUNCTIONS = frozenset({"torch.autograd.grad"}) | frozenset(
     f"torch.{name}"
     for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()
 )

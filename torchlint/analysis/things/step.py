@@ -49,7 +49,7 @@ class Step:
 
     @cached_property
     def reads(self) -> list[Read]:
-        """The reads that run once per step, in source order."""
+        """The reads that run in every step, in source order; also those in loops inside a step."""
         return self._module.shared(Steps).reads_of(self.place)
 
     def phase(self, node: cst.CSTNode) -> Phase | None:
@@ -85,14 +85,14 @@ class Steps:
         return [Step(self._module, place) for place in sorted([*loops, *functions], key=self._module.order)]
 
     def reads_of(self, place: cst.CSTNode) -> list[Read]:
-        """The reads that run once in each step of a loop or function."""
+        """The reads that run in each step of a loop or function."""
         return self._reads.get(place, [])
 
     @cached_property
     def _reads(self) -> dict[cst.CSTNode, list[Read]]:
         found: dict[cst.CSTNode, list[Read]] = {}
         for read in self._module.shared(Reads).find(self._may_repeat):
-            if self._module.heat(read.node) is Heat.STEP:
+            if self._module.heat(read.node).rank >= Heat.STEP.rank:
                 found.setdefault(self._heat.enclosing_step(read.node), []).append(read)
         return found
 

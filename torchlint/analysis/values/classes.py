@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Path
+from torchlint.analysis.syntax.calls import literal, method, positional
 from torchlint.analysis.values.lattice import Device, Kind, Value, join
-from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES
+from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES, PARAMETERS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -101,6 +102,22 @@ class Classes:
                 return self._values.return_value(found)
             return Value(Kind.FUNCTION, node=found, origin=found)
         return join(self._reached(value, path) for value, path in self.assignments(owner, name))
+
+    def module_state(self, owner: cst.ClassDef, name: str) -> Value | None:
+        """A parameter or buffer of a module: a tensor that is moved with the module."""
+        if not self.is_module(owner):
+            return None
+        stored = [value for value, _ in self.assignments(owner, name)]
+        parameters = [v for v in stored if isinstance(v, cst.Call) and self._code.qualified(v.func) in PARAMETERS]
+        if (stored and len(parameters) == len(stored)) or (not stored and name in self._buffers(owner)):
+            return Value(Kind.TENSOR, Device.VARIABLE, origin=stored[0] if stored else None, source="state of a module")
+        return None
+
+    def _buffers(self, owner: cst.ClassDef) -> frozenset[str]:
+        """The names that ``register_buffer`` is called with in the class."""
+        calls = self._code.within(owner, cst.Call, frozenset(("register_buffer",)))
+        names = (positional(call, 0) for call in calls if method(call) == "register_buffer")
+        return frozenset(str(literal(name)) for name in names if name is not None)
 
     def _reached(self, node: cst.CSTNode, path: Path) -> Value:
         value = self._values.value(node)

@@ -88,6 +88,22 @@ class DeviceEvidence:
         here = [call for call in calls if self._code.function_of(call) is function]
         return self._agreed(here or calls)
 
+    def is_moved_module(self, node: cst.CSTNode) -> bool:
+        """Whether a statement such as ``net.to(device)`` moves this object in place: only modules are moved so."""
+        name = dotted(node)
+        moves = self._moved.get(name, ()) if name is not None else ()
+        return any(isinstance(self._code.parent(call), cst.Expr) and self._target(call).accelerated for call in moves)
+
+    @cached_property
+    def moves_models(self) -> bool:
+        """Whether the file moves a model to an accelerator: in place, or where a model is made or kept."""
+        calls = {call for calls in self._moved.values() for call in calls if self._target(call).accelerated}
+        return any(isinstance(self._code.parent(call), cst.Expr) or self._is_model(call) for call in calls)
+
+    def _is_model(self, call: cst.Call) -> bool:
+        assert isinstance(call.func, cst.Attribute)
+        return self._values.value(call.func.value).kind in (Kind.MODULE, Kind.INSTANCE)
+
     def _has_moved(self, call: cst.Call, node: cst.CSTNode) -> bool:
         """Whether a move to the CPU counts at a node: it must come before it, since it may be made to save a model.
 

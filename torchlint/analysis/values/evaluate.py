@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.code import Code
 
 
+# Objects whose attributes may be models or losses that are called: `self.net(x)`.
+_OWNERS = (Kind.UNKNOWN, Kind.INSTANCE, Kind.MODULE)
 _FEW = 8  # with more bindings than this, the join of their values is memoized
 
 
@@ -74,14 +76,14 @@ class Evaluator:
             self.memo.get_or_compute(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
         )
         if lists.is_empty(found):
-            return self.memo.get_or_compute(("grown", bindings), lambda: self._grown(bindings), UNKNOWN)
+            return self.memo.get_or_compute(("grown", bindings), lambda: self._grown(found, bindings), UNKNOWN)
         return found
 
     def _any(self, bindings: Iterable[Binding]) -> Value:
         return join(map(self.bound, bindings))
 
-    def _grown(self, bindings: Iterable[Binding]) -> Value:
-        return lists.grown(self, (use for binding in bindings for use in self.code.uses(binding)))
+    def _grown(self, empty: Value, bindings: Iterable[Binding]) -> Value:
+        return lists.grown(self, empty, (use for binding in bindings for use in self.code.uses(binding)))
 
     def bound(self, binding: Binding) -> Value:
         """The value that a binding assigns."""
@@ -89,7 +91,7 @@ class Evaluator:
 
     def _bound(self, binding: Binding) -> Value:
         found = self._given(binding)
-        return LOSS if _undecided(found) and self.device_evidence.is_loss(binding) else found
+        return LOSS if _may_be_loss(found) and self.device_evidence.is_loss(binding) else found
 
     def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
@@ -104,7 +106,22 @@ class Evaluator:
             value = annotated(self.code, binding.statement.annotation)
         for step in binding.path:
             value = value.at(step) if step != "each" else self.iterated_value(binding.value, value)
-        return value
+        return value if value.known or value.located else self._transformed(binding)
+
+    def _transformed(self, binding: Binding) -> Value:
+        """``x, y = mixup(x, y)``: each result is on the device of the argument with its name."""
+        call = binding.value
+        if binding.kind != "assign" or len(binding.path) != 1 or not isinstance(call, cst.Call):
+            return UNKNOWN
+        target = binding.statement.targets[0].target if isinstance(binding.statement, cst.Assign) else None
+        if not isinstance(target, cst.Tuple) or len(target.elements) < 2:
+            return UNKNOWN
+        names = [e.value.value for e in target.elements if isinstance(e.value, cst.Name)]
+        given = [arg.value for arg in call.args if isinstance(arg.value, cst.Name)]
+        if [name.value for name in given[: len(names)]] != names:
+            return UNKNOWN
+        before = next((self.value(name) for name in given if name.value == binding.name), UNKNOWN)
+        return Value(Kind.UNKNOWN, before.device, origin=call) if before.accelerated else UNKNOWN
 
     def _augmented(self, binding: Binding) -> Value:
         if binding.kind == "annotation" and isinstance(binding.statement, cst.AnnAssign):
@@ -152,10 +169,13 @@ class Evaluator:
         return self.memo.get_or_compute((owner, name), lambda: self._class_attribute(owner, name), UNKNOWN)
 
     def _class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
+        stored = self.classes.module_state(owner, name) if self.device_evidence.moves_models else None
+        if stored is not None:
+            return stored
         found = self.classes.attribute(owner, name)._replace(fresh=False)
         if lists.is_empty(found):
-            found = lists.grown(self, self.classes.reads(owner, name))
-        return LOSS if _undecided(found) and self.device_evidence.is_loss_attribute(owner, name) else found
+            found = lists.grown(self, found, self.classes.reads(owner, name))
+        return LOSS if _may_be_loss(found) and self.device_evidence.is_loss_attribute(owner, name) else found
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -183,7 +203,9 @@ class Evaluator:
         if method(node):
             assert isinstance(node.func, cst.Attribute)
             base = self.value(node.func.value)
-            return arrays.method(self, base, node) or tensors.method(self, base, node) or UNKNOWN
+            found = arrays.method(self, base, node) or tensors.method(self, base, node)
+            if found is not None or base.located or base.kind not in _OWNERS:
+                return found or UNKNOWN
         return tensors.applied(self, target, node) or UNKNOWN
 
     def _project_call(self, node: cst.Call) -> Value:
@@ -245,7 +267,13 @@ class Evaluator:
         return Value(Kind.LIST, element=element if element.known else None, origin=node, fresh=True)
 
     def dictionary(self, node: cst.Dict | cst.DictComp) -> Value:
-        return Value(Kind.DICT, origin=node, node=node, fresh=True)
+        if isinstance(node, cst.DictComp):
+            found = self.value(node.value)
+            return Value(Kind.DICT, element=found if found.known or found.located else None, origin=node, fresh=True)
+        members = [self.value(e.value) if isinstance(e, cst.DictElement) else UNKNOWN for e in node.elements]
+        element = join(members) if members and all(member.located for member in members) else None
+        empty = None if members else ()
+        return Value(Kind.DICT, elements=empty, element=element, origin=node, node=node, fresh=True)
 
     def walrus(self, node: cst.NamedExpr) -> Value:
         return self.value(node.value)
@@ -258,9 +286,10 @@ class Evaluator:
         return Value(Kind.SCALAR, literal=str(literal(node)))
 
 
-def _undecided(value: Value) -> bool:
-    """Whether nothing is known of a value, or it is a tensor of unknown device."""
-    return value.device is Device.UNKNOWN and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
+def _may_be_loss(value: Value) -> bool:
+    """Whether nothing is known of a value but perhaps that it is on an accelerator, or it is a tensor somewhere."""
+    undecided = value.device is Device.UNKNOWN and value.kind is Kind.TENSOR
+    return undecided or (value.kind is Kind.UNKNOWN and value.device is not Device.CPU)
 
 
 def _numbers(left: Value, right: Value) -> Value:

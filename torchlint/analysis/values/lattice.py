@@ -183,6 +183,8 @@ def _join(one: Value, other: Value) -> Value:
     if {one.kind, other.kind} == {Kind.STRING, Kind.DEVICE}:
         return Value(Kind.DEVICE, join_devices(device_named(one), device_named(other)), origin=one.origin)
     if one.kind is not other.kind:
+        if one.accelerated and other.accelerated:  # a tensor, and a value of which only the device is known
+            return Value(Kind.UNKNOWN, join_devices(one.device, other.device), origin=one.origin)
         return UNKNOWN
     return _join_same(one, other)
 

@@ -1,4 +1,4 @@
-"""Lists that are created empty and filled by ``append``: the values of their members."""
+"""Lists and dicts that are created empty and filled afterwards: the values of their members."""
 
 from __future__ import annotations
 
@@ -17,12 +17,35 @@ _REPLACERS = frozenset({"clear", "copy", "sort", "reverse", "pop", "popleft", "r
 
 
 def is_empty(value: Value) -> bool:
-    """Whether this is an empty list display."""
-    return value.kind is Kind.LIST and value.elements == ()
+    """Whether this is an empty list or dict when it is created."""
+    return value.kind in (Kind.LIST, Kind.DICT) and value.elements == ()
 
 
-def grown(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
-    """The list after all calls of ``append`` and the like on these uses; unknown if other code may add members."""
+def grown(values: Values, empty: Value, reads: Iterable[cst.CSTNode]) -> Value:
+    """The list or dict after all the stores that these uses make; unknown if other code may add members."""
+    if empty.kind is Kind.LIST:
+        return _appended(values, reads)
+    member = _stored(values, reads)
+    known = member.known or member.located
+    return Value(Kind.DICT, element=member if known else None, origin=empty.origin, node=empty.node)
+
+
+def _stored(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
+    """What is stored in a dict under any key."""
+    members: list[Value] = []
+    for read in reads:
+        parent = values.code.parent(read)
+        if isinstance(parent, cst.Subscript) and parent.value is read:
+            target = values.code.parent(parent)
+            assign = values.code.parent(target) if isinstance(target, cst.AssignTarget) else None
+            if isinstance(assign, cst.Assign):
+                members.append(values.value(assign.value))
+        elif isinstance(parent, cst.Attribute) and parent.attr.value in ("update", "setdefault"):
+            return UNKNOWN
+    return join(members) if members else UNKNOWN
+
+
+def _appended(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
     members: list[Value] = []
     for read in reads:
         parent = values.code.parent(read)
@@ -41,4 +64,4 @@ def grown(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
         elif verb not in _REPLACERS:
             return UNKNOWN
     member = join(members) if members else UNKNOWN
-    return Value(Kind.LIST, element=member) if member.known else Value(Kind.LIST)
+    return Value(Kind.LIST, element=member if member.known or member.located else None)

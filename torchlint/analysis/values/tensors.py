@@ -34,7 +34,7 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
         return _factory(values, node, name)
     if name in LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
-    if name in ("torch.autograd.Variable", "torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+    if name == "torch.autograd.Variable" or name in known.PARAMETERS:
         return values.value(positional(node, 0))._replace(fresh=False, origin=node)
     return _library(values, node, name)
 
@@ -72,6 +72,13 @@ def _container(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.located else None
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
+    if name in ("builtins.dict", "collections.OrderedDict") and not node.args:
+        return Value(Kind.DICT, elements=(), origin=node)
+    if name == "collections.defaultdict":
+        return Value(Kind.DICT, elements=(), origin=node)
+    if name == "builtins.filter" and len(node.args) == 2:
+        member = values.iterated_value(node.args[1].value)
+        return Value(Kind.LIST, element=member, origin=node) if member.known or member.located else None
     if name in ("random.sample", "random.choices") and node.args:
         return Value(Kind.LIST, element=values.value(node.args[0].value).iterated_value(), origin=node)
     if name == "builtins.zip" and len(node.args) == 1 and node.args[0].star == "*":
@@ -145,29 +152,62 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     name = node.func.attr.value
     if name in PARAMETER_METHODS and base.kind in (Kind.UNKNOWN, Kind.MODULE, Kind.INSTANCE):
         return _parameters(values, base, node, name)
+    if name == "forward" and node.args and base.kind in (Kind.UNKNOWN, Kind.MODULE):
+        return applied(values, base, node, node.func.value)
     if base.kind is Kind.TENSOR:
         return _tensor_method(values, base, node, name)
     if base.kind is Kind.MODULE:
         return _module_method(values, base, node, name)
-    if base.kind is Kind.DICT and name in ("get", "pop") and base.element:
-        return base.element
-    if base.kind is Kind.UNKNOWN and base.device is not Device.UNKNOWN:
-        if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
-            return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
-        if name in ("values", "items"):
-            element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
-            return Value(Kind.LIST, element=element, origin=node)
-        return base if name in ("get", "pop") else None
-    if base.kind is Kind.UNKNOWN and name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
+    if base.kind is Kind.DICT:
+        return _dict_method(base, node, name)
+    if base.kind is Kind.UNKNOWN:
+        return _located_method(values, base, node, name) if base.located else _unknown_method(values, node, name)
+    return _sure_tensor(node, name)
+
+
+def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
+    """Methods of a value of which only the device is known: a tensor, a model, or a container of tensors."""
+    if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
+        return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
+    if name in ("train", "eval", "apply"):
+        return base
+    if name in ("values", "items"):
+        element = base if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base))
+        return Value(Kind.LIST, element=element, origin=node)
+    return base if name in ("get", "pop") else None
+
+
+def _unknown_method(values: Values, node: cst.Call, name: str) -> Value | None:
+    """Methods whose names alone tell what they return."""
+    if name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
+    if name == "size" and len(node.args) == 1:
+        return SCALAR
+    sure = _sure_tensor(node, name)
+    if sure is not None or name not in ("to", "cuda", "cpu"):
+        return sure
+    moved = Value(Kind.UNKNOWN, moved_to(values, node) or Device.UNKNOWN, origin=node)
+    return moved if moved.located else None
+
+
+def _sure_tensor(node: cst.Call, name: str) -> Value | None:
+    """``x.detach().cpu()``: only tensors have both methods."""
+    assert isinstance(node.func, cst.Attribute)
     if name == "numpy" and surely_tensor(node.func.value):
         return Value(Kind.NDARRAY, origin=node, source=".numpy()")
     if name in ("detach", "cpu") and surely_tensor(node.func):
         return Value(Kind.TENSOR, Device.CPU if name == "cpu" else Device.UNKNOWN, origin=node)
-    if base.kind is Kind.UNKNOWN and name in ("to", "cuda", "cpu"):
-        moved = Value(Kind.UNKNOWN, moved_to(values, node) or Device.UNKNOWN, origin=node)
-        return moved if moved.located else None
     return None
+
+
+def _dict_method(base: Value, node: cst.Call, name: str) -> Value | None:
+    """Methods that return members of a dict whose values are all alike."""
+    if base.element is None:
+        return None
+    if name in ("values", "items"):
+        member = base.element if name == "values" else Value(Kind.TUPLE, elements=(UNKNOWN, base.element))
+        return Value(Kind.LIST, element=member, origin=node)
+    return base.element if name in ("get", "pop") else None
 
 
 def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value:
@@ -261,26 +301,30 @@ def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
     return UNKNOWN
 
 
-def applied(values: Values, target: Value, node: cst.Call) -> Value | None:
-    """The result of ``model(x)``; a tensor if the model is a single torch module."""
+def applied(values: Values, target: Value, node: cst.Call, called: cst.BaseExpression | None = None) -> Value | None:
+    """The result of ``model(x)``; a tensor if the model is a single torch module.
+
+    ``called`` is the model if it is not what the call names, as in ``model.forward(x)``.
+    """
     given = of_operands(values, node)
+    called = called or node.func
     if target.kind is not Kind.MODULE:
         if target.accelerated:
             return Value(Kind.UNKNOWN, target.device, origin=node)  # the callee has been moved to an accelerator
-        device = _of_model(values, target, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
+        device = _of_model(values, target, called, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
         return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
     device = given
     if given is Device.UNKNOWN:
-        placed = values.device_evidence.moved_to(node.func)  # it may have been moved in place
+        placed = values.device_evidence.moved_to(called)  # it may have been moved in place
         device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
     return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
 
 
-def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> Device:
+def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: cst.Call, given: Device) -> Device:
     """The device of the result of calling something that may be a model, from moves, names and operands."""
-    named = _is_model_name(node.func)
-    placed = values.device_evidence.moved_to(node.func) if named else Device.UNKNOWN
+    named = _is_model_name(called) or values.device_evidence.is_moved_module(called)
+    placed = values.device_evidence.moved_to(called) if named else Device.UNKNOWN
     if placed.accelerated:
         return placed
     if named and given.accelerated:
@@ -288,7 +332,7 @@ def _of_model(values: Values, target: Value, node: cst.Call, given: Device) -> D
     if Device.CPU in (target.device, placed):
         return Device.CPU
     # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
-    compared = given is Device.CPU and _is_loss_name(node.func) and not first_operand(values, node).batch
+    compared = given is Device.CPU and _is_loss_name(called) and not first_operand(values, node).batch
     return Device.CPU if compared else Device.UNKNOWN
 
 
@@ -323,6 +367,8 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
         if name in ("shape", "ndim", "is_cuda", "requires_grad", "itemsize", "nbytes"):
             return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
         return UNKNOWN
+    if name == "grad" and base.located:
+        return Value(Kind.TENSOR, base.device, origin=node, source="a gradient")
     if name == "device":
         return Value(Kind.DEVICE, base.device if base.located else Device.UNKNOWN, origin=node)
     if base.located:
@@ -340,7 +386,10 @@ def subscript(base: Value) -> Value | None:
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    """An operator with a tensor operand gives a tensor; a Python number takes the device of the other operand."""
+    """An operator with a tensor operand gives a tensor; a Python number takes the device of the other operand.
+
+    So does a tensor of unknown device: operands on different devices are an error, but for single numbers on the CPU.
+    """
     tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.located]
     if not tensors:
         return None
@@ -349,8 +398,7 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if len(devices) == 1:
         device = devices.pop()
     else:
-        known = len(accelerated) == 1 and Device.UNKNOWN not in devices
-        device = accelerated[0] if known else Device.UNKNOWN
+        device = accelerated[0] if len(accelerated) == 1 else Device.UNKNOWN
     return Value(Kind.TENSOR, device, origin=node, fresh=True)
 
 

@@ -53,6 +53,11 @@ class ElementLoops:
                 found.setdefault(inner, (kind, []))[1].append(read)
         return [ElementReads(loop, tuple(reads), kind) for loop, (kind, reads) in found.items()]
 
+    def covers(self, read: Read) -> bool:
+        """Whether the loop around a read goes through parameters or elements, so that TL302 reports it."""
+        inner, _ = self._innermost_loop(read.node)
+        return inner is not None and self._kind_for_read(inner, read) is not None
+
     def _innermost_loop(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
         """The innermost loop around a node, and its function."""
         loops, function = self._module.heat_analysis.enclosing_loops(node)

@@ -106,10 +106,11 @@ class SyncInHotLoop(Rule):
         if not step.reads:
             return
 
+        from torchlint.rules.synchronisation._elements import ElementLoops
         from torchlint.rules.synchronisation._required_reads import RequiredReads
 
-        required = self.module.shared(RequiredReads)
-        reads = [read for read in step.reads if not required.is_required(read.node, step.place)]
+        required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
+        reads = [r for r in step.reads if not (required.is_required(r.node, step.place) or elements.covers(r))]
         if reads:
             self.report(
                 reads[0].node,
