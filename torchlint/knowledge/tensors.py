@@ -44,6 +44,10 @@ NOT_TENSOR_FUNCTIONS = frozenset(
 )
 # Functions that return a tuple of tensors (or of lists of them).
 PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+# Functions of `torch.nn.utils` that return a norm of parameters or gradients, on their device.
+NORMS = frozenset(
+    f"torch.nn.utils.{name}" for name in "clip_grad_norm_ get_total_norm clip_grad.clip_grad_norm_".split()
+)
 TUPLE_FUNCTIONS = frozenset({"torch.autograd.grad"}) | frozenset(
     f"torch.{name}"
     for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()

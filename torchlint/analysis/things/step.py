@@ -10,6 +10,7 @@ import libcst as cst
 from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.condition import Condition, Conditions
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.model import Heat
 
@@ -51,6 +52,11 @@ class Step:
     def reads(self) -> list[Read]:
         """The reads that run in every step, in source order; also those in loops inside a step."""
         return self._module.shared(Steps).reads_of(self.place)
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The tensors on the device that it branches on in every step, in source order."""
+        return self._module.shared(Steps).conditions.get(self.place, [])
 
     def phase(self, node: cst.CSTNode) -> Phase | None:
         """The phase of the step that a node belongs to; None if the step has no backward pass and no optimizer."""
@@ -94,6 +100,15 @@ class Steps:
         for read in self._module.shared(Reads).find(self._may_repeat):
             if self._module.heat(read.node).rank >= Heat.STEP.rank:
                 found.setdefault(self._heat.enclosing_step(read.node), []).append(read)
+        return found
+
+    @cached_property
+    def conditions(self) -> dict[cst.CSTNode, list[Condition]]:
+        """The conditions in each step, by its place."""
+        found: dict[cst.CSTNode, list[Condition]] = {}
+        for condition in self._module.shared(Conditions).all():
+            if self._module.heat(condition.node).rank >= Heat.STEP.rank:
+                found.setdefault(self._heat.enclosing_step(condition.node), []).append(condition)
         return found
 
     def _may_repeat(self, node: cst.BaseExpression) -> bool:

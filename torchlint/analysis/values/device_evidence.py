@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
-_MOVES = frozenset(("to", "cuda"))
+_MOVES = frozenset(("to", "cuda", "cpu"))
 
 
 class DeviceEvidence:
@@ -49,6 +49,8 @@ class DeviceEvidence:
         if not self._may_move(call):
             return Device.UNKNOWN
         target = argument(call, "device", 0)
+        if method(call) == "cpu":
+            return Device.CPU
         if method(call) == "cuda" or target is None:
             return Device.CUDA
         memo = self._values.memo
@@ -62,7 +64,7 @@ class DeviceEvidence:
     def _may_move(self, call: cst.Call) -> bool:
         """``x.cuda()``, or ``x.to`` with an argument that may be a device. Decided from names, without evaluation."""
         name = method(call)
-        if name == "cuda":
+        if name in ("cuda", "cpu"):
             return self._code.qualified(call.func) is None
         target = argument(call, "device", 0) if name == "to" else None
         return target is not None and (isinstance(literal(target), str) or self._may_be_device(target))

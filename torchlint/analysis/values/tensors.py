@@ -49,7 +49,7 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
         return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
-    if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special"):
+    if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:
         return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
     if root.startswith("torch.nn") and last[:1].isupper():
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
@@ -395,10 +395,8 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
         return None
     devices = {t.device for t in tensors}
     accelerated = [d for d in devices if d.accelerated]
-    if len(devices) == 1:
-        device = devices.pop()
-    else:
-        device = accelerated[0] if len(accelerated) == 1 else Device.UNKNOWN
+    certain = list(devices) if len(devices) == 1 else accelerated
+    device = certain[0] if len(certain) == 1 else Device.UNKNOWN
     return Value(Kind.TENSOR, device, origin=node, fresh=True)
 
 

@@ -1,0 +1,142 @@
+"""TL303: the host branches on a tensor on the device in every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.things.condition import Condition
+    from torchlint.analysis.things.step import Step
+
+
+class TensorInControlFlow(Rule):
+    """
+    ## What it finds
+    A tensor on an accelerator that decides what Python does next, in every step: in `if`, `while`, `assert` and
+    conditional expressions, beside `and`, `or` and `not`, as a condition of a comprehension, as an argument of the
+    builtins `any`, `all`, `max`, `min` and `range`. Which tensors count as being on an accelerator is what
+    `sync-in-hot-loop` says.
+
+    ## Why it costs
+    Python needs the value of the condition before it can go on. It is copied to the host, which blocks until all queued
+    work finishes; the device then idles until the host has queued more. Under `torch.compile` the same line breaks the
+    graph. With the builtin `max(a, b)` of two tensors, Python compares them the same way.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+            if loss > 10:
+                loss = loss.clamp(max=10)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        for x, y in loader:
+            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
+            loss = torch.where(loss > 10, loss.clamp(max=10), loss)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## When to leave it
+    Where the program cannot go on without the value. Checks that a loss or gradient is finite, loops that run until a
+    tensor says that they are done, and steps that do not train are `info`. The rule is silent where the condition reads
+    no content (`is None`, `x.shape`, `x.is_cuda`), for tensors on the CPU, under conditions that hold only every N
+    steps, in tests, and for what runs once or once per epoch.
+
+    ## Fix safety
+    No fix is offered: `torch.where` evaluates both branches, and a check every N steps finds a problem later.
+
+    ## Confirmed by
+    Synchronizations at the line in each step, and the time that the device idles after them.
+
+    ## Sources
+    - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
+    - [torch.nn.utils.clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
+    """
+
+    id = "TL303"
+    name = "tensor-in-control-flow"
+    summary = "Python branches on a tensor on the device in every step"
+    severity = Severity.WARNING
+    needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
+    layout = False
+    recipe = Recipe(
+        "synchronisations", "finding", "the condition synchronizes with the device, step after step", least=2
+    )
+
+    @on.step
+    def branches(self, step: Step) -> None:
+        """A loop or function that runs in every step, with the tensors that it branches on."""
+        if self.module.in_test(step.place):
+            return
+        for condition in step.conditions:
+            advice, is_meant = self._advice(condition)
+            every = "every training step" if step.trains else "every step"
+            self.report(
+                condition.node,
+                f"{self._written(condition)} synchronizes with the GPU in {every}: {advice}",
+                severity=Severity.WARNING if step.trains and not is_meant else Severity.INFO,
+                heat=Heat.STEP,
+            )
+
+    def _written(self, condition: Condition) -> str:
+        code = self.module.code(condition.node)
+        short = f"`{code}`" if len(code) <= 60 and "\n" not in code else "a tensor"
+        if condition.kind in ("any", "max", "range"):
+            return short if short != "a tensor" else "this call"
+        return f"{_READERS[condition.kind]} {short}"
+
+    def _advice(self, condition: Condition) -> tuple[str, bool]:
+        """What to do instead, and whether the program may need the value at once."""
+        if self._checks_finiteness(condition.node):
+            return _FINITE, True
+        if condition.kind == "while":
+            return "check only every N iterations, or run a fixed number of them", True
+        if condition.kind == "max":
+            return "use `torch.maximum` or `torch.minimum`, which stay on the device", False
+        if condition.kind == "assert":
+            return "use `torch._assert_async`, or check only while debugging", False
+        if condition.kind == "range":
+            return "compute the number on the host", False
+        return "use `torch.where`, or decide on the host every N steps", False
+
+    def _checks_finiteness(self, node: cst.BaseExpression) -> bool:
+        """``torch.isnan(loss)``, ``not loss.isfinite().all()``, ``loss != loss``."""
+        import libcst as cst
+
+        from torchlint.analysis.syntax.walk import descendants, wording
+
+        compared = node.comparisons if isinstance(node, cst.Comparison) else ()
+        if len(compared) == 1 and wording(node.left) == wording(compared[0].comparator):  # type: ignore[attr-defined]
+            return True
+        return any(isinstance(part, cst.Name) and part.value in _FINITENESS for part in descendants(node))
+
+
+_FINITE = (
+    "check every N steps, let `GradScaler` skip such steps, or pass `error_if_nonfinite=True` to `clip_grad_norm_`, "
+    "which reads one value"
+)
+_FINITENESS = frozenset("isnan isinf isfinite isneginf isposinf is_finite is_nan inf nan".split())
+_READERS = {"if": "branching on", "while": "looping on", "assert": "asserting", "boolean": "the truth value of"}
