@@ -50,7 +50,10 @@ class Conditions:
         """The conditions of the file; none in a file that puts nothing on an accelerator."""
         if not self._module.device_evidence.on_accelerator:
             return []
-        found = {condition.node: condition for condition in self._candidates() if self._reads(condition)}
+        found: dict[cst.CSTNode, Condition] = {}
+        for condition in self._candidates():
+            if condition.node not in found and self._reads(condition):
+                found[condition.node] = condition
         return sorted(found.values(), key=lambda condition: self._module.order(condition.node))
 
     def _candidates(self) -> Iterator[Condition]:
