@@ -28,6 +28,8 @@ from torchlint.project.view import ProjectView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torchlint.project.facts import StepCaller
+
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
 CodeT = TypeVar("CodeT", bound="Code")
@@ -279,6 +281,15 @@ class Code:
         made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
         owner = self.project_symbol(made.func) if isinstance(made, cst.Call) else None
         return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
+
+    def step_caller(self, function: cst.FunctionDef) -> StepCaller | None:
+        """How other project files call a function in every step; None if they do not."""
+        callers = self.project.step_callers()
+        if not callers or self.function_of(function) is not None:
+            return None
+        owner = self.class_of(function)
+        name = function.name.value
+        return callers.get(name if owner is None else f"{owner.name.value}.{name}")
 
     def project_imports(self) -> list[Binding]:
         """The module-level imports of names that no known library provides."""

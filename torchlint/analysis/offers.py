@@ -15,6 +15,7 @@ from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.flag_writes import FlagWrites
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
+from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
@@ -49,6 +50,10 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         given = _given(module)
         if given:
             facts["passed_loaders"] = given
+    if module.text_index.has(concepts.STEPS) and module.device_evidence.on_accelerator:
+        calls = StepCalls(module).all()
+        if calls:
+            facts["step_calls"] = calls
     shapes = [(module.line(node), words) for node, words in Shapes(module).varying_places()]
     if shapes:
         facts["varying_shapes"] = shapes

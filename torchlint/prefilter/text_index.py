@@ -49,6 +49,10 @@ class TextIndex:
         except UnicodeDecodeError:
             return None
 
+    def assume(self, need: Need) -> None:
+        """Take a need as satisfied: other files of the project tell so."""
+        self._known[need] = True
+
     def all(self, needs: Iterable[Need]) -> bool:
         """Whether the file satisfies every need."""
         return all(map(self.has, needs))

@@ -62,6 +62,25 @@ class PassedLoader(TypedDict):
     line: int
 
 
+class StepCall(TypedDict):
+    """A function of another file that is called in every step.
+
+    ``device`` are the keywords, or indices of positional arguments, of the arguments on an accelerator; ``trains`` is
+    false if the step only evaluates.
+    """
+
+    function: str
+    device: list[str]
+    trains: bool
+
+
+class StepCaller(TypedDict):
+    """How other files call a function in every step: as :class:`StepCall`, over all calls."""
+
+    device: list[str]
+    trains: bool
+
+
 class FileFacts(TypedDict, total=False):
     """The facts about one file. A missing key means that there is nothing of the kind."""
 
@@ -75,6 +94,7 @@ class FileFacts(TypedDict, total=False):
     returned_loaders: list[ReturnedLoader]
     forwarded_loaders: list[ForwardedLoader]
     passed_loaders: list[PassedLoader]
+    step_calls: list[StepCall]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     needs_cuda: dict[str, str]

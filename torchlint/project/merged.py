@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from torchlint.project.facts import Feeding, FileFacts, FlagHelper
+from torchlint.project.facts import Feeding, FileFacts, FlagHelper, StepCaller
 
 _KINDS = ("flags", "fed_parameters", "devices", "needs_cuda", "cuda_checks")
 
@@ -144,6 +144,22 @@ class Project:
                     key = str(given["argument"])
                     known = place.get(key)
                     place[key] = (path, given["pins"] and (known is None or known[1]), given["line"])
+        return found
+
+    def step_callers(self, asking: str) -> dict[str, StepCaller]:
+        """The functions and methods of the asking file that other files call in every step."""
+        return self._step_callers.get(asking.replace("\\", "/"), {})
+
+    @cached_property
+    def _step_callers(self) -> dict[str, dict[str, StepCaller]]:
+        found: dict[str, dict[str, StepCaller]] = {}
+        for path, facts in self.facts.items():
+            for call in facts.get("step_calls", ()):
+                target = self._target(path, call["function"])
+                if target is not None:
+                    known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))
+                    device = sorted({*known["device"], *call["device"]})
+                    found[target[0]][target[1]] = {"device": device, "trains": known["trains"] or call["trains"]}
         return found
 
     def device(self, asking: str, name: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchlint.project.facts import Feeding, FlagHelper
+    from torchlint.project.facts import Feeding, FlagHelper, StepCaller
     from torchlint.project.merged import Project
 
 Query = tuple[str, ...]
@@ -60,6 +60,10 @@ class ProjectView:
     def loaders_passed_to(self, name: str) -> dict[str, tuple[str, bool, int]]:
         """See :meth:`Project.loaders_passed_to`."""
         return self._run("loaders_passed_to", name)  # type: ignore[no-any-return]
+
+    def step_callers(self) -> dict[str, StepCaller]:
+        """See :meth:`Project.step_callers`."""
+        return self._run("step_callers")  # type: ignore[no-any-return]
 
     def device(self, name: str) -> str | None:
         """See :meth:`Project.device`."""
@@ -120,5 +124,5 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "seeds configures_cudnn sets_device sets_dtype contains_all has_custom_to convolves flag_helper feeding_of "
-    "feedings_of_results loaders_passed_to device varying_shapes cuda_only needs_cuda cuda_check".split()
+    "feedings_of_results loaders_passed_to step_callers device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

@@ -29,6 +29,7 @@ from torchlint.model import (
     Severity,
     Span,
 )
+from torchlint.prefilter import concepts
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
@@ -132,9 +133,11 @@ def analyse(
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
         return unfinished(path, problem, config, {})
+    _assume_callers(text_index, ProjectView(project or Project(), path))
     if known is None:
         known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
+    file.view.step_callers()  # recorded as a query: the prefilters depend on it
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
@@ -145,12 +148,28 @@ def analyse(
 
 
 def screen_alone(
-    data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config, *, exhaustive: bool
+    data: bytes,
+    path: str,
+    rules: Sequence[type[Rule]],
+    active: frozenset[str],
+    config: Config,
+    project: Project | None = None,
+    *,
+    exhaustive: bool,
 ) -> Screened:
     """Only prefilter one file, as :func:`analyse` does first."""
     data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
-    return screened(data, TextIndex(data), rules, here, exhaustive=exhaustive)
+    text_index = TextIndex(data)
+    _assume_callers(text_index, ProjectView(project or Project(), path))
+    return screened(data, text_index, rules, here, exhaustive=exhaustive)
+
+
+def _assume_callers(text_index: TextIndex, view: ProjectView) -> None:
+    """A file whose functions run in every step of another file need not show that by itself."""
+    if view.step_callers():
+        text_index.assume(concepts.STEPS)
+        text_index.assume(concepts.ON_ACCELERATOR)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:

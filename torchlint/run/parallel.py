@@ -95,7 +95,7 @@ def _screen(batch: list[str]) -> list[Screened]:
     for path in batch:
         if _shared.enough[0]:
             break
-        found.append(_shared.what.screen(_shared.contents[path], path))
+        found.append(_shared.what.screen(_shared.contents[path], path, _shared.project))
     return found
 
 

@@ -60,9 +60,9 @@ class Plan(NamedTuple):
             config = config._replace(time_limit=seconds)
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
-    def screen(self, data: bytes, path: str) -> Screened:
+    def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:
         """Only prefilter the bytes of one file."""
         from torchlint.run.engine import screen_alone
 
         config, active = self.scope(path)
-        return screen_alone(data, path, self.rules, active, config, exhaustive=self.exhaustive)
+        return screen_alone(data, path, self.rules, active, config, project, exhaustive=self.exhaustive)

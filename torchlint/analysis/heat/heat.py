@@ -223,6 +223,8 @@ class HeatAnalysis:
         name = function.name.value
         if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._code.class_of(function) is not None):
             return Heat.STEP
+        if self._code.step_caller(function) is not None:
+            return Heat.STEP
         callers = self._values.functions.callers(function)
         ranks = [self.of(site.call).rank for site in callers.sites]
         if not ranks and self.is_step_function(function):

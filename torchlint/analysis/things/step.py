@@ -41,6 +41,9 @@ class Step:
             return True
         if not isinstance(self.place, cst.FunctionDef):
             return False
+        caller = self._module.step_caller(self.place)
+        if caller is not None:
+            return caller["trains"]
         return not heat.evaluates(self.place) and self.place.name.value not in _EVALUATION_STEPS
 
     @cached_property

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
+GRADIENT = Value(Kind.TENSOR, Device.VARIABLE, source="a gradient")
 _STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _MOVES = frozenset(("to", "cuda", "cpu"))
 
@@ -40,6 +41,8 @@ class DeviceEvidence:
 
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
+            return True
+        if self._code.project.step_callers():
             return True
         every = self._code.iter_nodes(cst.Call, _MOVES)
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)

@@ -13,7 +13,7 @@ from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.values import arrays, devices, lists, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import LOSS, DeviceEvidence
+from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
@@ -162,7 +162,10 @@ class Evaluator:
             assigned = self.stores.value(node)
             if assigned.known:
                 return assigned
-        return arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
+        found = arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
+        if node.attr.value == "grad" and base.kind is Kind.UNKNOWN and self.device_evidence.on_accelerator:
+            return GRADIENT if not found.known else found  # only parameters and other tensors have one
+        return found
 
     def class_attribute(self, owner: cst.ClassDef, name: str) -> Value:
         """The value of an instance attribute, joined over all assignments in the class."""

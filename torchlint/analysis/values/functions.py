@@ -167,11 +167,22 @@ class Parameters:
         if promised.known and promised.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
             return promised
         given = self._from_calls(function, param, owner is not None)
+        if not (given.known or given.located) and self._is_passed_on_device(function, param, owner is not None):
+            given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="another file")
         if promised.kind in (Kind.DEVICE, Kind.STRING):
             return promised if device_named(given) is Device.UNKNOWN else given
         if promised.kind is Kind.TENSOR:
             return promised._replace(device=given.device) if given.accelerated else promised
         return given
+
+    def _is_passed_on_device(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> bool:
+        """Whether another file passes a tensor on an accelerator for a parameter, in every step."""
+        caller = self._code.step_caller(function)
+        if caller is None:
+            return False
+        ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
+        name = param.name.value
+        return name in caller["device"] or (name in ordered and str(ordered.index(name)) in caller["device"])
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
         """Whether Lightning or the Trainer of transformers passes a batch that is already on the device."""

@@ -90,10 +90,19 @@ class ElementLoops:
         iterable = _iterable(loop)
         if iterable is None:
             return None
-        if any(method(n) in known.PARAMETER_METHODS for n in descendants(iterable)):
+        if any(method(n) in known.PARAMETER_METHODS for n in descendants(iterable)) or self._reads_gradients(loop):
             return "parameters"
         given = [a.value for a in iterable.args] if isinstance(iterable, cst.Call) else []
         return "elements" if any(map(self._on_device, (iterable, *given))) else None
+
+    def _reads_gradients(self, loop: cst.CSTNode) -> bool:
+        """Whether the loop reads ``p.grad`` of its variable, which only parameters have."""
+        target = loop.for_in.target if isinstance(loop, COMPREHENSIONS) else getattr(loop, "target", None)
+        body = getattr(loop, "elt", None) or getattr(loop, "body", None)
+        if not isinstance(target, cst.Name) or body is None:
+            return False
+        reads = self._module.attributes_named("grad", body)
+        return any(isinstance(read.value, cst.Name) and read.value.value == target.value for read in reads)
 
     def _on_device(self, node: cst.BaseExpression) -> bool:
         value = self._module.value(node)

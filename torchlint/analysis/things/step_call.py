@@ -1,0 +1,91 @@
+"""Step calls: calls of functions of other project files in every step, and which arguments lie on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.values.lattice import Kind
+from torchlint.model import Heat
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.project.facts import StepCall
+
+
+class StepCalls:
+    """Finds such calls in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def all(self) -> list[StepCall]:
+        """The functions that are called, each once for each combination of arguments on the device."""
+        found: dict[tuple[object, ...], StepCall] = {}
+        for call in self._module.nodes_of(cst.Call):
+            name = self._callee(call)
+            if name is None or self._module.heat(call).rank < Heat.STEP.rank or self._module.never_runs(call):
+                continue
+            trains = self._module.every_step(call)
+            device = list(self._arguments_on_device(call))
+            found.setdefault((name, *device, trains), {"function": name, "device": device, "trains": trains})
+        return list(found.values())
+
+    def _arguments_on_device(self, call: cst.Call) -> Iterator[str]:
+        """The keywords, or indices of positional arguments, that get tensors on an accelerator."""
+        if any(arg.star for arg in call.args):
+            return
+        for position, arg in enumerate(call.args):
+            value = self._module.value(arg.value)
+            if value.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT):
+                value = value.iterated_value()
+            if value.accelerated:
+                yield arg.keyword.value if arg.keyword is not None else str(position)
+
+    # -- what is called --------------------------------------------------------------------------
+
+    def _callee(self, call: cst.Call) -> str | None:
+        """The dotted name of a function or method that another project file may define."""
+        function = self._module.project_symbol(call.func)
+        if function is not None:
+            return function
+        owner = self._class_of(call.func)
+        if owner is not None:
+            return f"{owner}.forward"  # an instance is called
+        if not isinstance(call.func, cst.Attribute):
+            return None
+        owner = self._class_of(call.func.value) or self._inherited_from(call)
+        return f"{owner}.{call.func.attr.value}" if owner is not None else None
+
+    def _class_of(self, node: cst.BaseExpression) -> str | None:
+        """The class of another file of which a variable or an attribute of ``self`` holds an instance."""
+        values: list[cst.CSTNode | None] = []
+        if isinstance(node, cst.Name):
+            values = [b.value for b in self._module.definitions(node) if not b.path]
+        elif isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
+            owner = self._module.class_of(node)
+            found = self._module.classes.assignments(owner, node.attr.value) if owner is not None else []
+            values = [value for value, path in found if not path]
+        names = {self._constructed(value) for value in values}
+        return names.pop() if len(names) == 1 else None
+
+    def _constructed(self, node: cst.CSTNode | None) -> str | None:
+        """``pkg.Model`` for ``Model(..)``, also in ``Model(..).to(device)``."""
+        while isinstance(node, cst.Call) and method(node) in ("to", "cuda", "train", "eval"):
+            assert isinstance(node.func, cst.Attribute)
+            node = node.func.value
+        name = self._module.project_symbol(node.func) if isinstance(node, cst.Call) else None
+        return name if name is not None and name.rpartition(".")[2][:1].isupper() else None
+
+    def _inherited_from(self, call: cst.Call) -> str | None:
+        """The base class, in another file, of ``self.reduce(..)`` that the file does not define."""
+        assert isinstance(call.func, cst.Attribute)
+        owner = self._module.class_of(call)
+        own = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
+        if not own or owner is None or self._module.classes.method(owner, call.func.attr.value) is not None:
+            return None
+        bases = (self._module.project_symbol(base.value) for base in owner.bases)
+        return next((base for base in bases if base is not None), None)
