@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.evaluate import Evaluator
 
 _DEPTH = 4
+_FEW = 100  # steps
 _EQUAL = (cst.Equal, cst.Is)
+_LESS, _GREATER = (cst.LessThan, cst.LessThanEqual), (cst.GreaterThan, cst.GreaterThanEqual)
 _UNEQUAL = (cst.NotEqual, cst.IsNot)
 
 
@@ -64,7 +66,26 @@ class ThrottlingGuards:
         if isinstance(operator, (*_EQUAL, *_UNEQUAL)) and any(self._is_counter(side) for side in sides):
             texts = any(isinstance(literal(side), (str, bool)) or literal(side) is None for side in sides)
             return not texts and holds is isinstance(operator, _EQUAL)
-        return False
+        return self._is_first(left, operator, right, holds)
+
+    def _is_first(
+        self, left: cst.BaseExpression, operator: cst.BaseCompOp, right: cst.BaseExpression, holds: bool
+    ) -> bool:
+        """Only the first few steps: ``i < 3``, ``printed < 5`` where ``printed += 1`` counts, ``not i >= 3``."""
+        if isinstance(operator, (*_GREATER, *_LESS)) and isinstance(literal(left), int):
+            left, right, greater = right, left, isinstance(operator, _LESS)
+        else:
+            greater = isinstance(operator, _GREATER)
+        few = literal(right)
+        ordered = isinstance(operator, (*_GREATER, *_LESS)) and isinstance(few, int) and 0 <= few <= _FEW
+        return ordered and holds is not greater and (self._is_counter(left) or self._is_incremented(left))
+
+    def _is_incremented(self, node: cst.BaseExpression) -> bool:
+        """Whether a variable starts at a number, and counts: ``printed += 1``."""
+        bindings = self._code.definitions(node) if isinstance(node, cst.Name) else ()
+        counts = [b.kind == "augment" and isinstance(b.value, cst.Integer) for b in bindings]
+        starts = [b.kind == "assign" and isinstance(b.value, cst.Integer) for b in bindings]
+        return any(counts) and all(c or s for c, s in zip(counts, starts, strict=True))
 
     def _is_clock(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.Call) and self._code.qualified(node.func) in known.CLOCKS
