@@ -89,7 +89,10 @@ CALLABLE_WORDS = frozenset(
 # Those that compare tensors on their device.
 LOSS_WORDS = frozenset("criterion criterions objective loss bce mse accuracy acc topk dice iou".split())
 # Names of values that a program needs on the host to act on them.
-ACTION_WORDS = frozenset("action actions act acts move moves token tokens next_token env_action choice".split())
+ACTIONS = frozenset(
+    "action actions act acts move env_action next_action next_actions next_token next_tokens next_token_id token_id "
+    "token_ids".split()
+)
 ACTION_FUNCTIONS = frozenset(
     "act select_action choose_action get_action get_actions sample_action predict_action step".split()
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge import synchronisation as known
 
@@ -40,50 +40,78 @@ class RequiredReads:
         self._module = module
 
     def is_required(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
-        """Whether the host needs the value: as an action or token, as a size, or to decide whether to go on."""
+        """Whether the host needs the value: as an action or token, or as a size."""
         function = self._module.function_of(read)
         if function is not None:
             name = function.name.value
             if name in known.ACTION_FUNCTIONS or name == "closure":
                 return True
-        tests = (self._is_tested, self._is_size)
-        return self._is_action_read(read) or any(self._value_reaches(read, place, test) for test in tests)
-
-    def _is_action_read(self, read: cst.CSTNode) -> bool:
-        """Whether the value is assigned to an action, passed to ``env.step``, or read from an action."""
-        for node in descendants(read):
-            if isinstance(node, (cst.Name, cst.Attribute)) and self._is_action(node):
-                return True
-        for around in self._module.ancestors(read):
-            if isinstance(around, cst.Call) and method(around) == "step" and self._is_environment(around):
-                return True
-            if isinstance(around, cst.Assign):
-                targets = [n for t in around.targets for n in descendants(t.target)]
-                return any(isinstance(n, (cst.Name, cst.Attribute)) and self._is_action(n) for n in targets)
-            if isinstance(around, cst.BaseStatement):
-                return False
-        return False
-
-    def _is_action(self, node: cst.Name | cst.Attribute) -> bool:
-        last = (dotted(node) or "").rpartition(".")[2].lower()
-        return not known.ACTION_WORDS.isdisjoint(last.split("_"))
-
-    def _is_environment(self, call: cst.Call) -> bool:
-        owner = (dotted(call.func) or "").lower().split(".")
-        return any(part.startswith("env") for part in owner[:-1])
-
-    def _value_reaches(self, read: cst.CSTNode, place: cst.CSTNode, test: Callable[[cst.CSTNode], bool]) -> bool:
-        """Whether a value, or a use of the variable that it is assigned to, satisfies a test."""
-        if test(read):
+        if any(self._is_action(node) for node in descendants(read)):
             return True
-        below = read
-        for around in self._module.ancestors(read):
+        return any(self._value_reaches(read, place, test) for test in (self._is_size, self._is_acted_on))
+
+    def checks_finiteness(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
+        """Whether the step goes on only if the value is finite: ``if not math.isfinite(value): raise``."""
+        return self._value_reaches(read, place, self._is_tested)
+
+    # -- actions and tokens ----------------------------------------------------------------------
+
+    def _is_action(self, node: cst.CSTNode) -> bool:
+        """Whether a variable is named as what an agent does or a model generates: ``action``, ``self.next_token``."""
+        last = (dotted(node) or "").rpartition(".")[2] if isinstance(node, (cst.Name, cst.Attribute)) else ""
+        return last.lower() in known.ACTIONS
+
+    def _is_acted_on(self, node: cst.CSTNode) -> bool:
+        """Whether a value reaches ``env.step(..)``, is bound to an action, ends a loop, or feeds the next iteration."""
+        below = node
+        for around in self._module.ancestors(node):
+            if isinstance(around, cst.Call) and below is not around.func:
+                if method(around) == "step" and not self._module.heat_analysis.is_step_call(around):
+                    return True
+                if method(around) == "append" and self._is_fed_back(around):
+                    return True
+            if isinstance(around, cst.Comparison) and self._ends_loop(around):
+                return True
             if isinstance(around, cst.Assign):
-                return around.value is below and any(map(test, self._uses(around, place)))
-            if not isinstance(around, _TRANSPARENT):
+                return any(self._is_action(target.target) for target in around.targets)
+            if isinstance(around, cst.BaseStatement):
                 return False
             below = around
         return False
+
+    def _ends_loop(self, comparison: cst.Comparison) -> bool:
+        """``if token == end: break``: equality decides whether the loop goes on."""
+        equality = all(isinstance(c.operator, (cst.Equal, cst.In)) for c in comparison.comparisons)
+        branch = next((a for a in self._module.ancestors(comparison) if isinstance(a, cst.If)), None)
+        leaves = branch is not None and any(isinstance(n, cst.Break) for n in descendants(branch.body))
+        return equality and leaves
+
+    def _is_fed_back(self, append: cst.Call) -> bool:
+        """``tokens.append(next.item())`` in a loop that passes ``tokens`` to a call: the next iteration needs it."""
+        loops, _ = self._module.heat_analysis.enclosing_loops(append)
+        name = dotted(receiver(append))
+        if not loops or name is None:
+            return False
+        calls = (n for n in descendants(loops[0]) if isinstance(n, cst.Call) and n is not append)
+        passed = (part for call in calls for arg in call.args for part in descendants(arg.value))
+        return any(dotted(part) == name for part in passed if isinstance(part, (cst.Name, cst.Attribute)))
+
+    # -- where values go -------------------------------------------------------------------------
+
+    def _value_reaches(self, read: cst.CSTNode, place: cst.CSTNode, test: Callable[[cst.CSTNode], bool]) -> bool:
+        """Whether a value, or a use of the variable that it is assigned to, satisfies a test."""
+        return test(read) or any(map(test, self._assigned_uses(read, place)))
+
+    def _assigned_uses(self, read: cst.CSTNode, place: cst.CSTNode) -> list[cst.Name]:
+        """The uses, in the same step, of the variable that a value is assigned to."""
+        below = read
+        for around in self._module.ancestors(read):
+            if isinstance(around, cst.Assign):
+                return self._uses(around, place) if around.value is below else []
+            if not isinstance(around, _TRANSPARENT):
+                return []
+            below = around
+        return []
 
     def _is_size(self, node: cst.CSTNode) -> bool:
         """Whether a node is an argument of a function that takes sizes, possibly in arithmetic or a tuple."""

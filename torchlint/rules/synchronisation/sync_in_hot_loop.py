@@ -111,19 +111,24 @@ class SyncInHotLoop(Rule):
 
         required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
         reads = [r for r in step.reads if not (required.is_required(r.node, step.place) or elements.covers(r))]
-        if reads:
-            self.report(
-                reads[0].node,
-                self._message(reads, trains=step.trains),
-                evidence=self._evidence(step, reads),
-                severity=Severity.WARNING if step.trains else Severity.INFO,
-                heat=Heat.STEP,
-            )
+        if not reads:
+            return
+        checks = [read for read in reads if required.checks_finiteness(read.node, step.place)]
+        reads = [read for read in reads if read not in checks] or checks
+        self.report(
+            reads[0].node,
+            self._message(reads, trains=step.trains, checks=reads == checks),
+            evidence=self._evidence(step, reads),
+            severity=Severity.WARNING if step.trains and reads != checks else Severity.INFO,
+            heat=Heat.STEP,
+        )
 
-    def _message(self, reads: list[Read], *, trains: bool) -> str:
+    def _message(self, reads: list[Read], *, trains: bool, checks: bool) -> str:
         lines = list(dict.fromkeys(self.module.line(read.node) for read in reads))
         more = f" ({len(reads)} such reads per step)" if len(lines) > 1 else ""
         what = f"{self._written(reads[0])} synchronizes with the GPU in every"
+        if checks:
+            return f"{what} step{more}: check every N steps, or let `GradScaler` skip steps that are not finite"
         if not trains:
             return f"{what} step{more}: collect results on the device, and read them once after the loop"
         return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
