@@ -113,7 +113,7 @@ def _feeding(module: SourceModule, consumed: BatchUses) -> Feeding | None:
     if not consumed.moves or consumed.pinned:
         return None
     first = min(consumed.moves, key=lambda move: module.order(move.move))
-    evaluation = all(module.heat_analysis.gradients_disabled(move.loop) for move in consumed.moves)
+    evaluation = all(module.heat_analysis.evaluates(move.loop) for move in consumed.moves)
     return {"line": module.line(first.move), "evaluation": evaluation}
 
 

@@ -44,7 +44,16 @@ class Step:
         caller = self._module.step_caller(self.place)
         if caller is not None:
             return caller["trains"]
+        if self._only_called_in_evaluation(self.place):
+            return False
         return not heat.evaluates(self.place) and self.place.name.value not in _EVALUATION_STEPS
+
+    def _only_called_in_evaluation(self, function: cst.FunctionDef) -> bool:
+        """Whether every call of a function is in a loop that trains nothing."""
+        callers = self._module.functions.callers(function)
+        loops = [self._module.heat_analysis.enclosing_step(site.call) for site in callers.sites]
+        trains = (not isinstance(a, (cst.For, cst.While)) or self._module.heat_analysis.trains(a) for a in loops)
+        return bool(loops) and not callers.escapes and not any(trains)
 
     @cached_property
     def iterates_batches(self) -> bool:

@@ -114,7 +114,7 @@ class LoaderNotPinned(Rule):
 
     def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[MoveElsewhere]) -> bool:
         """Whether every loop that moves batches of the loader evaluates."""
-        here = all(self.module.heat_analysis.gradients_disabled(move.loop) for move in moves)
+        here = all(self.module.heat_analysis.evaluates(move.loop) for move in moves)
         return here and all(place.evaluation for place in elsewhere)
 
     def _message(self, loader: Loader, moves: list[BatchMove], *, evaluation: bool) -> str:
