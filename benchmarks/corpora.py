@@ -87,7 +87,7 @@ def fetch(name: str, cache: Path) -> Corpus:
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             archive = _download(f"{name}=={version}", Path(scratch) / "archive")
             unpacked = Path(scratch) / "unpacked"
-            _unpack(archive, unpacked)
+            unpack(archive, unpacked)
             unpacked.replace(folder)
     return Corpus(name, version, folder)
 
@@ -162,7 +162,8 @@ def _download(requirement: str, target: Path) -> Path:
     raise CorpusError(f"cannot download {requirement}: {done.stderr[-1000:].strip()}")
 
 
-def _unpack(archive: Path, target: Path) -> None:
+def unpack(archive: Path, target: Path) -> None:
+    """Write the Python files and notebooks of a wheel or a tar archive to a new folder."""
     target.mkdir()
     for name, data in _members(archive):
         path = (target / name).resolve()

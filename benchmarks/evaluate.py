@@ -80,14 +80,22 @@ def read(path: Path = SITES) -> list[Site]:
     return sites
 
 
-def spoken(checkout: Path) -> dict[tuple[str, str, int], Severity]:
+def checkout(folder: Path, repository: str, name: str) -> Path:
+    """The checkout of a repository in a folder. Exits if there is none."""
+    path = (folder / name).resolve()
+    if not path.is_dir():
+        raise SystemExit(f"{path} is missing: check out {repository} there")
+    return path
+
+
+def spoken(root: Path) -> dict[tuple[str, str, int], Severity]:
     """The findings on each line of a checkout, linted as one project: the highest severity by rule."""
-    config = Config(select=tuple(rule.id for rule in registry.load()), root=str(checkout))
+    config = Config(select=tuple(rule.id for rule in registry.load()), root=str(root))
     plan = session.plan(config)
-    files, *_ = discover.files([str(checkout)], plan.scopes.configurations, str(checkout))
+    files, *_ = discover.files([str(root)], plan.scopes.configurations, str(root))
     found: dict[tuple[str, str, int], Severity] = {}
     for finding in session.run(files, plan).findings:
-        path = Path(finding.path).relative_to(checkout).as_posix()
+        path = Path(finding.path).relative_to(root).as_posix()
         for line in _lines(finding):
             key = (path, finding.rule, line)
             found[key] = max(finding.severity, found.get(key, Severity.INFO), key=lambda s: s.rank)
@@ -102,22 +110,21 @@ def scores(sites: list[Site], folder: Path) -> dict[tuple[str, bool], Score]:
     """The scores by rule and by whether the repository was unseen."""
     found: dict[tuple[str, bool], Score] = defaultdict(Score)
     for repository in sorted({site.repository for site in sites}):
-        checkout = (folder / repository.replace("/", "+")).resolve()
-        if not checkout.is_dir():
-            raise SystemExit(f"{checkout} is missing: check out {repository} there")
-        says = spoken(checkout)
+        says = spoken(checkout(folder, repository, repository.replace("/", "+")))
         for site in sites:
             if site.repository == repository:
                 found[site.rule, site.unseen].add(site, says.get((site.path, site.rule, site.line)))
     return found
 
 
+def share(part: int, whole: int) -> str:
+    """A count as a part of another, with the percentage."""
+    return f"{part} of {whole}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
+
+
 def _row(name: str, parts: list[Score]) -> str:
     def total(field_name: str) -> int:
         return sum(getattr(part, field_name) for part in parts)
-
-    def share(part: int, whole: int) -> str:
-        return f"{part} of {whole}" + (f" ({100 * part / whole:.0f} %)" if whole else "")
 
     found, right = share(total("found"), total("flag")), share(total("right"), total("warned"))
     return f"| {name} | {total('sites')} | {total('flag')} | {found} | {right} |"
