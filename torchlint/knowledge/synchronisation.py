@@ -94,7 +94,7 @@ ACTIONS = frozenset(
     "token_ids".split()
 )
 ACTION_FUNCTIONS = frozenset(
-    "act select_action choose_action get_action get_actions sample_action predict_action step".split()
+    "act select_action choose_action get_action get_actions sample_action predict_action".split()
 )
 # Methods that iterate over parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())

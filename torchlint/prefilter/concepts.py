@@ -52,6 +52,8 @@ STEPS = any_of(
     identifiers("backward manual_backward"),
     all_of(identifiers("step"), identifier_parts("optim", " opt ", "opt_", "solver", "scaler")),
 )
+# The file computes gradients itself.
+BACKWARD = identifiers("backward manual_backward")
 # Something may run in every step: a training step, or a function that frameworks call in every step.
 HOT = any_of(STEPS, identifiers(*HOT_NAMES))
 

@@ -88,6 +88,7 @@ class FileFacts(TypedDict, total=False):
     configures_cudnn: bool
     sets_device: bool
     sets_dtype: bool
+    trains_on_accelerator: bool
     flags: dict[str, FlagHelper]
     fed_parameters: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]

@@ -183,6 +183,11 @@ class Project:
         """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
+    def trains_on_accelerator(self, asking: str) -> bool:
+        """Whether another file of the run may train a model on an accelerator."""
+        own = asking.replace("\\", "/")
+        return any(facts.get("trains_on_accelerator") for path, facts in self.facts.items() if path != own)
+
     def contains_all(self, asking: str, *modules: str) -> bool:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
         return all(self._imported(asking, name) for name in modules)

@@ -69,6 +69,10 @@ class ProjectView:
         """See :meth:`Project.device`."""
         return self._run("device", name)  # type: ignore[no-any-return]
 
+    def trains_on_accelerator(self) -> bool:
+        """See :meth:`Project.trains_on_accelerator`."""
+        return bool(self._run("trains_on_accelerator"))
+
     def contains_all(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.contains_all`."""
         return bool(self._run("contains_all", *sorted(set(modules))))
@@ -123,6 +127,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype contains_all has_custom_to convolves flag_helper feeding_of "
+    "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator "
+    "contains_all has_custom_to convolves flag_helper feeding_of "
     "feedings_of_results loaders_passed_to step_callers device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

@@ -137,7 +137,7 @@ def analyse(
     if known is None:
         known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
-    file.view.step_callers()  # recorded as a query: the prefilters depend on it
+    _assume_callers(text_index, file.view)  # these queries are recorded: the prefilters depend on them
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
@@ -169,6 +169,8 @@ def _assume_callers(text_index: TextIndex, view: ProjectView) -> None:
     """A file whose functions run in every step of another file need not show that by itself."""
     if view.step_callers():
         text_index.assume(concepts.STEPS)
+        text_index.assume(concepts.ON_ACCELERATOR)
+    elif text_index.has(concepts.BACKWARD) and view.trains_on_accelerator():
         text_index.assume(concepts.ON_ACCELERATOR)
 
 

@@ -227,7 +227,7 @@ class HeatAnalysis:
             return Heat.STEP
         callers = self._values.functions.callers(function)
         ranks = [self.of(site.call).rank for site in callers.sites]
-        if not ranks and self.is_step_function(function):
+        if not ranks and (self.is_step_function(function) or (name == "__call__" and self._steps(function))):
             return Heat.STEP
         rank = max(ranks, default=0)
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]

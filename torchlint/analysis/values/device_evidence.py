@@ -18,6 +18,7 @@ from torchlint.analysis.values.devices import device_of, is_device_name
 from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
+from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -44,8 +45,21 @@ class DeviceEvidence:
             return True
         if self._code.project.step_callers():
             return True
+        if self._is_used_in_training():
+            return True
         every = self._code.iter_nodes(cst.Call, _MOVES)
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
+
+    def _is_used_in_training(self) -> bool:
+        """Whether methods of the file compute gradients, and another file of the project trains on an accelerator.
+
+        A program of its own does not count: without any move to a device it trains on the CPU.
+        """
+        if not self._code.text_index.has(concepts.BACKWARD) or "__main__" in self._code.text:
+            return False
+        functions = [self._code.function_of(start) for start in self._starts]
+        methods = [f is not None and self._code.class_of(f) is not None for f in functions]
+        return bool(methods) and all(methods) and self._code.project.trains_on_accelerator()
 
     def _target(self, call: cst.Call) -> Device:
         """The device to which a call moves its receiver; UNKNOWN if the call does not move it."""

@@ -42,10 +42,8 @@ class RequiredReads:
     def is_required(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
         """Whether the host needs the value: as an action or token, or as a size."""
         function = self._module.function_of(read)
-        if function is not None:
-            name = function.name.value
-            if name in known.ACTION_FUNCTIONS or name == "closure":
-                return True
+        if function is not None and self._acts(function):
+            return True
         if any(self._is_action(node) for node in descendants(read)):
             return True
         return any(self._value_reaches(read, place, test) for test in (self._is_size, self._is_acted_on))
@@ -55,6 +53,12 @@ class RequiredReads:
         return self._value_reaches(read, place, self._is_tested)
 
     # -- actions and tokens ----------------------------------------------------------------------
+
+    def _acts(self, function: cst.FunctionDef) -> bool:
+        """Whether a function returns actions, takes one as an environment does, or is the closure of an optimizer."""
+        if function.name.value in known.ACTION_FUNCTIONS or function.name.value == "closure":
+            return True
+        return any(self._is_action(param.name) for param in function.params.params)
 
     def _is_action(self, node: cst.CSTNode) -> bool:
         """Whether a variable is named as what an agent does or a model generates: ``action``, ``self.next_token``."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifier_parts
+from torchlint.prefilter.needs import any_of, identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -93,7 +93,8 @@ class SyncInHotLoop(Rule):
     summary = "The host synchronizes with the device in every step"
     severity = Severity.WARNING
     needs = (
-        identifier_parts("torch", "accelerat", "lightning"),
+        # A file that only calls `backward` may belong to a project that uses an accelerator.
+        any_of(identifier_parts("torch", "accelerat", "lightning"), concepts.BACKWARD),
         concepts.ON_ACCELERATOR,
         concepts.HOT,
     )

@@ -1,0 +1,110 @@
+"""Steps across files: what a training loop calls in another file runs in every step, with tensors on the device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_project import found
+
+TRAIN = """
+    import torch
+    from pkg.losses import Criterion, log_losses
+    from pkg.optim import Clipped
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def main(model, loader, evaluation):
+        model.to(device)
+        criterion = Criterion()
+        optimizer = Clipped(model.parameters(), lr=0.1)
+        for x, y in loader:
+            out = model(x.to(device))
+            loss = criterion(out, y.to(device))
+            loss.backward()
+            optimizer.step()
+            log_losses({"loss": loss})
+"""
+LOSSES = """
+    import torch
+    from torch import nn
+
+    class Criterion(nn.Module):
+        def forward(self, outputs, targets):
+            loss = (outputs - targets).pow(2).mean()
+            self.last = loss.item()
+            return loss
+
+    def log_losses(losses):
+        for name, value in losses.items():
+            print(name, value.item())
+
+    def never_called(losses):
+        for name, value in losses.items():
+            print(name, value.item())
+"""
+OPTIMIZER = """
+    import torch
+
+    class Clipped(torch.optim.Optimizer):
+        def step(self, closure=None):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    norm = p.grad.norm().item()
+                    p.data.add_(p.grad, alpha=-group["lr"] / norm)
+"""
+STRATEGY = """
+    class Strategy:
+        def __call__(self, model, inputs, outputs):
+            total = 0
+            for _ in range(3):
+                loss = self.loss_function(model(inputs), outputs)
+                loss.backward()
+                total += loss.item()
+            return total
+"""
+EVALUATE = """
+    import torch
+    from pkg.losses import log_losses
+
+    def evaluate(model, loader, device):
+        model.to(device)
+        with torch.no_grad():
+            for x in loader:
+                log_losses({"loss": model(x.to(device)).mean()})
+"""
+FILES = {"pkg/__init__.py": "", "pkg/losses.py": LOSSES, "pkg/optim.py": OPTIMIZER}
+
+
+def places(folder: Path, files: dict[str, str], *rules: str) -> list[tuple[str, int, str]]:
+    findings = found(folder, files, *rules)
+    return [(Path(f.path).name, f.span.line, f.severity.value) for f in findings if "train" not in f.path]
+
+
+def test_functions_that_no_file_calls_in_a_step_are_silent(tmp_path: Path) -> None:
+    assert places(tmp_path, FILES, "TL3") == []
+
+
+def test_functions_and_modules_that_a_training_loop_calls_run_in_every_step(tmp_path: Path) -> None:
+    expected = [("losses.py", 8, "warning"), ("losses.py", 13, "warning"), ("optim.py", 8, "warning")]
+    assert places(tmp_path, {**FILES, "train.py": TRAIN}, "TL3") == expected
+
+
+def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
+    assert places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301") == [("losses.py", 13, "info")]
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_file_that_computes_gradients_is_judged_by_the_device_of_its_project(tmp_path: Path, trained: bool) -> None:
+    files = {**FILES, "strategy.py": STRATEGY, **({"train.py": TRAIN} if trained else {})}
+    assert (("strategy.py", 8, "warning") in places(tmp_path, files, "TL301")) is trained
+
+
+@pytest.mark.parametrize("program", ["def main(model, loader):", "class Trainer:\n    def main(self, model, loader):"])
+def test_a_program_without_a_device_trains_on_the_cpu_whatever_its_neighbours_do(tmp_path: Path, program: str) -> None:
+    indent = "        " if program.startswith("class") else "    "
+    body = f"{indent}for x in loader:\n{indent}    loss = model(x).mean()\n{indent}    loss.backward()\n"
+    text = f"{program}\n{body}{indent}    print(loss.item())\n\n\nif __name__ == '__main__':\n    print(main)\n"
+    assert places(tmp_path, {**FILES, "train.py": TRAIN, "plain.py": text}, "TL301")[0][0] != "plain.py"
+    assert "plain.py" not in {name for name, *_ in places(tmp_path, {"plain.py": text}, "TL301")}
