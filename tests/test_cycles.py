@@ -133,6 +133,29 @@ def main():
     states, state = recurrent(torch.zeros(3), torch.zeros(3))
     recurrent(states[0], state)
 """,
+    """
+import torch
+def noise(n, masks, labels):
+    base = torch.zeros(n)
+    mask = 2 * torch.rand(n)
+    for label in labels:
+        base[0] = base.sum() + mask[0]
+        mask = mask * base
+        mask[label] = base[0]
+        base = other = base + 1
+        other[1:] *= mask[1:]
+    rows = [base, mask]
+    rows.append(noise(n - 1, rows, labels))
+    return torch.stack(rows)
+class Table:
+    def __init__(self, n):
+        self.rows = torch.arange(n) * 2
+        self.more = self.rows + self.less
+        self.less = self.more - 1
+    def step(self):
+        self.rows[0] = self.less[0]
+        return noise(3, self.rows, [])
+""",
 ]
 
 

@@ -143,3 +143,38 @@ def test_a_class_that_contains_itself_and_a_function_that_calls_itself_end() -> 
     assert value("def f():\n    return f()\nit = f()\nit").kind is Kind.UNKNOWN
     assert value("class A(A): ...\nit = A().x\nit").kind is Kind.UNKNOWN
     assert value("it = 1\nwhile c:\n    it = g(it)\nit").kind is Kind.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("code", "generated"),
+    [
+        ("it = torch.eye(n)[labels]", False),
+        ("it = torch.arange(n) < lengths", False),
+        ("it = torch.zeros(n)\nit[0] = labels[0]", False),
+        ("it = torch.zeros(n)\nfor i in range(n):\n    it[i] = 1", False),
+        ("it = torch.zeros(n)\nit.copy_(labels)", False),
+        ("it = torch.zeros(n)\nflat = it.view(-1)\nflat[0] = labels[0]", False),
+        ("it = torch.zeros(n)\nfill(it)", False),
+        ("it = torch.zeros(n)\nnn.init.uniform_(it)", False),
+        ("it = torch.zeros(n)\nit += labels", False),
+        ("it = torch.zeros(n, device='cuda')", False),
+        ("it = torch.zeros(n).cuda()", False),
+        ("it = torch.rand(n, requires_grad=True)", False),
+        ("it = torch.rand(n) * labels", False),
+        ("it = torch.cat([torch.zeros(n), labels])", False),
+        ("it = torch.tensor([1.0, 2.0])", False),
+        ("it = torch.from_numpy(np.random.rand(3))", False),
+        ("it = torch.from_numpy(np.triu(np.ones((3, 3))))", True),
+        ("it = torch.triu(torch.ones(n, n)) == 1", True),
+        ("it = 2 * torch.rand(n)[: n // 2] - 1", True),
+        ("it = torch.zeros(n)\nit[0] = 1\nit[1:] *= 2", True),
+        ("it = torch.zeros(n)\nit.fill_(1)\nit += 1", True),
+        ("it = [torch.zeros(n), torch.ones(n)][0].unsqueeze(0)", True),
+        ("it = torch.zeros(n).expand_as(labels)", True),
+        ("it, other = torch.meshgrid(torch.arange(3), torch.arange(4))", True),
+        ("it = torch.zeros(n)\nit.shape\nprint(it)", True),
+    ],
+)
+def test_content_is_generated_when_factories_and_numbers_alone_are_in_it(code: str, generated: bool) -> None:
+    found = value(f"def f(n: int, labels, lengths, fill):\n{textwrap.indent(code, '    ')}\n    it")
+    assert found.generated is generated

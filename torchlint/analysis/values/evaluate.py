@@ -10,14 +10,14 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, devices, lists, tensors
+from torchlint.analysis.values import arrays, content, devices, lists, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
-from torchlint.analysis.values.stores import AttributeStores
+from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
@@ -76,7 +76,11 @@ class Evaluator:
             self.memo.get_or_compute(bindings, lambda: self._any(bindings), UNKNOWN) if many else self._any(bindings)
         )
         if lists.is_empty(found):
-            return self.memo.get_or_compute(("grown", bindings), lambda: self._grown(found, bindings), UNKNOWN)
+            found = self.memo.get_or_compute(("grown", bindings), lambda: self._grown(found, bindings), UNKNOWN)
+        if content.is_marked(found) and not all(
+            content.stays_generated(self, self.code.uses(binding), node, binding.node) for binding in bindings
+        ):
+            return content.without_mark(found)
         return found
 
     def _any(self, bindings: Iterable[Binding]) -> Value:
@@ -133,7 +137,10 @@ class Evaluator:
         tensor = next((part for part in parts if part.accelerated), None)
         if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
             tensor = next((part for part in parts if part.located), None)
-        return tensor._replace(kind=Kind.TENSOR, origin=binding.statement) if tensor is not None else UNKNOWN
+        if tensor is None:
+            return UNKNOWN
+        generated = tensor.generated and not any(map(content.holds_data, parts))
+        return tensor._replace(kind=Kind.TENSOR, origin=binding.statement, generated=generated)
 
     def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """The value that a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -178,7 +185,15 @@ class Evaluator:
         found = self.classes.attribute(owner, name)._replace(fresh=False)
         if lists.is_empty(found):
             found = lists.grown(self, found, self.classes.reads(owner, name))
+        if content.is_marked(found) and not self._keeps_content(owner, name):
+            found = content.without_mark(found)
         return LOSS if _may_be_loss(found) and self.device_evidence.is_loss_attribute(owner, name) else found
+
+    def _keeps_content(self, owner: cst.ClassDef, name: str) -> bool:
+        """Whether nothing stores data in the tensor that is an attribute, or replaces it from outside the class."""
+        others = (a for a in self.code.attributes_named(name) if not is_own(a))
+        replaced = any(isinstance(self.code.parent(other), cst.AssignTarget) for other in others)
+        return not replaced and not any(content.stores_data(self, r, None) for r in self.classes.reads(owner, name))
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -189,13 +204,14 @@ class Evaluator:
                 return base.elements[key]
             if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
                 return base.element
-        return arrays.subscript(self, base, node) or tensors.subscript(base) or UNKNOWN
+        found = arrays.subscript(self, base, node) or tensors.subscript(base)
+        return content.of_subscript(self, base, node, found) if found is not None else UNKNOWN
 
     def call(self, node: cst.Call) -> Value:
         qualified = self.code.qualified(node.func)
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
-            return found or self._project_call(node)
+            return content.of_function(self, node, qualified, found) if found is not None else self._project_call(node)
         if isinstance(node.func, cst.Name) and self.device_evidence.is_cuda_type(node.func):
             return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
         target = self.value(node.func)
@@ -207,8 +223,10 @@ class Evaluator:
             assert isinstance(node.func, cst.Attribute)
             base = self.value(node.func.value)
             found = arrays.method(self, base, node) or tensors.method(self, base, node)
-            if found is not None or base.located or base.kind not in _OWNERS:
-                return found or UNKNOWN
+            if found is not None:
+                return content.of_method(self, base, node, found)
+            if base.located or base.kind not in _OWNERS:
+                return UNKNOWN
         return tensors.applied(self, target, node) or UNKNOWN
 
     def _project_call(self, node: cst.Call) -> Value:
@@ -230,20 +248,22 @@ class Evaluator:
             return UNKNOWN
         promised = annotated(self.code, function.returns)
         value = join(self.value(r.value) if r.value else NONE for r in info.returns) if info.returns else NONE
-        return value if value.known else promised
+        return content.of_returned(self, function, value) if value.known else promised
 
     # -- operators and displays ------------------------------------------------------------------
 
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        return tensors.combined(left, right, node) or arrays.combined(left, right, node) or _numbers(left, right)
+        found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        return content.of_operator(self, (node.left, node.right), found) if found else _numbers(left, right)
 
     def comparison(self, node: cst.Comparison) -> Value:
         if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
             return SCALAR
-        left, right = self.value(node.left), self.value(node.comparisons[0].comparator)
+        compared = node.comparisons[0].comparator
+        left, right = self.value(node.left), self.value(compared)
         found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
-        return found._replace(dtype="bool") if found else UNKNOWN
+        return content.of_operator(self, (node.left, compared), found._replace(dtype="bool")) if found else UNKNOWN
 
     def unary(self, node: cst.UnaryOperation) -> Value:
         if isinstance(node.operator, cst.Not):

@@ -77,7 +77,8 @@ class Value(NamedTuple):
     dtype; ``node`` is the definition of a function or class, or a dict display. ``fresh`` means that nothing else
     refers to the memory. ``readonly`` means that writing to an array may fail, ``unshareable`` that a tensor cannot or
     must not share its memory (a memory map, negative strides, strings). ``batch`` marks a batch from a data loader that
-    has not been moved.
+    has not been moved. ``generated`` marks a tensor or array on the CPU whose content is computed there from factories
+    and numbers alone (:mod:`torchlint.analysis.values.content`).
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -88,6 +89,7 @@ class Value(NamedTuple):
     readonly: bool = False
     unshareable: bool = False
     batch: bool = False
+    generated: bool = False
     literal: str | None = None
     elements: tuple[Value, ...] | None = None
     element: Value | None = None
@@ -209,6 +211,7 @@ def _join_same(one: Value, other: Value) -> Value:
         readonly=one.readonly or other.readonly,
         unshareable=one.unshareable or other.unshareable,
         batch=one.batch and other.batch,
+        generated=one.generated and other.generated,
         literal=agreed("literal"),  # type: ignore[arg-type]
         elements=elements,
         element=join((one.element, other.element)) if one.element and other.element else None,

@@ -47,7 +47,7 @@ class AttributeStores:
             names = frozenset((name,))
             statements = [node for kind in _STATEMENTS for node in self._code.nodes_of(kind, names)]
             pairs = [(target, given) for node in statements for target, given in _assigned(node)]
-            self._found[name] = [(t, g) for t, g in pairs if t.attr.value == name and not _is_own(t)]
+            self._found[name] = [(t, g) for t, g in pairs if t.attr.value == name and not is_own(t)]
             for target, _ in self._found[name]:
                 if isinstance(target.value, cst.Name):
                     key = name, target.value.value, self._code.function_of(target)
@@ -99,5 +99,6 @@ def _assigned(node: cst.CSTNode) -> list[tuple[cst.Attribute, cst.CSTNode]]:
     return [(target, given)] if isinstance(target, cst.Attribute) and given is not None else []
 
 
-def _is_own(target: cst.Attribute) -> bool:
+def is_own(target: cst.Attribute) -> bool:
+    """Whether this is an attribute of ``self``."""
     return isinstance(target.value, cst.Name) and target.value.value == "self"

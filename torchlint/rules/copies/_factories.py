@@ -12,6 +12,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import keyword, literal, may_call, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import FirstMove, Moves
+from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import factories as known
 from torchlint.knowledge.arrays import ARRAYS
@@ -83,7 +84,7 @@ class Factories:
 
     def _on_cpu(self, call: cst.Call, name: str) -> bool:
         """Whether the tensor is certainly created on the CPU."""
-        if self._module.sets_default_device or self._in_device_context(call):
+        if self._module.sets_default_device or in_device_context(self._module.evaluator, call):
             return False
         if name in known.LIKE_FACTORIES:
             like = self._module.value(positional(call, 0))
@@ -94,15 +95,6 @@ class Factories:
         """Whether an argument is a tensor on the device, as in ``torch.normal(mean, std)``."""
         value = self._module.value(argument)
         return value.kind is Kind.TENSOR and value.device is not Device.CPU
-
-    def _in_device_context(self, node: cst.CSTNode) -> bool:
-        """Whether a node is inside ``with torch.device(..):`` or ``with device:``."""
-        for around in self._module.ancestors(node):
-            if isinstance(around, cst.With):
-                values = [self._module.value(item.item) for item in around.items]
-                if any(v.kind is Kind.DEVICE for v in values):
-                    return True
-        return False
 
     def _content(self, call: cst.Call, name: str) -> str:
         if name in known.RANDOM:

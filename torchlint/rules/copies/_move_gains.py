@@ -24,7 +24,11 @@ class MoveGains:
 
     def gains_nothing(self, made: cst.Call, name: str, move: cst.Call) -> bool:
         """Whether a move copies nothing, its result is read on the host at once, or it may only convert the dtype."""
-        return _is_empty(made, name) or self._is_read(move) or self._may_only_convert(move)
+        return _is_empty(made, name) or self.gains_little(move)
+
+    def gains_little(self, move: cst.Call) -> bool:
+        """Whether the result of a move is read on the host at once, or the move may only convert the dtype."""
+        return self._is_read(move) or self._may_only_convert(move)
 
     def _is_read(self, move: cst.Call) -> bool:
         """Whether the host reads the moved tensor at once: ``.to(d).cpu()``, ``for i in torch.randperm(n).to(d)``."""

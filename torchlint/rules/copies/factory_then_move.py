@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.content import GENERATOR_NAMES
 from torchlint.knowledge.factories import FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.analysis.things.move import Move
     from torchlint.rules.copies._factories import MovedFactory
+    from torchlint.rules.copies._moved_content import MovedContent
 
 
 class FactoryThenMove(Rule):
@@ -21,7 +25,9 @@ class FactoryThenMove(Rule):
     ## What it finds
     `torch.zeros`, `ones`, `full`, `empty`, `eye`, `arange`, `rand`, `randn`, `randint`, `linspace` and similar
     factories on the CPU, followed by `.to(device)`, `.cuda()`, `.type_as(x)` or `.to(x)`: in the same expression,
-    or through a variable that is used for nothing else.
+    or through a variable that is used for nothing else. Likewise content that the CPU computes from such factories
+    and numbers alone, as in `torch.triu(torch.ones(n, n)).to(device)`: through operators, torch's functions, NumPy's
+    `zeros`, `ones`, `arange` and similar, subscripts, attributes, and functions of the file.
 
     ## Why it costs
     The CPU fills the memory, the driver copies it from pageable memory, and the host blocks until the device has
@@ -58,7 +64,9 @@ class FactoryThenMove(Rule):
     Where the CPU's generator must draw the numbers, for example to get the same ones on every machine. Calls with
     `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(...)`. Data
     (`torch.tensor(list)`) is not flagged, since `device=` would block as well. Outside of code that runs in every
-    step the finding is an `info`. The rule is silent where nothing would be gained: tensors without elements,
+    step the finding is an `info`, and so is what is kept for later calls (`if self.mask is None`). The rule is silent
+    where data are part of the content (`torch.eye(n)[labels]`, padded sequences), where the host uses the content as
+    well, and in tests that compute it. It is silent where nothing would be gained: tensors without elements,
     tensors that the host reads right away, and `.type_as(x)` outside of a step where `x` is not known to be on a
     device.
 
@@ -77,7 +85,7 @@ class FactoryThenMove(Rule):
     than CUDA may lack (`tril_indices`, float64 converted to float32), and in files that make `meta` the default
     device, from which tensors cannot be moved. With `meta` as the target, numbers that the dtype cannot represent
     no longer raise an error, since nothing is filled. There is no fix if the tensor is used in a computation in
-    between, or if two conversions follow each other.
+    between, or if two conversions follow each other; nor for content that is computed.
 
     ## Confirmed by
     In every step, the CPU fills memory that is then copied to the device.
@@ -92,11 +100,30 @@ class FactoryThenMove(Rule):
     summary = "A tensor is created on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.MOVE)
+    needs = (concepts.TORCH, concepts.MOVE, identifiers(*GENERATOR_NAMES))
     layout = False
     recipe = Recipe(
         "born-on-host", "finding", "a tensor created on the host is copied to the device", least=2, share=0.001
     )
+
+    @on.move
+    def check_content(self, move: Move) -> None:
+        if self.module.in_test(move.call):  # the move may be what is tested
+            return
+
+        from torchlint.rules.copies._moved_content import MovedContents
+
+        found = self.module.shared(MovedContents).of(move)
+        if found is None:
+            return
+        call, name = found.factories[0]
+        self.report(
+            found.move,
+            self._content_message(found),
+            evidence=[self.module.evidence(call, f"`{name}` creates content on the CPU here")],
+            severity=self._severity(found.move),
+            heat=self.module.heat(found.move),
+        )
 
     @on.call(*FACTORIES)
     def check(self, node: cst.Call) -> None:
@@ -114,9 +141,32 @@ class FactoryThenMove(Rule):
             found.move.call,
             self._message(found),
             evidence=evidence,
-            severity=Severity.WARNING if self.module.every_step(node) else Severity.INFO,
+            severity=self._severity(node),
             heat=heat,
             fix=create_on_device(self.module, found),
+        )
+
+    def _severity(self, node: cst.CSTNode) -> Severity:
+        from torchlint.rules.copies._moved_content import remembers
+
+        often = self.module.every_step(node) and not remembers(self.module, node)
+        return Severity.WARNING if often else Severity.INFO
+
+    def _content_message(self, found: MovedContent) -> str:
+        call = found.factories[0][0]
+        names = ", ".join(dict.fromkeys(f"`{name}`" for _, name in found.factories))
+        line = self.module.line(call)
+        where = "" if line == self.module.line(found.move) else f" on line {line}"
+        what = f"the content of {names} is computed on the CPU{where}"
+        if self.module.heat(call).rank < self.module.heat(found.move).rank:
+            return (
+                f"{what} once, and copied to the device each time while the host waits: move it once, or let the "
+                "module own it with `register_buffer`"
+            )
+        caveat = " (the numbers change: the device has its own random generator)" if found.is_random else ""
+        return (
+            f"{what}, and then copied to the device while the host waits: create it with `device=`, so that all the "
+            f"work runs there{caveat}"
         )
 
     def _message(self, found: MovedFactory) -> str:
