@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
 _EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
+_CALLERS = 5  # of one another
 # Before the backward pass of a training step, between it and the optimizer's step, and after the optimizer's step.
 Phase = Literal["forward", "backward", "logging"]
 
@@ -35,25 +36,24 @@ class Step:
 
     @cached_property
     def trains(self) -> bool:
-        """Whether the step updates a model, or is a function whose name does not say that it evaluates."""
+        """Whether the step updates a model, or is a function that something may call to train."""
+        return self._trains(self.place, _CALLERS)
+
+    def _trains(self, place: cst.CSTNode, depth: int) -> bool:
         heat = self._module.heat_analysis
-        if heat.trains(self.place):
+        if heat.trains(place):
             return True
-        if not isinstance(self.place, cst.FunctionDef):
+        if not isinstance(place, cst.FunctionDef):
             return False
-        caller = self._module.step_caller(self.place)
+        caller = self._module.step_caller(place)
         if caller is not None:
             return caller["trains"]
-        if self._only_called_in_evaluation(self.place):
+        if heat.evaluates(place) or place.name.value in _EVALUATION_STEPS:
             return False
-        return not heat.evaluates(self.place) and self.place.name.value not in _EVALUATION_STEPS
-
-    def _only_called_in_evaluation(self, function: cst.FunctionDef) -> bool:
-        """Whether every call of a function is in a loop that trains nothing."""
-        callers = self._module.functions.callers(function)
-        loops = [self._module.heat_analysis.enclosing_step(site.call) for site in callers.sites]
-        trains = (not isinstance(a, (cst.For, cst.While)) or self._module.heat_analysis.trains(a) for a in loops)
-        return bool(loops) and not callers.escapes and not any(trains)
+        callers = self._module.functions.callers(place)
+        if callers.escapes or not callers.sites or depth == 0:
+            return True
+        return any(self._trains(heat.enclosing_step(site.call), depth - 1) for site in callers.sites)
 
     @cached_property
     def iterates_batches(self) -> bool:

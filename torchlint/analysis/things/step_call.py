@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
 
@@ -29,7 +30,7 @@ class StepCalls:
             name = self._callee(call)
             if name is None or self._module.heat(call).rank < Heat.STEP.rank or self._module.never_runs(call):
                 continue
-            trains = self._module.every_step(call)
+            trains = Step(self._module, self._module.heat_analysis.enclosing_step(call)).trains
             device = list(self._arguments_on_device(call))
             found.setdefault((name, *device, trains), {"function": name, "device": device, "trains": trains})
         return list(found.values())

@@ -189,10 +189,10 @@ class DeviceEvidence:
             if method(call) not in _STARTERS:
                 continue
             assert isinstance(call.func, cst.Attribute)
-            if method(call) == "backward":
-                found.append(call.func.value)
             if call.args and call.args[0].keyword is None:
-                found.append(call.args[0].value)
+                found.append(call.args[0].value)  # ``scaler.scale(loss)``, ``engine.backward(loss)``
+            elif method(call) == "backward":
+                found.append(call.func.value)
         return found
 
     @cached_property
