@@ -41,7 +41,7 @@ FUNCTIONAL = frozenset(
 NUMPY_FUNCTIONS = frozenset(
     f"numpy.{name}"
     for name in "abs absolute add all amax amin any arange argmax argmin argsort array asarray "
-    "ascontiguousarray ceil clip "
+    "ascontiguousarray ceil clip copy "
     "concatenate cos cumsum divide equal exp expand_dims flip floor greater isnan less log log1p log2 "
     "logical_and "
     "logical_not logical_or max maximum mean min minimum multiply nan_to_num negative power prod ravel "

@@ -70,9 +70,14 @@ class CudaRequests:
         if method(call) != "cuda" or name is not None or self.is_not_torch(receiver(call)):
             return None
         where = argument(call, "device", 0)
-        if where is not None and not isinstance(where, cst.Integer):
+        if where is not None and not self._is_constant(where):
             return None  # the index is computed elsewhere
         return CudaRequest(call, "method", indexed=where is not None)
+
+    def _is_constant(self, index: cst.BaseExpression) -> bool:
+        """Whether an index is one integer, also through a variable."""
+        value = self._module.value(index)
+        return value.kind is Kind.SCALAR and value.literal is not None and value.literal.isdecimal()
 
     def _qualified(self, node: cst.CSTNode | None) -> str:
         return (self._module.qualified(node) or "") if node is not None else ""
@@ -113,7 +118,7 @@ class CudaRequests:
     def _device(self, call: cst.Call, indexed: bool) -> CudaRequest | None:
         """The request of ``torch.device("cuda")``, unless its index is computed or a fallback replaces it."""
         number = argument(call, "index", 1)
-        if number is not None and not isinstance(number, cst.Integer):
+        if number is not None and not self._is_constant(number):
             return None
         parent = self._module.parent(call)
         if is_compared(self._module, call) or self._fallbacks.of_expression(call):

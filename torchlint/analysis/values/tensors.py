@@ -253,12 +253,25 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
-    if name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
-        return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
-    if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as", "type"):
+    if name == "type":
+        return _typed(values, base, node)
+    if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as"):
         other = values.value(positional(node, 0)) if name == "type_as" else base
-        return Value(Kind.TENSOR, Device.UNKNOWN if name == "type" else other.device, origin=node)
+        return Value(Kind.TENSOR, other.device, origin=node)
     return base._replace(fresh=False, rank=None, origin=node, dtype=None, elements=None)
+
+
+def _typed(values: Values, base: Value, node: cst.Call) -> Value:
+    """``x.type(..)`` of a dtype, or of a tensor type, which names a device as well."""
+    target = positional(node, 0)
+    if values.value(target).kind is Kind.DTYPE:
+        return base._replace(dtype=values.value(target).literal, origin=node, fresh=False)
+    if values.device_evidence.is_cuda_type(target):
+        return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
+    kind = values.code.qualified(target) if target is not None else None
+    if known.LEGACY.get(kind or "") == "cpu":
+        return _legacy(node, str(kind))
+    return Value(Kind.TENSOR, Device.UNKNOWN, origin=node)
 
 
 def _flattens(node: cst.Call, name: str) -> bool:

@@ -43,7 +43,7 @@ def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
     """Copy a value on the device, or remove both moves of ``x.cpu().clamp(0, 1).to(device)``."""
     if trip.read is not None and isinstance(trip.to_host, cst.Call) and positional(trip.to_device, 0) is trip.to_host:
         return _copy_on_device(module, trip)
-    if trip.read is None and trip.direct and not trip.uses_numpy:
+    if trip.read is None and trip.direct and not trip.uses_numpy and method(trip.to_host) != "type":
         return _without_moves(module, trip)
     raise Unfixable
 

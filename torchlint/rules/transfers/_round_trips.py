@@ -164,9 +164,11 @@ class RoundTrips:
     def _moves_to_host(self, call: cst.Call, source: cst.BaseExpression) -> bool:
         """Whether a call copies a tensor to the CPU that may be on a device."""
         move = self._moves.at(call)
-        if move is None or move.method == "type" or not move.to_host:
+        if move is None or not move.to_host:
             return False
         value = self._module.value(source)
+        if move.method == "type":  # mostly only a conversion
+            return value.accelerated
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
     def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.tensors import CPU_TYPES
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library
@@ -79,7 +80,7 @@ class DeviceRoundTrip(Rule):
     fix = "sometimes"
     needs = (
         concepts.TORCH,
-        identifiers("cpu item tolist"),
+        identifiers("cpu", "item", "tolist", *CPU_TYPES),
         any_of(concepts.MOVE, all_of(of_library(["tensor", "as_tensor", "asarray"]), identifiers("device"))),
     )
     layout = False
@@ -87,7 +88,7 @@ class DeviceRoundTrip(Rule):
         "round-trips", "evidence", "copies to the host, and copies of the results back to the device", share=0.005
     )
 
-    @on.within("cpu", "item", "tolist", "to")
+    @on.within("cpu", "item", "tolist", "to", *CPU_TYPES)
     @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
     def visit_Call(self, node: cst.Call) -> None:
         from torchlint.rules.transfers._round_trips import RoundTrips
