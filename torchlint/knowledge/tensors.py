@@ -13,8 +13,8 @@ LEGACY = {
     for prefix, device in (("", "cpu"), ("cuda.", "cuda"))
     for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Byte", "Char", "Bool")
 }
-# The names of the types of tensors on the CPU.
-CPU_TYPES = frozenset(name.rpartition(".")[2] for name, device in LEGACY.items() if device == "cpu")
+# The names of the types of tensors on the CPU; `Tensor` mostly occurs in annotations.
+CPU_TYPES = frozenset(name.rpartition(".")[2] for name, device in LEGACY.items() if device == "cpu") - {"Tensor"}
 LEGACY_DTYPES = {
     "": "float32",
     "Float": "float32",
