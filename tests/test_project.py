@@ -511,3 +511,139 @@ def test_modules_are_looked_up_beside_the_file_first_and_then_upwards() -> None:
 @pytest.mark.parametrize("path", ["//train.py", "///train.py", "/train.py", "train.py", "../train.py", ""])
 def test_looking_for_a_module_comes_to_an_end_wherever_the_file_is(path: str) -> None:
     assert Project({path: {}}).module(path, "nowhere.to.be.found") is None
+
+
+# -- loaders and their batches ---------------------------------------------------------------------
+
+FIT = """
+    import torch
+    def fit(net, source, device):
+        for x, y in source:
+            net(x.to(device), y.to(device)).backward()
+"""
+CALL = (
+    "from torch.utils.data import DataLoader\nfrom fit import fit\ndef main(net, d, device):\n"
+    "    fit(net, DataLoader(d, num_workers=2{more}), device)\n"
+)
+LISTED = "from torch import ones\nfrom fit import fit\nloader_tests = fit(None, [(ones(2), ones(2))], 'cuda')\n"
+
+
+def test_a_parameter_of_any_name_gets_a_loader_from_another_file(tmp_path: Path) -> None:
+    findings = found(tmp_path, {"fit.py": FIT, "main.py": CALL.format(more="")}, "TL202", "TL401")
+    assert [(Path(f.path).name, f.rule, f.severity.value) for f in findings] == [
+        ("fit.py", "TL202", "info"),
+        ("main.py", "TL401", "warning"),
+    ]
+    pinned = found(tmp_path, {"main.py": CALL.format(more=", pin_memory=True")}, "TL202", "TL401")
+    assert [(f.rule, f.severity.value) for f in pinned] == [("TL202", "warning")]
+    assert "main.py, line 4" in pinned[0].message
+
+
+def test_a_parameter_that_gets_a_list_elsewhere_is_no_loader(tmp_path: Path) -> None:
+    files = {"fit.py": FIT, "main.py": CALL.format(more=", pin_memory=True"), "test_fit.py": LISTED}
+    assert not found(tmp_path, files, "TL202")
+
+
+def test_a_list_in_the_same_file_makes_a_parameter_unknown(tmp_path: Path) -> None:
+    files = {
+        "fit.py": textwrap.dedent(FIT) + "def check(net, x):\n    fit(net, [(x, x)], 'cuda')\n",
+        "main.py": CALL.format(more=""),
+    }
+    assert not found(tmp_path, files, "TL202")
+
+
+def test_a_loader_of_a_method_of_another_file(tmp_path: Path) -> None:
+    trainer = (
+        "import torch\nclass Trainer:\n    def __init__(self, net, source):\n        self.source = source\n"
+        "    def run(self, device, held_out):\n        for x in self.source:\n            x.to(device)\n"
+        "        for x in held_out:\n            x.cuda()\n"
+    )
+    main = (
+        "from torch.utils.data import DataLoader\nfrom trainer import Trainer\ndef main(net, d, e):\n"
+        "    t = Trainer(net, DataLoader(d, num_workers=2, pin_memory=True))\n"
+        "    t.run('cuda', DataLoader(e, num_workers=2, pin_memory=True))\n"
+    )
+    findings = found(tmp_path, {"trainer.py": trainer, "main.py": main}, "TL202", "TL401")
+    assert [(Path(f.path).name, f.span.line, f.severity.value) for f in findings] == [
+        ("trainer.py", 7, "warning"),
+        ("trainer.py", 9, "warning"),
+    ]
+
+
+def test_a_step_in_another_file_reads_what_it_is_given_a_loader_for(tmp_path: Path) -> None:
+    files = {"fit.py": FIT.replace(".backward()", ".item()"), "main.py": CALL.format(more="")}
+    assert [f.rule for f in found(tmp_path, files, "TL301")] == ["TL301"]
+
+
+@pytest.mark.parametrize("form", ["{'train': DataLoader(d, num_workers=2)}", "[DataLoader(d, num_workers=2)]"])
+def test_a_container_of_loaders_that_another_file_uses(tmp_path: Path, form: str) -> None:
+    inner = "loaders['train']" if form.startswith("{") else "loaders[0]"
+    files = {
+        "fit.py": f"def fit(net, loaders, device):\n    for x in {inner}:\n        net(x.to(device)).backward()\n",
+        "main.py": "from torch.utils.data import DataLoader\nfrom fit import fit\n"
+        f"def main(net, d, device):\n    parts = {form}\n    fit(net, parts, device)\n",
+    }
+    findings = found(tmp_path, files, "TL401")
+    assert [(Path(f.path).name, f.severity.value) for f in findings] == [("main.py", "warning")]
+
+
+def test_a_helper_of_another_file_moves_the_batches(tmp_path: Path) -> None:
+    files = {
+        "utils.py": "import torch\ndef to_device(batch, device):\n    return [x.to(device) for x in batch]\n",
+        "main.py": "from torch.utils.data import DataLoader\nfrom utils import to_device\n"
+        "def main(net, d, device):\n    for batch in DataLoader(d, num_workers=2):\n"
+        "        net(*to_device(batch, device)).backward()\n",
+    }
+    findings = found(tmp_path, files, "TL401")
+    assert len(findings) == 1
+    assert "utils.py, line 3" in findings[0].message
+
+
+def test_a_loader_that_is_none_at_first_is_passed_on(tmp_path: Path) -> None:
+    files = {
+        "data.py": "from torch.utils.data import DataLoader\ndef get_loader(d):\n"
+        "    return DataLoader(d, num_workers=2)\n",
+        "fit.py": FIT,
+        "main.py": "from data import get_loader\nfrom fit import fit\ndef main(net, d, device, train):\n"
+        "    loader = None\n    if train:\n        loader = get_loader(d)\n    fit(net, loader, device)\n",
+    }
+    assert [Path(f.path).name for f in found(tmp_path, files, "TL401")] == ["data.py"]
+
+
+PIECES = """
+    from lightning import LightningDataModule
+    from torch.utils.data import DataLoader
+    class Pieces(LightningDataModule):
+        def train_dataloader(self):
+            return DataLoader(self.data, num_workers=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "severities"),
+    [
+        ("Trainer(accelerator='gpu')", ["warning"]),
+        ("Trainer(max_epochs=3)", ["warning"]),
+        ("Trainer(accelerator=options.accelerator)", ["warning"]),
+        ("Trainer(accelerator='cpu')", []),
+        ("Trainer(accelerator='cpu'), Trainer(accelerator='auto')", ["warning"]),
+        ("None", ["info"]),
+    ],
+)
+def test_the_trainer_of_lightning_may_be_in_another_file(tmp_path: Path, trainer: str, severities: list[str]) -> None:
+    main = f"from lightning import Trainer\ndef main(options):\n    return {trainer}\n"
+    findings = found(tmp_path, {"data.py": PIECES, "main.py": main}, "TL401")
+    assert [f.severity.value for f in findings] == severities
+
+
+def test_a_hook_may_get_its_loader_from_another_file(tmp_path: Path) -> None:
+    files = {
+        "loaders.py": "from torch.utils.data import DataLoader\ndef make_loader(d):\n"
+        "    return DataLoader(d, num_workers=2)\n",
+        "module.py": "from lightning import LightningModule, Trainer\nfrom loaders import make_loader\n"
+        "class Model(LightningModule):\n    def train_dataloader(self):\n        return make_loader(self.data)\n"
+        "Trainer(accelerator='gpu').fit(Model())\n",
+    }
+    findings = found(tmp_path, files, "TL401")
+    assert [(Path(f.path).name, f.severity.value) for f in findings] == [("loaders.py", "warning")]
+    assert "by Lightning in" in findings[0].message

@@ -28,7 +28,7 @@ from torchlint.project.view import ProjectView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torchlint.project.facts import StepCaller
+    from torchlint.project.facts import GivenLoader, StepCaller
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -290,6 +290,17 @@ class Code:
         owner = self.class_of(function)
         name = function.name.value
         return callers.get(name if owner is None else f"{owner.name.value}.{name}")
+
+    def given_loaders(self, function: cst.FunctionDef) -> dict[str, GivenLoader]:
+        """The data loaders that other project files pass to a function; for a constructor, to its class."""
+        every = self.project.given_loaders()
+        if not every or self.function_of(function) is not None:
+            return {}
+        owner = self.class_of(function)
+        name = function.name.value
+        if owner is not None:
+            name = owner.name.value if name == "__init__" else f"{owner.name.value}.{name}"
+        return every.get(name, {})
 
     def project_imports(self) -> list[Binding]:
         """The module-level imports of names that no known library provides."""

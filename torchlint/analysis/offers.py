@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch_flow import BatchFlow, BatchUses
+from torchlint.analysis.things.batch_flow import BatchFlow
+from torchlint.analysis.things.batch_uses import BATCH, CONTAINER, LOADER, BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.flag_writes import FlagWrites
+from torchlint.analysis.things.framework_use import FrameworkUses
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.heat import LOADER_WORDS, MAKER_VERBS
+from torchlint.knowledge.heat import MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
 from torchlint.prefilter import concepts
 
@@ -28,6 +31,7 @@ from torchlint.project.facts import Feeding, FileFacts, ForwardedLoader, PassedL
 _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
+_NO_LOADERS = (Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.NDARRAY, Kind.TENSOR, Kind.DATASET)
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
@@ -41,15 +45,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper_summary(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    if (".to(" in text or ".cuda" in text) and module.text_index.has(concepts.ITERATES_BATCHES):
-        _add_feeds(module, facts)
-    relays = list(_relays(module)) if "data" in text or "oader" in text else []
-    if relays:
-        facts["forwarded_loaders"] = relays
-    if "DataLoader" in text:
-        given = _given(module)
-        if given:
-            facts["passed_loaders"] = given
+    _add_loaders(module, facts)
     if module.text_index.has(concepts.STEPS) and module.device_evidence.on_accelerator:
         calls = StepCalls(module).all()
         if calls:
@@ -76,22 +72,43 @@ def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
 # -- loaders -------------------------------------------------------------------------------------
 
 
+def _add_loaders(module: SourceModule, facts: FileFacts) -> None:
+    """Who moves the batches of loaders, who passes them on, and which frameworks run where."""
+    if module.text_index.has(concepts.FEEDS):
+        _add_feeds(module, facts)
+    relays = list(_relays(module)) if "data" in module.text or "oader" in module.text else []
+    if relays:
+        facts["forwarded_loaders"] = relays
+    if module.text_index.has(concepts.PASSES_LOADERS):
+        given = list(_given(module))
+        if given:
+            facts["passed_loaders"] = given
+    if module.text_index.has(concepts.RUNS_FRAMEWORK):
+        runs = module.shared(FrameworkUses).runs()
+        if runs:
+            facts["framework_runs"] = runs
+
+
 def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
     flow = BatchFlow(module)
-    feeds: dict[str, dict[str, Feeding]] = {}
+    found: dict[str, dict[str, dict[str, Feeding]]] = {LOADER: {}, CONTAINER: {}, BATCH: {}}
     parameters: dict[str, list[str]] = {}
     for name, function, skipped in _callables(module):
         ordered = (*function.params.posonly_params, *function.params.params)[skipped:]
         for param in (*ordered, *function.params.kwonly_params):
-            if not _LOADER_NAME.search(param.name.value):
-                continue
-            feeding = _feeding(module, flow.of_parameter(param))
-            if feeding is not None:
-                feeds.setdefault(name, {})[param.name.value] = feeding
-                parameters[name] = [p.name.value for p in ordered]
-    if feeds:
-        facts["fed_parameters"] = feeds
+            for role, feeds in found.items():
+                feeding = _feeding(module, flow.of_parameter(param, role))
+                if feeding is not None:
+                    feeds.setdefault(name, {})[param.name.value] = feeding
+                    parameters[name] = [p.name.value for p in ordered]
+    if parameters:
         facts["parameters"] = parameters
+    if found[LOADER]:
+        facts["fed_parameters"] = found[LOADER]
+    if found[CONTAINER]:
+        facts["fed_containers"] = found[CONTAINER]
+    if found[BATCH]:
+        facts["moved_parameters"] = found[BATCH]
     made = list(_made(module, flow))
     if made:
         facts["returned_loaders"] = made
@@ -110,11 +127,16 @@ def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int
 
 
 def _feeding(module: SourceModule, consumed: BatchUses) -> Feeding | None:
-    if not consumed.moves or consumed.pinned:
+    """The uses of a loader or batch as a fact, or None. The file's own moves take precedence over frameworks."""
+    if consumed.pinned or not (consumed.moves or consumed.framework_moves):
         return None
+    if not consumed.moves:
+        given = min(consumed.framework_moves, key=lambda move: module.order(move.node))
+        evaluation = all(move.evaluation for move in consumed.framework_moves)
+        return {"line": module.line(given.node), "evaluation": evaluation, "framework": given.framework.name}
     first = min(consumed.moves, key=lambda move: module.order(move.move))
     evaluation = all(module.heat_analysis.evaluates(move.loop) for move in consumed.moves)
-    return {"line": module.line(first.move), "evaluation": evaluation}
+    return {"line": module.line(first.move), "evaluation": evaluation, "framework": ""}
 
 
 def _made(module: SourceModule, flow: BatchFlow) -> Iterator[ReturnedLoader]:
@@ -146,6 +168,7 @@ def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
             continue
         for position, arg in enumerate(call.args):
             bindings = module.definitions(arg.value) if isinstance(arg.value, cst.Name) else ()
+            bindings = tuple(b for b in bindings if b.path or literal(b.value) is not None)
             made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
             name = module.project_symbol(made.func) if isinstance(made, cst.Call) else None
             if name is None or not _makes_loader(name):
@@ -171,13 +194,6 @@ def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
     return any(isinstance(value, str) and _LOADER_NAME.search(value) for value in values)
 
 
-def _last_name(node: cst.CSTNode) -> str:
-    """``loader`` of ``loader`` and of ``self.loader``; empty for anything else."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
-
-
 def _width(module: SourceModule, call: cst.Call) -> int:
     parent = module.parent(call)
     if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Tuple):
@@ -185,24 +201,22 @@ def _width(module: SourceModule, call: cst.Call) -> int:
     return 0
 
 
-def _given(module: SourceModule) -> list[PassedLoader]:
-    """The loaders that are handed to functions of other files, and whether they pin."""
-    loaders = module.shared(Loaders)
-    found: list[PassedLoader] = []
-    for call in module.nodes_of(cst.Call, module.project_symbol_names):
-        name = module.project_symbol(call.func)
+def _given(module: SourceModule) -> Iterator[PassedLoader]:
+    """The loaders that are passed to functions of other files, and whether they pin; also what is no loader there."""
+    for call in module.nodes_of(cst.Call, module.project_symbol_names | module.project_result_names):
+        name = module.project_symbol(call.func) or module.project_method(call)
         if name is None or any(arg.star for arg in call.args):
             continue
         for place, arg in enumerate(call.args):
-            if not _last_name(arg.value).lower().endswith(LOADER_WORDS):
-                continue
-            made = module.value(arg.value)
-            loader = loaders.at(made.origin) if made.kind is Kind.LOADER and isinstance(made.origin, cst.Call) else None
-            if loader is not None:
-                key: int | str = arg.keyword.value if arg.keyword is not None else place
-                pins, line = loader.pins is True, module.line(loader.call)
-                found.append({"function": name, "argument": key, "pins": pins, "line": line})
-    return found
+            value = module.value(arg.value)
+            key: int | str = arg.keyword.value if arg.keyword is not None else place
+            if value.kind is Kind.LOADER:
+                made = value.origin if isinstance(value.origin, cst.Call) else None
+                loader = module.shared(Loaders).at(made) if made is not None else None
+                pins = loader is not None and loader.pins is True
+                yield {"function": name, "argument": key, "pins": pins, "line": module.line(made or call)}
+            elif value.kind in _NO_LOADERS:
+                yield {"function": name, "argument": key, "pins": None, "line": module.line(call)}
 
 
 # -- devices -------------------------------------------------------------------------------------

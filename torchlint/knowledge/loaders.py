@@ -25,8 +25,11 @@ PARAMETERS = (
 UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor as_nested_tensor".split())
 # Frameworks on whose devices pinned host memory plays no part.
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
-# Methods of frameworks that hand back loaders which move the batches themselves.
-LOADER_PREPARATION = frozenset({"prepare", "prepare_data_loader", "setup_dataloaders"})
+# Methods of batches, and of their tensors, whose results share memory with them.
+VIEW_METHODS = frozenset(
+    "items values get pop view squeeze unsqueeze permute transpose t chunk split unbind narrow select expand "
+    "detach".split()
+)
 # Libraries whose batches are objects with a `to` of their own.
 CONTAINER_LIBRARIES = ("torch_geometric", "dgl", "tensordict", "torchtext")
 # Attributes of tensors that loops read.

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS
+from torchlint.knowledge.frameworks import HOOKS, RUNNER_NAMES, WRAPPERS
+from torchlint.knowledge.heat import HOT_NAMES, MAKER_VERBS, STEP_METHODS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
@@ -26,8 +27,8 @@ TORCH = identifiers("torch")
 # A call of `to` without arguments or with only a dtype does not move anything to a device.
 _DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
 MOVE = text_pattern(
-    rf"\.[\s\\]*(?:cuda\b|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
-    identifiers("cuda to type_as type"),
+    rf"\.[\s\\]*(?:cuda\b|copy_[\s\\]*\(|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
+    identifiers("cuda to copy_ type_as type"),
 )
 _DEVICES = identifier_parts("dev", "cuda", "gpu", "rank")
 _DEVICE = rf"[^()]{{0,200}}?(?:(?i:dev|cuda|gpu|rank)|[\"'](?:cuda|{'|'.join(OTHER_ACCELERATORS)}))"
@@ -45,11 +46,23 @@ COLLATE = identifier_parts("collate")
 # Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
 # The file iterates over loaders, or over something that is usually named like one.
-ITERATES_BATCHES = any_of(LOADERS, identifier_parts("data", "iter", "batches"))
+ITERATES_BATCHES = any_of(LOADERS, identifier_parts("data", "iter", "batch"))
+# The file may run a framework that moves batches, or give it loaders.
+RUNS_FRAMEWORK = all_of(
+    identifiers(*RUNNER_NAMES), identifier_parts("lightning", "fabric", "accelerat", "transformers")
+)
+# The file may move batches of loaders that other files give it, or let a framework do so.
+_LOOPS = any_of(ITERATES_BATCHES, identifiers("backward"), identifier_parts("train", "epoch", "evaluat", "infer"))
+FEEDS = all_of(any_of(MOVE, identifiers(*WRAPPERS, *HOOKS), RUNS_FRAMEWORK), _LOOPS)
+# The file may construct loaders, or pass them on.
+PASSES_LOADERS = any_of(
+    identifiers("DataLoader"), identifier_pattern(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
+)
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(
     LOADERS,
-    identifiers("backward manual_backward"),
+    identifiers(*STEP_METHODS),
+    all_of(identifier_parts("scaler"), identifier_parts("optim", " opt ", "opt_", "solver")),
     all_of(identifiers("step"), identifier_parts("optim", " opt ", "opt_", "solver", "scaler")),
 )
 # The file computes gradients itself.
@@ -125,6 +138,7 @@ HAS_PROJECT_FACTS = any_of(
     ),
     imported(CUDA_PACKAGES),
     all_of(identifiers("Trainer Fabric"), identifiers("benchmark deterministic")),
-    all_of(any_of(MOVE, identifiers("cuda DataLoader")), ITERATES_BATCHES),
-    identifier_pattern(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data"),
+    FEEDS,
+    RUNS_FRAMEWORK,
+    PASSES_LOADERS,
 )

@@ -30,10 +30,14 @@ class FlagHelper(TypedDict):
 
 
 class Feeding(TypedDict):
-    """A use of a loader whose batches are moved to an accelerator; ``evaluation`` if gradients are disabled there."""
+    """A use of a loader whose batches are moved to an accelerator; ``evaluation`` if gradients are disabled there.
+
+    ``framework`` is the name of the framework that moves them; empty if the file does.
+    """
 
     line: int
     evaluation: bool
+    framework: str
 
 
 class ReturnedLoader(TypedDict):
@@ -54,12 +58,27 @@ class ForwardedLoader(TypedDict):
 
 
 class PassedLoader(TypedDict):
-    """A loader constructed in this file and passed to a function of another file."""
+    """A loader constructed in this file and passed to a function of another file.
+
+    ``pins`` is None if what is passed there is known not to be a loader.
+    """
 
     function: str
     argument: int | str
-    pins: bool
+    pins: bool | None
     line: int
+
+
+class GivenLoader(TypedDict):
+    """The loaders that other files pass for a parameter: a call, and whether all of them pin memory.
+
+    ``loader`` is false if some calls pass something else.
+    """
+
+    path: str
+    line: int
+    pins: bool
+    loader: bool
 
 
 class StepCall(TypedDict):
@@ -91,11 +110,14 @@ class FileFacts(TypedDict, total=False):
     trains_on_accelerator: bool
     flags: dict[str, FlagHelper]
     fed_parameters: dict[str, dict[str, Feeding]]
+    fed_containers: dict[str, dict[str, Feeding]]
+    moved_parameters: dict[str, dict[str, Feeding]]
     parameters: dict[str, list[str]]
     returned_loaders: list[ReturnedLoader]
     forwarded_loaders: list[ForwardedLoader]
     passed_loaders: list[PassedLoader]
     step_calls: list[StepCall]
+    framework_runs: dict[str, bool]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     needs_cuda: dict[str, str]

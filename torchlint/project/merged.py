@@ -6,9 +6,10 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
-from torchlint.project.facts import Feeding, FileFacts, FlagHelper, StepCaller
+from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller
 
-_KINDS = ("flags", "fed_parameters", "devices", "needs_cuda", "cuda_checks")
+_FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
+_KINDS = ("flags", *_FED.values(), "devices", "needs_cuda", "cuda_checks")
 
 
 class Project:
@@ -77,12 +78,13 @@ class Project:
         found = self.definition(asking, name, "flags")
         return (found[0], self.facts[found[0]]["flags"][found[1]]) if found else None
 
-    def feeding_of(self, asking: str, name: str, argument: str) -> tuple[str, Feeding] | None:
+    def feeding_of(self, asking: str, name: str, argument: str, role: str) -> tuple[str, Feeding] | None:
         """How a function of another file uses the loader it receives as an argument, with the path of the file.
 
-        ``argument`` is a keyword or the index of a positional argument. None if no batch is moved to an accelerator.
+        ``argument`` is a keyword or the index of a positional argument, ``role`` what is passed: a ``loader``, a
+        ``container`` of loaders or a ``batch``. None if no batch is moved to an accelerator.
         """
-        found = self.definition(asking, name, "fed_parameters")
+        found = self.definition(asking, name, _FED[role])
         if found is None:
             return None
         path, function = found
@@ -92,7 +94,7 @@ class Project:
             if int(argument) >= len(parameters):
                 return None
             argument = parameters[int(argument)]
-        feeding = facts["fed_parameters"][function].get(argument)
+        feeding = facts[_FED[role]][function].get(argument)  # type: ignore[literal-required]
         return (path, feeding) if feeding else None
 
     def feedings_of_results(self, asking: str, name: str) -> list[tuple[str, int | None, Feeding]]:
@@ -109,7 +111,9 @@ class Project:
                     found.setdefault(target, []).append((path, made["place"], made["feeding"]))
             for relay in facts.get("forwarded_loaders", ()):
                 target = self._target(path, relay["function"])
-                fed = self.feeding_of(path, relay["to"], str(relay["argument"])) if target is not None else None
+                fed = (
+                    self.feeding_of(path, relay["to"], str(relay["argument"]), "loader") if target is not None else None
+                )
                 if target is not None and fed is not None:
                     found.setdefault(target, []).append((fed[0], relay["place"], fed[1]))
         return found
@@ -125,26 +129,35 @@ class Project:
                 return path, ".".join(parts[-length:])
         return None
 
-    def loaders_passed_to(self, asking: str, name: str) -> dict[str, tuple[str, bool, int]]:
-        """The loaders that other files pass to a function of the asking file.
+    def given_loaders(self, asking: str) -> dict[str, dict[str, GivenLoader]]:
+        """The loaders that other files pass to functions, methods and classes of the asking file.
 
-        By keyword or index of a positional argument, as the calls are written: the path and line of the call, and
-        whether all loaders passed there pin memory.
+        By the name of the function, and the keyword or index of the argument, as the calls are written.
         """
-        return self._given.get((asking.replace("\\", "/"), name), {})
+        return self._given.get(asking.replace("\\", "/"), {})
 
     @cached_property
-    def _given(self) -> dict[tuple[str, str], dict[str, tuple[str, bool, int]]]:
-        found: dict[tuple[str, str], dict[str, tuple[str, bool, int]]] = {}
+    def _given(self) -> dict[str, dict[str, dict[str, GivenLoader]]]:
+        found: dict[str, dict[str, dict[str, GivenLoader]]] = {}
         for path, facts in self.facts.items():
             for given in facts.get("passed_loaders", ()):
                 target = self._target(path, given["function"])
                 if target is not None:
-                    place = found.setdefault(target, {})
-                    key = str(given["argument"])
-                    known = place.get(key)
-                    place[key] = (path, given["pins"] and (known is None or known[1]), given["line"])
-        return found
+                    places = found.setdefault(target[0], {}).setdefault(target[1], {})
+                    key, pins = str(given["argument"]), given["pins"]
+                    known = places.get(key, GivenLoader(path=path, line=given["line"], pins=True, loader=True))
+                    both = known["loader"] and pins is not None
+                    places[key] = {**known, "pins": known["pins"] and pins is True, "loader": both}
+        return {
+            path: functions
+            for path, every in found.items()
+            if (functions := {name: places for name, places in every.items() if _any_loader(places)})
+        }
+
+    def runs_framework(self, _: str, name: str) -> bool | None:
+        """Whether some file of the run runs a framework on an accelerator; None if no file runs it."""
+        found = [runs[name] for facts in self.facts.values() if name in (runs := facts.get("framework_runs", {}))]
+        return any(found) if found else None
 
     def step_callers(self, asking: str) -> dict[str, StepCaller]:
         """The functions and methods of the asking file that other files call in every step."""
@@ -246,3 +259,7 @@ class Project:
         """What a function of another file does if CUDA is not available: ``ends`` or ``falls back``."""
         found = self.definition(asking, name, "cuda_checks")
         return self.facts[found[0]]["cuda_checks"][found[1]] if found else None
+
+
+def _any_loader(places: dict[str, GivenLoader]) -> bool:
+    return any(given["loader"] for given in places.values())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchlint.project.facts import Feeding, FlagHelper, StepCaller
+    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, StepCaller
     from torchlint.project.merged import Project
 
 Query = tuple[str, ...]
@@ -49,17 +49,21 @@ class ProjectView:
         """See :meth:`Project.flag_helper`."""
         return self._run("flag_helper", name)  # type: ignore[no-any-return]
 
-    def feeding_of(self, name: str, argument: int | str) -> tuple[str, Feeding] | None:
+    def feeding_of(self, name: str, argument: int | str, role: str) -> tuple[str, Feeding] | None:
         """See :meth:`Project.feeding_of`."""
-        return self._run("feeding_of", name, str(argument))  # type: ignore[no-any-return]
+        return self._run("feeding_of", name, str(argument), role)  # type: ignore[no-any-return]
 
     def feedings_of_results(self, name: str) -> list[tuple[str, int | None, Feeding]]:
         """See :meth:`Project.feedings_of_results`."""
         return self._run("feedings_of_results", name)  # type: ignore[no-any-return]
 
-    def loaders_passed_to(self, name: str) -> dict[str, tuple[str, bool, int]]:
-        """See :meth:`Project.loaders_passed_to`."""
-        return self._run("loaders_passed_to", name)  # type: ignore[no-any-return]
+    def given_loaders(self) -> dict[str, dict[str, GivenLoader]]:
+        """See :meth:`Project.given_loaders`."""
+        return self._run("given_loaders")  # type: ignore[no-any-return]
+
+    def runs_framework(self, name: str) -> bool | None:
+        """See :meth:`Project.runs_framework`."""
+        return self._run("runs_framework", name)  # type: ignore[no-any-return]
 
     def step_callers(self) -> dict[str, StepCaller]:
         """See :meth:`Project.step_callers`."""
@@ -127,7 +131,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator "
-    "contains_all has_custom_to convolves flag_helper feeding_of "
-    "feedings_of_results loaders_passed_to step_callers device varying_shapes cuda_only needs_cuda cuda_check".split()
+    "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator contains_all has_custom_to convolves "
+    "flag_helper feeding_of feedings_of_results given_loaders runs_framework step_callers device varying_shapes "
+    "cuda_only needs_cuda cuda_check".split()
 )

@@ -166,12 +166,15 @@ def screen_alone(
 
 
 def _assume_callers(text_index: TextIndex, view: ProjectView) -> None:
-    """A file whose functions run in every step of another file need not show that by itself."""
+    """A file whose functions run in every step of another file, or get its loaders, need not show that by itself."""
     if view.step_callers():
         text_index.assume(concepts.STEPS)
         text_index.assume(concepts.ON_ACCELERATOR)
     elif text_index.has(concepts.BACKWARD) and view.trains_on_accelerator():
         text_index.assume(concepts.ON_ACCELERATOR)
+    if view.given_loaders():
+        for concept in (concepts.LOADERS, concepts.ITERATES_BATCHES, concepts.STEPS):
+            text_index.assume(concept)
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:

@@ -146,10 +146,9 @@ class HeatAnalysis:
         if node.__class__ is not cst.Call:
             return None
         assert isinstance(node, cst.Call)
-        if self.is_step_call(node) or self._fetches(node):
-            return "step"
         function = self._values.functions.callee(node)
-        return self._content(function.body) if function is not None else None
+        content = self._content(function.body) if function is not None else None
+        return "step" if content is None and (self.is_step_call(node) or self._fetches(node)) else content
 
     def _own(self, body: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes of a body, without nested functions, and without the bodies of loops that repeat."""
@@ -166,18 +165,27 @@ class HeatAnalysis:
                 stack.append(node.orelse)  # type: ignore[attr-defined]
 
     def is_step_call(self, node: cst.CSTNode) -> bool:
-        """``loss.backward()``, ``optimizer.step()``, ``scaler.step(optimizer)``."""
-        name = method(node)
-        if name is None or not isinstance(node, cst.Call):
+        """``loss.backward()``, ``optimizer.step()``, ``trainer.train_step(..)``, ``loss_scaler(loss, optimizer)``."""
+        if not isinstance(node, cst.Call):
             return False
+        name = method(node)
         if name in known.STEP_METHODS:
             return True
-        assert isinstance(node.func, cst.Attribute)
         if name != "step":
+            return self._scales(node)
+        assert isinstance(node.func, cst.Attribute)
+        return self._is_optimizer(node.func.value)
+
+    def _scales(self, call: cst.Call) -> bool:
+        """Whether a call is ``loss_scaler(loss, optimizer, ..)``, which goes backward and steps, as in timm."""
+        if not _last_name(call.func).endswith("scaler") or len(call.args) < 2:
             return False
-        owner = (dotted(node.func.value) or "").rpartition(".")[2].lower()
+        return "loss" in _last_name(call.args[0].value) and self._is_optimizer(call.args[1].value)
+
+    def _is_optimizer(self, node: cst.CSTNode) -> bool:
+        owner = _last_name(node)
         named = owner.startswith(known.OPTIMIZER_WORDS) or owner in known.OPTIMIZER_NAMES or "optimizer" in owner
-        return named or self._values.value(node.func.value).kind is Kind.OPTIMIZER
+        return named or self._values.value(node).kind is Kind.OPTIMIZER
 
     def _fetches(self, call: cst.Call) -> bool:
         """``next(iterator)``, where the iterator is that of a loader."""
@@ -297,6 +305,11 @@ class HeatAnalysis:
             switched_off = any(self._no_gradients(item.item) for with_ in withs for item in with_.items)
             self._evaluating[body] = switched_off and not any(method(n) == "backward" for n in descendants(body))
         return self._evaluating[body]
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    """``optimizer`` for ``self.Optimizer``; empty for anything but a chain of names."""
+    return (dotted(node) or "").rpartition(".")[2].lower()
 
 
 def _counts_epochs(loop: cst.CSTNode) -> bool:

@@ -3,151 +3,168 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import method
-from torchlint.analysis.things.move import Moves
+from torchlint.analysis.things.batch_uses import (
+    BATCH,
+    CONTAINER,
+    DERIVED,
+    LOADER,
+    BatchMove,
+    BatchUses,
+    FrameworkMove,
+    ItemPath,
+    MoveElsewhere,
+    Role,
+    Tracking,
+)
+from torchlint.analysis.things.framework_use import FrameworkUses
+from torchlint.analysis.things.instances import Instances
+from torchlint.analysis.things.move import VARIABLE_WRAPPERS, Moves
+from torchlint.knowledge import frameworks, loaders
+from torchlint.knowledge.frameworks import Framework
 from torchlint.knowledge.heat import LOADER_WRAPPING_METHODS
-from torchlint.knowledge.loaders import LOADER_PREPARATION
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# The loaders that preparation returns move the batches themselves.
-_WRAPPING_METHODS = LOADER_WRAPPING_METHODS - LOADER_PREPARATION
-ItemPath = tuple[int, ...]
+# The loaders that frameworks prepare move the batches themselves.
+_WRAPPING_METHODS = LOADER_WRAPPING_METHODS - frameworks.WRAPPERS
 _MAX_STATES = 2_000
 
 
-class BatchMove(NamedTuple):
-    """The call ``move`` moves a batch to an accelerator, inside ``loop`` (or where the batch is fetched)."""
-
-    loop: cst.CSTNode
-    move: cst.Call
-
-
-class MoveElsewhere(NamedTuple):
-    """Another file moves the batches to an accelerator.
-
-    ``node`` is the call or function that passes the loader to that file.
-    """
-
-    node: cst.CSTNode
-    path: str
-    line: int
-    evaluation: bool
-
-
-class BatchUses(NamedTuple):
-    """Where the batches of a loader are moved. ``pinned`` is true if ``pin_memory`` is set on the loader later."""
-
-    moves: tuple[BatchMove, ...]
-    pinned: bool
-    moves_elsewhere: tuple[MoveElsewhere, ...] = ()
-
-
-class _State:
-    """The findings and the visited nodes of one tracking; ``work`` holds the nodes that are still to be visited."""
-
-    def __init__(self) -> None:
-        self.moves: list[BatchMove] = []
-        self.moves_elsewhere: list[MoveElsewhere] = []
-        self.pinned = False
-        self.seen: set[tuple[str, cst.CSTNode, ItemPath]] = set()
-        self.work: list[tuple[str, cst.CSTNode, ItemPath, cst.CSTNode]] = []
-
-
 class BatchFlow:
-    """Tracks the data loaders of one module.
+    """Tracks the data loaders of one module, and their batches; :mod:`batch_uses` describes the roles of nodes.
 
-    Three kinds of nodes are tracked: ``loader`` (an iterable of batches, with the path from an item of the iterable to
-    the batch), ``container`` (a dict or list of loaders), and ``batch``.
+    A loader has a path: from an item of the iterable to the batch.
     """
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._is_move = module.shared(Moves).to_accelerator
-        self._state = _State()
+        self._moves = module.shared(Moves)
+        self._frameworks = module.shared(FrameworkUses)
+        self._instances = module.shared(Instances)
+        self._state = Tracking()
 
     def of(self, call: cst.Call) -> BatchUses:
         """How the batches of the loader that a call constructs are used."""
-        self._state = _State()
-        self._push("loader", call, ())
-        return self._track()
+        self._state = Tracking()
+        self._state.push(LOADER, call, ())
+        return self._track().uses()
 
-    def of_parameter(self, param: cst.Param) -> BatchUses:
-        """How a function uses the batches of a loader that it gets as a parameter."""
-        self._state = _State()
-        self._uses("loader", param.name, (), None)
-        return self._track()
+    def of_parameter(self, param: cst.Param, role: Role) -> BatchUses:
+        """How a function uses what it gets as a parameter."""
+        self._state = Tracking()
+        self._uses(role, param.name, (), param)
+        return self._track().uses()
 
     def of_element(self, call: cst.Call, place: int) -> BatchUses:
         """How the batches of the loader at one index of the tuple that a call returns are used."""
-        self._state = _State()
-        self._unpacked("loader", call, place, ())
+        self._state = Tracking()
+        self._unpacked(LOADER, call, place, ())
+        return self._track().uses()
+
+    def of_loop(self, loop: cst.For | cst.CompFor, *, counted: bool) -> Tracking:
+        """The batches of a loop over a loader; ``counted`` if the loop is over ``enumerate``."""
+        self._state = Tracking()
+        self._targets(BATCH, loop.target, (1,) if counted else (), loop)
         return self._track()
 
-    def _track(self) -> BatchUses:
+    def of_fetch(self, call: cst.Call) -> Tracking:
+        """The batch that ``next(iterator)`` returns."""
+        self._state = Tracking()
+        self._state.push(BATCH, call, ())
+        return self._track()
+
+    def _track(self) -> Tracking:
         state = self._state
         while state.work and len(state.seen) < _MAX_STATES:
-            kind, node, path, loop = state.work.pop()
-            {"loader": self._loader, "container": self._container, "batch": self._batch}[kind](node, path, loop)
-        return BatchUses(tuple(state.moves), state.pinned, tuple(state.moves_elsewhere))
-
-    def _push(self, kind: str, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None = None) -> None:
-        key = (kind, node, path)
-        if key not in self._state.seen:
-            self._state.seen.add(key)
-            self._state.work.append((kind, node, path, loop or node))
+            role, node, path, loop = state.work.pop()
+            if role == CONTAINER:
+                self._container(node, path)
+            elif role in (BATCH, DERIVED):
+                self._batch(role, node, path, loop)
+            else:
+                self._loader(role, node, path)
+        return state
 
     # -- loaders -----------------------------------------------------------------------------------
 
-    def _loader(self, node: cst.CSTNode, path: ItemPath, _: cst.CSTNode) -> None:
+    def _loader(self, role: Role, node: cst.CSTNode, path: ItemPath) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Arg):
-            self._loader_argument(parent, path)
+            self._loader_argument(role, parent, path)
         elif isinstance(parent, (cst.For, cst.CompFor)) and node is parent.iter:
-            self._targets("batch", parent.target, path, parent)
+            self._iterated(role, parent, parent.target, path)
         elif isinstance(parent, cst.Attribute):
             self._state.pinned |= parent.attr.value == "pin_memory" and self._is_store(parent)
+            call = self._module.parent(parent)
+            if isinstance(call, cst.Call) and call.func is parent and method(call) in ("next", "__next__"):
+                self._iterated(role, call, None, path)
         elif isinstance(parent, cst.From):
-            self._through_return("loader", parent, path)
-        elif isinstance(parent, (cst.DictElement, cst.DictComp, cst.Element)):
-            self._in_display(node, parent, path)
+            self._through_return(role, parent, path)
+        elif isinstance(parent, (cst.DictElement, cst.DictComp, cst.ListComp, cst.Element)):
+            self._in_display(role, node, parent, path)
         else:
-            self._through_statement("loader", node, path)
+            self._through_statement(role, node, path)
 
-    def _loader_argument(self, arg: cst.Arg, path: ItemPath) -> None:
+    def _iterated(self, role: Role, loop: cst.CSTNode, target: cst.CSTNode | None, path: ItemPath) -> None:
+        """A loop gets the batches of a loader, or a call of ``next`` one of them."""
+        if isinstance(role, Framework):
+            evaluation = self._module.heat_analysis.evaluates(loop)
+            self._state.framework_moves.append(FrameworkMove(loop, role, evaluation, role in self._state.certain))
+        elif target is None:
+            self._state.push(BATCH, loop, path)
+        else:
+            self._targets(BATCH, target, path, loop)
+
+    def _loader_argument(self, role: Role, arg: cst.Arg, path: ItemPath) -> None:
         call = self._module.parent(arg)
         if not isinstance(call, cst.Call):  # an argument of a class definition
             return
         name = self._module.qualified(call.func)
-        if name == "builtins.enumerate":
-            self._push("loader", call, (1, *path))
-        elif name == "builtins.zip":
-            self._push("loader", call, (call.args.index(arg), *path))
+        if name in ("builtins.enumerate", "builtins.zip"):
+            place = 1 if name == "builtins.enumerate" else call.args.index(arg)
+            self._state.push(role, call, (place, *path))
         elif name == "builtins.next":
-            self._push("batch", call, path, call)
+            self._iterated(role, call, None, path)
         elif name in TRANSPARENT_ITERATORS or (name is None and method(call) in _WRAPPING_METHODS):
-            self._push("loader", call, path)
-        else:
-            self._into_function("loader", call, arg, path, call)
+            self._state.push(role, call, path)
+        elif not self._to_framework(call, arg, path):
+            self._into_function(role, call, arg, path, call)
 
-    def _in_display(self, node: cst.CSTNode, parent: cst.CSTNode, path: ItemPath) -> None:
+    def _to_framework(self, call: cst.Call, arg: cst.Arg, path: ItemPath) -> bool:
+        """Whether a loader is passed to a framework, which then moves the batches."""
+        use = self._frameworks.of_argument(call, arg)
+        if use is not None:
+            self._state.framework_moves.append(FrameworkMove(call, use.framework, use.evaluation, use.certain))
+        wrapper = self._frameworks.of_wrapper(call)
+        accelerated = self._frameworks.prepared(call, wrapper) if wrapper is not None else None
+        if wrapper is not None and accelerated is not False:
+            if accelerated:
+                self._state.certain.add(wrapper)
+            if len(call.args) == 1:
+                self._state.push(wrapper, call, path)
+            elif not any(other.star for other in call.args):
+                self._unpacked(wrapper, call, call.args.index(arg), path)
+        return use is not None or wrapper is not None
+
+    def _in_display(self, role: Role, node: cst.CSTNode, parent: cst.CSTNode, path: ItemPath) -> None:
         """A loader in a tuple that is returned or unpacked, or in another container."""
-        display = parent if isinstance(parent, cst.DictComp) else self._module.parent(parent)
+        display = parent if isinstance(parent, (cst.DictComp, cst.ListComp)) else self._module.parent(parent)
         if isinstance(display, cst.Tuple):
             place = [e.value for e in display.elements].index(node)  # type: ignore[arg-type]
             function = self._module.function_of(display)
             if function is not None and isinstance(self._module.parent(display), cst.Return):
                 self._moved_in_other_files(function, place)
             for call in self._display_values(display):
-                self._unpacked("loader", call, place, path)
-        elif display is not None:
-            self._push("container", display, path)
+                self._unpacked(role, call, place, path)
+        elif display is not None and role == LOADER:
+            self._state.push(CONTAINER, display, path)
 
     def _display_values(self, display: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The expressions that evaluate to a tuple: the tuple itself, or the calls of the function that returns it."""
@@ -158,95 +175,112 @@ class BatchFlow:
             yield display
 
     def _unpacked(
-        self, kind: str, node: cst.CSTNode, place: int, path: ItemPath, loop: cst.CSTNode | None = None
+        self, role: Role, node: cst.CSTNode, place: int, path: ItemPath, loop: cst.CSTNode | None = None
     ) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Assign):
             for target in parent.targets:
                 if isinstance(target.target, cst.Tuple) and place < len(target.target.elements):
-                    self._target(kind, target.target.elements[place].value, path, loop)
+                    self._target(role, target.target.elements[place].value, path, loop)
 
-    def _container(self, node: cst.CSTNode, path: ItemPath, _: cst.CSTNode) -> None:
+    def _container(self, node: cst.CSTNode, path: ItemPath) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Subscript) and node is parent.value:
-            self._push("loader", parent, path)
+            self._state.push(LOADER, parent, path)
         elif isinstance(parent, cst.Attribute):
             call = self._module.parent(parent)
             loop = self._module.parent(call) if call is not None else None
             if call is not None and method(call) in ("values", "items") and isinstance(loop, (cst.For, cst.CompFor)):
                 inner: ItemPath = (1,) if method(call) == "items" else ()
-                self._targets("loader", loop.target, inner, loop)
+                self._targets(LOADER, loop.target, inner, loop)
         elif isinstance(parent, (cst.For, cst.CompFor)) and node is parent.iter:
-            self._targets("loader", parent.target, (), parent)
+            self._targets(LOADER, parent.target, (), parent)
+        elif isinstance(parent, cst.Arg):
+            call = self._module.parent(parent)
+            if isinstance(call, cst.Call):
+                self._into_function(CONTAINER, call, parent, path, call)
         else:
-            self._through_statement("container", node, path)
+            self._through_statement(CONTAINER, node, path)
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def _batch(self, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode) -> None:
+    def _batch(self, role: Role, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode) -> None:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Attribute):
-            self._batch_attribute(parent, loop)
+            self._batch_attribute(role, parent, loop)
         elif isinstance(parent, cst.Subscript) and node is parent.value:
-            self._push("batch", parent, (), loop)
+            self._state.push(role, parent, (), loop)
         elif isinstance(parent, (cst.For, cst.CompFor)) and node is parent.iter:
-            self._targets("batch", parent.target, (), loop)
+            self._targets(role, parent.target, path, loop)
         elif isinstance(parent, cst.Arg):
-            self._batch_argument(parent, loop)
+            self._batch_argument(role, parent, loop)
         elif isinstance(parent, cst.Yield):
-            self._through_return("loader", parent, path)
+            self._through_return(LOADER, parent, path)
         elif isinstance(parent, cst.Element):
-            self._display_element(parent, loop)
+            self._display_element(role, parent, loop)
         else:
-            self._through_statement("batch", node, path, loop)
+            verb = method(node) if node is not loop else None
+            computed = verb is not None and verb not in loaders.VIEW_METHODS
+            self._through_statement(DERIVED if computed else role, node, path, loop)
 
-    def _display_element(self, element: cst.Element, loop: cst.CSTNode) -> None:
+    def _display_element(self, role: Role, element: cst.Element, loop: cst.CSTNode) -> None:
         """A batch in a tuple: ``image, mask = sample["image"], sample["mask"]``."""
         display = self._module.parent(element)
         if isinstance(display, cst.Tuple):
-            self._unpacked("batch", display, display.elements.index(element), (), loop)
+            self._unpacked(role, display, display.elements.index(element), (), loop)
 
-    def _batch_attribute(self, attribute: cst.Attribute, loop: cst.CSTNode) -> None:
+    def _batch_attribute(self, role: Role, attribute: cst.Attribute, loop: cst.CSTNode) -> None:
         call = self._module.parent(attribute)
         if not isinstance(call, cst.Call) or call.func is not attribute:
-            self._push("batch", attribute, (), loop)
-        elif self._is_move(call):
-            if not self._module.never_runs(call):
-                self._state.moves.append(BatchMove(loop, call))
+            self._state.push(role, attribute, (), loop)
+        elif self._moves.to_accelerator(call):
+            self._moved(call, loop)
         else:
-            self._push("batch", call, (), loop)
+            self._state.push(role, call, (), loop)
 
-    def _batch_argument(self, arg: cst.Arg, loop: cst.CSTNode) -> None:
+    def _moved(self, call: cst.Call, loop: cst.CSTNode) -> None:
+        if not self._module.never_runs(call):
+            self._state.moves.append(BatchMove(loop, call))
+
+    def _batch_argument(self, role: Role, arg: cst.Arg, loop: cst.CSTNode) -> None:
         call = self._module.parent(arg)
         if not isinstance(call, cst.Call):  # an argument of a class definition
             return
         name = self._module.qualified(call.func)
         if name == "builtins.map" and isinstance(call.args[0].value, cst.Lambda):
             for param in call.args[0].value.params.params:
-                self._uses("batch", param.name, (), loop)
-        elif name is not None and name.startswith(("torch.", "builtins.tuple", "builtins.list")):
-            self._push("batch", call, (), loop)
+                self._uses(role, param.name, (), loop)
+        elif name in frameworks.MOVERS or (method(call) == "copy_" and self._moves.to_accelerator(call)):
+            self._moved(call, loop)
+        elif name in ("builtins.enumerate", "builtins.zip"):
+            place = 1 if name == "builtins.enumerate" else call.args.index(arg)
+            self._state.push(role, call, (place,), loop)
+        elif name is not None and name.startswith(("torch.", "builtins.tuple", "builtins.list", "builtins.dict")):
+            computed = name.startswith("torch.") and name not in VARIABLE_WRAPPERS
+            self._state.push(DERIVED if computed else role, call, (), loop)
         else:
-            self._into_function("batch", call, arg, (), loop)
+            self._into_function(role, call, arg, (), loop)
 
     # -- loaders and batches -----------------------------------------------------------------------
 
-    def _through_statement(self, kind: str, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None = None) -> None:
+    def _through_statement(
+        self, role: Role, node: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None = None
+    ) -> None:
         """Follow assignments, conditional expressions and returns."""
         parent = self._module.parent(node)
         if isinstance(parent, cst.Assign):
             for target in parent.targets:
-                self._targets(kind, target.target, (), loop)
-                if isinstance(target.target, cst.Subscript):
-                    self._target("container", target.target.value, path, loop)
+                self._targets(role, target.target, (), loop)
+                if isinstance(target.target, cst.Subscript) and role == LOADER:
+                    self._target(CONTAINER, target.target.value, path, loop)
         elif isinstance(parent, (cst.AnnAssign, cst.NamedExpr)):
-            self._target(kind, parent.target, path, loop)
+            self._target(role, parent.target, path, loop)
         elif isinstance(parent, (cst.IfExp, cst.Await)):
-            self._push(kind, parent, path, loop)
+            self._state.push(role, parent, path, loop)
         elif isinstance(parent, cst.Return):
-            self._through_return(kind, parent, path)
+            self._through_return(role, parent, path)
 
-    def _targets(self, kind: str, target: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None) -> None:
+    def _targets(self, role: Role, target: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None) -> None:
         """The names in an assignment target that get the tracked value, at the end of the path."""
         for step in path:
             if not isinstance(target, (cst.Tuple, cst.List)) or step >= len(target.elements):
@@ -254,58 +288,62 @@ class BatchFlow:
             target = target.elements[step].value
         if isinstance(target, (cst.Tuple, cst.List)):
             for element in target.elements:
-                self._targets(kind, element.value, (), loop)
+                self._targets(role, element.value, (), loop)
         else:
-            self._target(kind, target, (), loop)
+            self._target(role, target, (), loop)
 
-    def _target(self, kind: str, target: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None) -> None:
+    def _target(self, role: Role, target: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None) -> None:
         if isinstance(target, cst.Name):
-            self._uses(kind, target, path, loop)
+            self._uses(role, target, path, loop)
         elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name):
-            self._attribute_reads(kind, target, path, loop)
+            for read in self._instances.reads_of(target):
+                self._state.push(role, read, path, loop)
 
-    def _uses(self, kind: str, target: cst.Name, path: ItemPath, loop: cst.CSTNode | None) -> None:
+    def _uses(self, role: Role, target: cst.Name, path: ItemPath, loop: cst.CSTNode | None) -> None:
         binding = self._module.binding_of(target)
+        if binding is not None and role == BATCH:
+            self._state.bound.add(binding)
         for use in self._module.uses(binding) if binding else ():
-            self._push(kind, use, path, loop)
-            if kind == "container" and binding is None:
-                return
-        if binding is None and kind == "container":  # an assignment to an element: `loaders["train"] = ...`
+            self._state.push(role, use, path, loop)
+        if binding is None and role == CONTAINER:  # an assignment to an element: `loaders["train"] = ...`
             for definition in self._module.definitions(target):
                 for use in self._module.uses(definition):
-                    self._push(kind, use, path, loop)
-
-    def _attribute_reads(self, kind: str, target: cst.Attribute, path: ItemPath, loop: cst.CSTNode | None) -> None:
-        owner = self._module.class_of(target)
-        for read in self._module.attributes_named(target.attr.value):
-            other = read is not target and not self._is_store(read)
-            if other and isinstance(read.value, cst.Name) and self._module.class_of(read) is owner:
-                self._push(kind, read, path, loop)
+                    self._state.push(role, use, path, loop)
 
     def _is_store(self, node: cst.CSTNode) -> bool:
         return isinstance(self._module.parent(node), cst.AssignTarget)
 
-    def _into_function(self, kind: str, call: cst.Call, arg: cst.Arg, path: ItemPath, loop: cst.CSTNode) -> None:
+    def _into_function(self, role: Role, call: cst.Call, arg: cst.Arg, path: ItemPath, loop: cst.CSTNode) -> None:
         """Follow an argument into the parameter of a function of the file."""
+        inner = loop if role in (BATCH, DERIVED) else None
         function = self._module.functions.callee(call)
-        if function is None:
-            if kind == "loader":
-                self._into_other_file(call, arg)
+        if function is not None:
+            param = self._module.functions.parameter_for(function, call, arg)
+            if param is not None:
+                self._uses(role, param.name, path, inner)
             return
-        param = self._module.functions.parameter_for(function, call, arg)
-        if param is not None:
-            self._uses(kind, param.name, path, loop if kind == "batch" else None)
+        receiver = self._instances.receiver_of(call, arg) if inner is None else None
+        if isinstance(receiver, cst.Param):
+            self._uses(role, receiver.name, path, None)
+        elif receiver is not None:
+            for read in receiver:
+                self._state.push(role, read, path)
+        else:
+            self._into_other_file(role, call, arg, loop)
 
-    def _into_other_file(self, call: cst.Call, arg: cst.Arg) -> None:
-        """Follow a loader into a function or class of another file."""
+    def _into_other_file(self, role: Role, call: cst.Call, arg: cst.Arg, loop: cst.CSTNode) -> None:
+        """Follow an argument into a function or class of another file."""
         name = self._module.project_symbol(call.func) or self._module.project_method(call)
-        if name is None or arg.star or any(a.star for a in call.args):
+        if name is None or isinstance(role, Framework) or arg.star or any(a.star for a in call.args):
             return
         place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)
-        found = self._module.project.feeding_of(name, place)
-        if found is not None:
-            path, feeding = found
-            self._state.moves_elsewhere.append(MoveElsewhere(call, path, feeding["line"], feeding["evaluation"]))
+        batch = role in (BATCH, DERIVED)
+        found = self._module.project.feeding_of(name, place, BATCH if batch else role)
+        if found is None:
+            return
+        path, feeding = found
+        evaluation = self._module.heat_analysis.evaluates(loop) if batch else feeding["evaluation"]
+        self._state.moves_elsewhere.append(MoveElsewhere(call, path, feeding["line"], evaluation, feeding["framework"]))
 
     def _moved_in_other_files(self, function: cst.FunctionDef, place: int | None) -> None:
         """Another file moves the batches of what a function returns, or of one element of the returned tuple."""
@@ -314,15 +352,20 @@ class BatchFlow:
         for path, used, feeding in self._module.project.feedings_of_results(function.name.value):
             if used == place:
                 self._state.moves_elsewhere.append(
-                    MoveElsewhere(function, path, feeding["line"], feeding["evaluation"])
+                    MoveElsewhere(function, path, feeding["line"], feeding["evaluation"], feeding["framework"])
                 )
 
-    def _through_return(self, kind: str, node: cst.CSTNode, path: ItemPath) -> None:
+    def _through_return(self, role: Role, node: cst.CSTNode, path: ItemPath) -> None:
         for result in self._result_expressions(node):
-            self._push(kind, result, path)
+            self._state.push(role, result, path)
         function = self._module.function_of(node)
-        if kind == "loader" and function is not None:
+        if function is None or role not in (LOADER, CONTAINER):
+            return
+        if role == LOADER:
             self._moved_in_other_files(function, None)
+        use = self._frameworks.of_hook(function)
+        if use is not None:
+            self._state.framework_moves.append(FrameworkMove(function, use.framework, use.evaluation, use.certain))
 
     def _result_expressions(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The expressions that evaluate to the result of a function: its calls, or reads of a property."""

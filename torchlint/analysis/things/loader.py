@@ -9,7 +9,8 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch_flow import BatchFlow, BatchUses
+from torchlint.analysis.things.batch_flow import BatchFlow
+from torchlint.analysis.things.batch_uses import BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Kind

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, receiver
 from torchlint.analysis.values.devices import device_of, is_device_of, moved_to
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.tensors import LEGACY
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Since torch 0.4, `Variable(x)` returns `x`.
 VARIABLE_WRAPPERS = frozenset({"torch.autograd.Variable"})
-MOVE_METHODS = frozenset({"to", "cuda", "cpu", "type_as", "type"})
+# `copy_` moves its argument into an existing tensor.
+MOVE_METHODS = frozenset({"to", "cuda", "cpu", "type_as", "type", "copy_"})
 
 
 def names_accelerator(module: SourceModule, node: cst.CSTNode | None) -> bool:
@@ -36,10 +37,11 @@ def names_accelerator(module: SourceModule, node: cst.CSTNode | None) -> bool:
 
 
 class Move:
-    """A call of the method ``to``, ``cuda``, ``cpu``, ``type_as`` or ``type``.
+    """A call of the method ``to``, ``cuda``, ``cpu``, ``type_as``, ``type`` or ``copy_``.
 
-    ``moved`` is the receiver, ``target`` the argument that specifies the destination. Such a call may not move
-    anything, as in ``x.to(torch.float16)``: then neither :attr:`to_accelerator` nor :attr:`to_host` is true.
+    ``moved`` is the receiver, ``target`` the argument that specifies the destination; of ``copy_`` it is the reverse.
+    Such a call may not move anything, as in ``x.to(torch.float16)``: then neither :attr:`to_accelerator` nor
+    :attr:`to_host` is true.
     """
 
     def __init__(self, module: SourceModule, call: cst.Call) -> None:
@@ -47,11 +49,14 @@ class Move:
         self._module = module
         self.call = call
         self.method = call.func.attr.value
-        self.moved = call.func.value
+        copied = argument(call, "src", 0) if self.method == "copy_" else None
+        self.moved = copied if copied is not None else call.func.value
 
     @cached_property
     def target(self) -> cst.BaseExpression | None:
         """The argument that names a device, a tensor or a tensor type, or None."""
+        if self.method == "copy_":
+            return receiver(self.call)
         name = {"type_as": "other", "type": "dtype"}.get(self.method, "device")
         found = argument(self.call, name, 0)
         return argument(self.call, "other", 0) if found is None and self.method == "to" else found
@@ -68,6 +73,9 @@ class Move:
             return True
         if self.method == "type":
             return self._module.device_evidence.is_cuda_type(self.target)
+        if self.method == "copy_":
+            target = self._module.value(self.target)
+            return target.kind is Kind.TENSOR and target.device.may_be_cuda
         return self.method == "to" and names_accelerator(self._module, self.target)
 
     @property

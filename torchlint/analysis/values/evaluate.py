@@ -294,7 +294,8 @@ class Evaluator:
             found = self.value(node.value)
             return Value(Kind.DICT, element=found if found.known or found.located else None, origin=node, fresh=True)
         members = [self.value(e.value) if isinstance(e, cst.DictElement) else UNKNOWN for e in node.elements]
-        element = join(members) if members and all(member.located for member in members) else None
+        alike = all(m.located for m in members) or all(m.kind is Kind.LOADER for m in members)
+        element = join(members) if members and alike else None
         empty = None if members else ()
         return Value(Kind.DICT, elements=empty, element=element, origin=node, node=node, fresh=True)
 

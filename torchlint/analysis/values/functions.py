@@ -17,6 +17,8 @@ from torchlint.knowledge.tensors import FRAMEWORK_BASES
 if TYPE_CHECKING:
     from torchlint.analysis.values.classes import Classes
     from torchlint.analysis.values.protocol import Values
+    from torchlint.project.facts import GivenLoader
+_MAY_BE_LOADERS = (Kind.UNKNOWN, Kind.NONE, Kind.LOADER)
 _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
@@ -169,6 +171,8 @@ class Parameters:
         given = self._from_calls(function, param, owner is not None)
         if not (given.known or given.located) and self._is_passed_on_device(function, param, owner is not None):
             given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="another file")
+        if given.kind is Kind.UNKNOWN and not given.located and self.given_loader(binding) is not None:
+            given = Value(Kind.LOADER, origin=param, source="another file")
         if promised.kind in (Kind.DEVICE, Kind.STRING):
             return promised if device_named(given) is Device.UNKNOWN else given
         if promised.kind is Kind.TENSOR:
@@ -183,6 +187,24 @@ class Parameters:
         ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
         name = param.name.value
         return name in caller["device"] or (name in ordered and str(ordered.index(name)) in caller["device"])
+
+    def given_loader(self, binding: Binding) -> GivenLoader | None:
+        """The data loader that other files pass for a parameter; None if any visible call passes something else."""
+        param = binding.statement
+        function = self._function(param) if isinstance(param, cst.Param) else None
+        if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
+            return None
+        found = self._code.given_loaders(function)
+        if not found:
+            return None
+        is_method = self._code.class_of(function) is not None
+        ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
+        places = [binding.name, *([str(ordered.index(binding.name))] if binding.name in ordered else [])]
+        given = [found[place] for place in places if place in found]
+        here = (self._given(function, param, site, is_method) for site in self._functions.callers(function).sites)
+        if not all(one["loader"] for one in given) or any(value.kind not in _MAY_BE_LOADERS for value in here):
+            return None
+        return next((one for one in given if not one["pins"]), given[0]) if given else None
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
         """Whether Lightning or the Trainer of transformers passes a batch that is already on the device."""
@@ -230,8 +252,14 @@ class Parameters:
         callers = self._functions.callers(function)
         if callers.escapes or not callers.sites:
             return UNKNOWN
-        given = (self._given(function, param, site, is_method) for site in callers.sites)
-        return join(given)._replace(fresh=False)
+        passed = [site for site in callers.sites if not self._passes_on(function, param, site, is_method)]
+        return join(self._given(function, param, site, is_method) for site in passed)._replace(fresh=False)
+
+    def _passes_on(self, function: cst.FunctionDef, param: cst.Param, site: CallSite, is_method: bool) -> bool:
+        """Whether a recursive call passes the parameter itself, which adds nothing to what is known of it."""
+        expression = argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)
+        bindings = self._code.definitions(expression) if isinstance(expression, cst.Name) else ()
+        return bool(bindings) and all(binding.statement is param for binding in bindings)
 
     def _given(self, function: cst.FunctionDef, param: cst.Param, site: CallSite, is_method: bool) -> Value:
         expression = argument_for(function, param, site.call, skip=1 if is_method and site.bound else 0)

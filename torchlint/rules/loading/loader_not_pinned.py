@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.frameworks import BY_NAME
 from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
-from torchlint.model import Evidence, Recipe, Severity
+from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.batch_flow import BatchMove, MoveElsewhere
+    from torchlint.analysis.things.batch_uses import BatchUses, MoveElsewhere
     from torchlint.analysis.things.loader import Loader
 
 
@@ -94,31 +94,58 @@ class LoaderNotPinned(Rule):
         if loader.name != LOADER or loader.pins is not False or loader.unpinnable or self._has_other_device():
             return
         used = loader.batch_uses
-        moves = [move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)]
-        if used.pinned or not (moves or used.moves_elsewhere):
+        used = used._replace(
+            moves=tuple(move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)),
+            moves_elsewhere=tuple(move for move in used.moves_elsewhere if self._runs(move) is not False),
+        )
+        if used.pinned or not used.any:
             return
 
         from torchlint.rules.loading._fixes import pin_memory
 
-        evaluation = self._only_evaluates(moves, used.moves_elsewhere)
+        evaluation = self._only_evaluates(used)
+        certain = not evaluation and loader.has_workers and self._certain(used) and not self._is_rare(used)
         self.report(
             loader.call,
-            self._message(loader, moves, evaluation=evaluation),
-            evidence=self._evidence(moves),
-            severity=Severity.INFO if evaluation or not loader.has_workers else Severity.WARNING,
-            fix=pin_memory(self.module, loader, only_moved_here=bool(moves) and not used.moves_elsewhere),
+            self._message(loader, used, evaluation=evaluation),
+            evidence=self._evidence(used),
+            severity=Severity.WARNING if certain else Severity.INFO,
+            fix=pin_memory(self.module, loader, only_moved_here=bool(used.moves) and not used.moves_elsewhere),
         )
 
     def _has_other_device(self) -> bool:
         return any(name in self.module.text for name in OTHER_DEVICES)
 
-    def _only_evaluates(self, moves: list[BatchMove], elsewhere: Iterable[MoveElsewhere]) -> bool:
-        """Whether every loop that moves batches of the loader evaluates."""
-        here = all(self.module.heat_analysis.evaluates(move.loop) for move in moves)
-        return here and all(place.evaluation for place in elsewhere)
+    def _runs(self, move: MoveElsewhere) -> bool | None:
+        """Whether batches moved in another file get to an accelerator; None if this is up to an unknown framework."""
+        if not move.framework:
+            return True
 
-    def _message(self, loader: Loader, moves: list[BatchMove], *, evaluation: bool) -> str:
-        place = f"on line {self.module.line(moves[0].move)}" if moves else self._elsewhere(loader)
+        from torchlint.analysis.things.framework_use import FrameworkUses
+
+        return self.module.shared(FrameworkUses).accelerated(BY_NAME[move.framework])
+
+    def _certain(self, used: BatchUses) -> bool:
+        """Whether some batches are known to be moved to an accelerator, rather than by a framework that may use one."""
+        elsewhere = any(self._runs(move) for move in used.moves_elsewhere)
+        return bool(used.moves) or elsewhere or any(move.certain for move in used.framework_moves)
+
+    def _is_rare(self, used: BatchUses) -> bool:
+        """Whether single batches are fetched, and not in every step: ``next(iter(loader))`` for some pictures."""
+        fetched = all(
+            move.loop.__class__.__name__ == "Call" and self.module.heat(move.loop).rank < Heat.STEP.rank
+            for move in used.moves
+        )
+        return bool(used.moves) and fetched and not (used.moves_elsewhere or used.framework_moves)
+
+    def _only_evaluates(self, used: BatchUses) -> bool:
+        """Whether every loop that moves batches of the loader evaluates."""
+        here = all(self.module.heat_analysis.evaluates(move.loop) for move in used.moves)
+        elsewhere = all(move.evaluation for move in used.moves_elsewhere)
+        return here and elsewhere and all(move.evaluation for move in used.framework_moves)
+
+    def _message(self, loader: Loader, used: BatchUses, *, evaluation: bool) -> str:
+        place = self._place(used)
         state = "sets `pin_memory=False`" if loader.arguments("pin_memory") else "does not set `pin_memory`"
         what = f"this data loader {state}, and its batches are moved to the GPU {place}"
         if not loader.has_workers:
@@ -129,13 +156,29 @@ class LoaderNotPinned(Rule):
         kind = " (only for evaluation)" if evaluation else ""
         return (
             f"{what}{kind}: copies from pageable memory are slower and block the host; pass "
-            "`pin_memory=torch.cuda.is_available()`, and move batches with `non_blocking=True`"
+            f"`pin_memory=torch.cuda.is_available()`{self._asynchronous(used)}"
         )
 
-    def _elsewhere(self, loader: Loader) -> str:
-        first = min(loader.batch_uses.moves_elsewhere, key=lambda e: (e.path, e.line))
-        return f"in {first.path}, line {first.line}"
+    def _asynchronous(self, used: BatchUses) -> str:
+        """How to make the copies asynchronous, unless a framework does so."""
+        names = [move.framework for move in used.moves_elsewhere]
+        known = [move.framework for move in used.framework_moves] + [BY_NAME[name] for name in names if name]
+        if used.moves or not all(names) or not known:
+            return ", and move batches with `non_blocking=True`"
+        return f", and set {known[0].advice}" if known[0].advice else ""
 
-    def _evidence(self, moves: list[BatchMove]) -> list[Evidence]:
-        calls = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in moves)
-        return [self.module.evidence(call, "a batch is moved to the GPU here") for call in list(calls)[:5]]
+    def _place(self, used: BatchUses) -> str:
+        """Who moves the batches, and where."""
+        if used.moves:
+            return f"on line {self.module.line(used.moves[0].move)}"
+        if used.moves_elsewhere:
+            first = min(used.moves_elsewhere, key=lambda e: (e.path, e.line))
+            by = f"by {first.framework} " if first.framework else ""
+            return f"{by}in {first.path}, line {first.line}"
+        return f"by {used.framework_moves[0].framework.name}, which does not pin them"
+
+    def _evidence(self, used: BatchUses) -> list[Evidence]:
+        calls = dict.fromkeys(getattr(m.move.func, "attr", m.move) for m in used.moves)
+        found = [self.module.evidence(call, "a batch is moved to the GPU here") for call in list(calls)[:5]]
+        given = dict.fromkeys((move.node, move.framework.name) for move in used.framework_moves)
+        return [*found, *(self.module.evidence(node, f"{name} gets the loader here") for node, name in list(given)[:5])]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import literal, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch import Batch, Batches
+from torchlint.analysis.things.batch import Batch, Batches, Source
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.knowledge import loaders as known
@@ -57,12 +57,12 @@ class Uploads:
 
     def _of(self, move: Move) -> Upload | None:
         """The upload that a move makes, or None. The destination is checked last, since this takes longest."""
-        if move.method not in ("to", "cuda") or not move.blocking or self._read_at_once(move.call):
+        if move.method not in ("to", "cuda", "copy_") or not move.blocking or self._read_at_once(move.call):
             return None
         if any(name in self._module.text for name in known.OTHER_DEVICES):
             return None
         batch = self._batches.of(move.moved)
-        if batch is None or self._synchronizes(batch.statement) or not move.to_accelerator:
+        if batch is None or any(self._synchronizes(s.statement) for s in batch.sources) or not move.to_accelerator:
             return None
         return Upload(move, batch, self._pinned(batch)) if self._is_tensor(move.moved, move.call) else None
 
@@ -95,13 +95,30 @@ class Uploads:
             return isinstance(source, cst.Attribute)
         bindings = self._module.definitions(source)
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
-        if looped and self._module.project.has_custom_to(self._imports):
+        given = any(b.kind == "parameter" for b in bindings)
+        if (looped or given) and self._module.project.has_custom_to(self._imports):
             return False  # it may be an object of a class of the project
-        whole = [b for b in bindings if self._batches.is_whole(b)]
+        if self._is_checked(source):
+            return True
+        whole = self._batches.wholes(source)
         if any(self._yields_containers(b) for b in whole):
             return False
         names, function = [source.value, *self._assigned_names(call)], self._module.function_of(source)
-        return not any(self._is_used_as_container(name, function, bool(whole)) for name in names)
+        uses = [(name, function) for name in names]
+        uses += [(b.name, self._module.function_of(b.node)) for b in whole] if given else []
+        return not any(self._is_used_as_container(name, owner, bool(whole)) for name, owner in uses)
+
+    def _is_checked(self, source: cst.Name) -> bool:
+        """Whether the move is under ``if isinstance(source, torch.Tensor)``."""
+        for guard in self._module.guards(source):
+            test = guard.condition if guard.kind == "test" and guard.holds else None
+            if not isinstance(test, cst.Call) or not test.args or dotted(test.args[0].value) != source.value:
+                continue
+            name = self._module.qualified(test.func)
+            tensor = len(test.args) == 2 and self._module.qualified(test.args[1].value) == "torch.Tensor"
+            if name == "torch.is_tensor" or (name == "builtins.isinstance" and tensor):
+                return True
+        return False
 
     def _yields_containers(self, binding: Binding) -> bool:
         """Whether the file uses a library whose batches are containers of its own, and the loader is unknown."""
@@ -146,29 +163,28 @@ class Uploads:
 
     def _pinned(self, batch: Batch) -> cst.CSTNode | str | None:
         """The loader that pins a batch, as in :class:`Upload`."""
-        if batch.iterable is None:
+        found = (self._pinned_by(source) for source in batch.sources)
+        return next((pinned for pinned in found if pinned is not None), None)
+
+    def _pinned_by(self, source: Source) -> cst.CSTNode | str | None:
+        if source.iterable is None:
             return None
-        loader = self._loaders.iterated_by(batch.iterable)
+        loader = self._loaders.iterated_by(source.iterable)
         if loader is not None:
             return loader.call if loader.pins else None
-        for name in descendants(batch.iterable):
-            bindings = self._module.definitions(name) if isinstance(name, cst.Name) else ()
-            if len(bindings) == 1 and bindings[0].kind == "parameter":
-                elsewhere = self._pinned_in_other_file(bindings[0])
-                if elsewhere is not None:
-                    return elsewhere
-        return None
+        parameters = (self._parameter(node) for node in (source.iterable, *descendants(source.iterable)))
+        places = (self._pinned_in_other_file(binding) for binding in parameters if binding is not None)
+        return next((place for place in places if place is not None), None)
+
+    def _parameter(self, node: cst.CSTNode) -> Binding | None:
+        """The parameter that an expression stands for, also through an attribute."""
+        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        if len(bindings) == 1 and bindings[0].kind == "parameter":
+            return bindings[0]
+        origin = self._module.value(node).origin if isinstance(node, cst.Attribute) else None
+        return self._module.binding_of(origin.name) if isinstance(origin, cst.Param) else None
 
     def _pinned_in_other_file(self, binding: Binding) -> str | None:
         """The location of the pinned loader that another file passes for a parameter, or None."""
-        function = self._module.function_of(binding.node)
-        if function is None or self._module.class_of(function) is not None:
-            return None
-        names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
-        given = self._module.project.loaders_passed_to(function.name.value)
-        keys = [binding.name, *([str(names.index(binding.name))] if binding.name in names else [])]
-        for key in keys:
-            if key in given:
-                path, pins, line = given[key]
-                return f"{path}, line {line}" if pins else None
-        return None
+        given = self._module.parameters.given_loader(binding)
+        return f"{given['path']}, line {given['line']}" if given is not None and given["pins"] else None

@@ -100,8 +100,9 @@ def make_asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
 
 def _is_protected(module: SourceModule, upload: Upload) -> bool:
     """Whether the copy goes to CUDA, and no other code can modify its source, which a DataLoader has allocated."""
-    source, loop = upload.move.moved, upload.batch.statement
-    if not upload.move.to_cuda or not isinstance(source, cst.Name) or not isinstance(loop, cst.For):
+    source, loops = upload.move.moved, [source.statement for source in upload.batch.sources]
+    loop = loops[0]
+    if not upload.move.to_cuda or not isinstance(source, cst.Name) or not isinstance(loop, cst.For) or loops[1:]:
         return False
     if "Stream" in module.text or ".stream(" in module.text:
         return False  # another stream might read the copy too early
