@@ -95,7 +95,8 @@ class Uploads:
             return isinstance(source, cst.Attribute)
         bindings = self._module.definitions(source)
         looped = any(b.kind == "loop" and isinstance(b.statement, cst.For) for b in bindings)
-        given = any(b.kind == "parameter" for b in bindings)
+        function = self._module.function_of(source)
+        given = any(b.kind == "parameter" and self._is_of(b, function) for b in bindings)
         if (looped or given) and self._module.project.has_custom_to(self._imports):
             return False  # it may be an object of a class of the project
         if self._is_checked(source):
@@ -103,10 +104,15 @@ class Uploads:
         whole = self._batches.wholes(source)
         if any(self._yields_containers(b) for b in whole):
             return False
-        names, function = [source.value, *self._assigned_names(call)], self._module.function_of(source)
-        uses = [(name, function) for name in names]
+        names = [source.value, *self._assigned_names(call)]
+        uses: list[tuple[str, cst.CSTNode | None]] = [(name, function) for name in names]
         uses += [(b.name, self._module.function_of(b.node)) for b in whole] if given else []
         return not any(self._is_used_as_container(name, owner, bool(whole)) for name, owner in uses)
+
+    def _is_of(self, binding: Binding, function: cst.CSTNode | None) -> bool:
+        """Whether a parameter is one of a function, rather than of a lambda in it."""
+        parameters = self._module.parent(binding.statement)
+        return parameters is not None and self._module.parent(parameters) is function
 
     def _is_checked(self, source: cst.Name) -> bool:
         """Whether the move is under ``if isinstance(source, torch.Tensor)``."""
