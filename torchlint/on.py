@@ -16,7 +16,7 @@ Others are called for objects that the analysis finds once for all rules (:mod:`
 ``@on.loader``
     each ``Loader``: a call that constructs a data loader;
 ``@on.move``
-    each ``Move``: a call of ``to``, ``cuda``, ``cpu``, ``type_as`` or ``type``;
+    each ``Move``: a call of ``to``, ``cuda``, ``cpu``, ``type_as``, ``type`` or ``copy_``;
 ``@on.step``
     each ``Step``: a loop or function that runs in every step, with what it reads from the device;
 ``@on.cuda_request``

@@ -21,7 +21,10 @@ class LoaderNotPinned(Rule):
     A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved to an
     accelerator: in a loop over it, in a function that it is passed to or returned to, or in a method that reads
     the attribute it is stored in; in the same file, or in another one that is linted in the same run. A device
-    chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts.
+    chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts. So do frameworks that move the
+    batches themselves, none of which pins them: the Trainer of Lightning (`train_dataloader`, `trainer.fit`), Fabric
+    (`setup_dataloaders`), Accelerate (`prepare`), the Trainer of transformers (`get_train_dataloader` of a subclass),
+    Ignite and poutyne.
 
     ## Why it costs
     The driver stages a transfer from pageable memory through its own pinned buffer, and such a copy cannot overlap
@@ -59,9 +62,11 @@ class LoaderNotPinned(Rule):
     ## When to leave it
     On hosts that are short of memory, or in containers that limit locked memory. The finding is an `info` if there
     are no worker processes, since the main process would then pin, and for loaders that are only used for
-    evaluation. The rule is silent where `**kwargs` or a wrapper may set `pin_memory`, for loaders of other
-    libraries, for batches that cannot be pinned (sparse, nested, already on the device, objects without
-    `pin_memory`), and on accelerators other than CUDA, such as XLA and MPS.
+    evaluation, from which single batches are fetched now and then, or that a framework gets of which it is not known
+    where it runs. The rule is silent where a framework runs on the CPU (`Trainer(accelerator="cpu")`), where
+    `**kwargs` or a wrapper may set `pin_memory`, for loaders of other libraries, for batches that cannot be pinned
+    (sparse, nested, already on the device, objects without `pin_memory`), and on accelerators other than CUDA, such
+    as XLA and MPS.
 
     ## Fix safety
     The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the

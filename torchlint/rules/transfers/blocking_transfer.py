@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class BlockingTransfer(Rule):
     """
     ## What it finds
-    `x.to(device)` and `x.cuda()` without `non_blocking=True`, where `x` is a tensor of a batch from a loop over a
-    data loader.
+    `x.to(device)`, `x.cuda()` and `buffer.copy_(x)` without `non_blocking=True`, where `x` is a tensor of a batch
+    from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. A parameter
+    counts as a loader if other files pass one for it.
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With
