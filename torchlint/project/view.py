@@ -123,6 +123,8 @@ def query_digest(project: Project, path: str, query: Query) -> str:
 
 
 def _digest(found: object) -> str:
+    if not found:
+        return repr(found)  # most results; a file without PyTorch needs no more
     import json
     from hashlib import blake2b
 

@@ -38,6 +38,7 @@ class RequiredReads:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
+        self._passed: dict[cst.CSTNode, set[str | None]] = {}
 
     def is_required(self, read: cst.CSTNode, place: cst.CSTNode) -> bool:
         """Whether the host needs the value: as an action or token, or as a size."""
@@ -94,11 +95,15 @@ class RequiredReads:
         """``tokens.append(next.item())`` in a loop that passes ``tokens`` to a call: the next iteration needs it."""
         loops, _ = self._module.heat_analysis.enclosing_loops(append)
         name = dotted(receiver(append))
-        if not loops or name is None:
-            return False
-        calls = (n for n in descendants(loops[0]) if isinstance(n, cst.Call) and n is not append)
-        passed = (part for call in calls for arg in call.args for part in descendants(arg.value))
-        return any(dotted(part) == name for part in passed if isinstance(part, (cst.Name, cst.Attribute)))
+        return bool(loops) and name is not None and name in self._passed_in(loops[0])
+
+    def _passed_in(self, loop: cst.CSTNode) -> set[str | None]:
+        """The names of the variables in arguments of calls in a loop, other than ``append``."""
+        if loop not in self._passed:
+            calls = (node for node in descendants(loop) if isinstance(node, cst.Call) and method(node) != "append")
+            parts = (part for call in calls for arg in call.args for part in descendants(arg.value))
+            self._passed[loop] = {dotted(part) for part in parts if isinstance(part, (cst.Name, cst.Attribute))}
+        return self._passed[loop]
 
     # -- where values go -------------------------------------------------------------------------
 
