@@ -96,6 +96,11 @@ SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pi
 # Factories of one-dimensional tensors, and factories that take sizes.
 VECTORS = frozenset("arange range linspace logspace randperm hann_window hamming_window".split())
 SIZED = frozenset("zeros ones empty rand randn".split())
+# Attributes of tensors that devices, dtypes, strings and numbers lack.
+TENSOR_USES = frozenset(
+    "shape size ndim dim numel view reshape permute unsqueeze squeeze contiguous flatten transpose expand repeat "
+    "detach masked_fill softmax backward requires_grad is_cuda".split()
+)
 TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
 MODULE_BASES = frozenset(
     {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, receiver
-from torchlint.analysis.values.devices import device_of, is_device_of, moved_to
+from torchlint.analysis.values.devices import device_of, is_device_of, moved_to, target_value
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.tensors import LEGACY
 
@@ -29,10 +29,10 @@ def names_accelerator(module: SourceModule, node: cst.CSTNode | None) -> bool:
     """
     if node is None:
         return False
-    device = device_of(module.evaluator, node)
+    value = target_value(module.evaluator, node)
+    device = device_of(module.evaluator, node) if value.kind is not Kind.TENSOR else Device.UNKNOWN
     if device is not Device.UNKNOWN:
         return device.may_be_cuda
-    value = module.value(node)
     return value.kind is Kind.TENSOR and value.device not in (Device.CPU, Device.OTHER)
 
 

@@ -9,6 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword
 from torchlint.analysis.values.lattice import UNKNOWN, Device, Kind, Value, device_named
+from torchlint.knowledge.tensors import TENSOR_USES
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
@@ -80,6 +81,22 @@ def is_device_of(values: Values, target: cst.BaseExpression) -> bool:
     )
 
 
+def target_value(values: Values, target: cst.CSTNode | None) -> Value:
+    """The value of the target of a move, which is a tensor if it is used as one: devices and dtypes have no shape."""
+    value = values.value(target)
+    if value.known or value.located or not isinstance(target, cst.Name) or "type" in target.value.lower():
+        return value
+    uses = (use for binding in values.code.definitions(target) for use in values.code.uses(binding))
+    if not any(_is_used_as_tensor(values, use) for use in uses):
+        return value
+    return Value(Kind.TENSOR, origin=target)
+
+
+def _is_used_as_tensor(values: Values, use: cst.Name) -> bool:
+    parent = values.code.parent(use)
+    return isinstance(parent, cst.Attribute) and parent.value is use and parent.attr.value in TENSOR_USES
+
+
 def moved_to(values: Values, node: cst.Call) -> Device | None:
     """The target of ``x.to(..)``, ``x.cuda()`` or ``x.cpu()``; None if the call does not move ``x``."""
     assert isinstance(node.func, cst.Attribute)
@@ -89,7 +106,7 @@ def moved_to(values: Values, node: cst.Call) -> Device | None:
     if name != "to":
         return None
     target = argument(node, "device", 0)
-    value = values.value(target)
+    value = target_value(values, target)
     if target is None or value.kind is Kind.DTYPE:
         return None
     if value.kind is Kind.TENSOR:

@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.knowledge import transfers as known
+from torchlint.knowledge.tensors import CPU_TYPES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -168,7 +169,8 @@ class RoundTrips:
             return False
         value = self._module.value(source)
         if move.method == "type":  # mostly only a conversion
-            return value.accelerated
+            named = dotted(move.target) if move.target is not None else None
+            return value.accelerated and (named or "").rpartition(".")[2] in CPU_TYPES
         return value.device is not Device.CPU and value.kind in (Kind.UNKNOWN, Kind.TENSOR)
 
     def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:
