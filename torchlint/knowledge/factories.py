@@ -67,3 +67,9 @@ NUMPY_DTYPES = {
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.
 FILL_METHODS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}
+# Functions of numbers that return a number, and functions whose results have limits that are numbers.
+NUMBER_FUNCTIONS = frozenset(
+    f"math.{name}"
+    for name in "sqrt exp log log2 log10 log1p expm1 pow floor ceil fabs tanh cos sin tan atan atan2 radians".split()
+) | frozenset(f"builtins.{name}" for name in "abs round max min pow".split())
+NUMBER_LIMITS = frozenset({"torch.finfo", "torch.iinfo"})

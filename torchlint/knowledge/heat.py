@@ -28,3 +28,8 @@ EVALUATION_WORDS = frozenset(
     "eval evaluate evaluation evaluator val valid validate validation test testing infer inference predict prediction "
     "predictions generate sample sampling demo extract embed visualize export detect bench benchmark".split()
 )
+# Functions that compile a function or module, also as decorators.
+COMPILERS = frozenset(
+    "torch.compile torch.jit.script torch.jit.trace torch.jit.script_method torch.jit.script_if_tracing "
+    "torch.jit.export torch._dynamo.optimize".split()
+)

@@ -74,7 +74,7 @@ class Factories:
         if name not in known.FACTORIES or _has_unknown_keywords(call) or _has_placement(call):
             return None
         move = self._module.shared(Moves).first_move_of(call)
-        if move is None or not self._on_cpu(call, str(name)):
+        if move is None or not self.on_cpu(call, str(name)):
             return None
         if self._module.shared(MoveGains).gains_nothing(call, str(name), move.call):
             return None
@@ -82,7 +82,7 @@ class Factories:
         requires_grad = literal(keyword(call, "requires_grad")) is True
         return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, requires_grad)
 
-    def _on_cpu(self, call: cst.Call, name: str) -> bool:
+    def on_cpu(self, call: cst.Call, name: str) -> bool:
         """Whether the tensor is certainly created on the CPU."""
         if self._module.sets_default_device or in_device_context(self._module.evaluator, call):
             return False

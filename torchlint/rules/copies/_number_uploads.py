@@ -1,0 +1,136 @@
+"""TL105: tensors of Python numbers that are created on the host and copied to an accelerator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
+from torchlint.analysis.things.compiled import Compiled
+from torchlint.analysis.things.move import FirstMove, Moves, names_accelerator
+from torchlint.knowledge.factories import CONSTRUCTORS
+from torchlint.knowledge.tensors import LEGACY
+from torchlint.rules.copies._factories import Factories
+from torchlint.rules.copies._numbers import Numbers
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.scopes.guards import Guard
+
+# One number, a list that is the same in every step, or any other list of numbers.
+Content = Literal["number", "constants", "numbers"]
+_FEW = 64
+
+
+class NumberUpload(NamedTuple):
+    """A tensor of Python numbers on its way to an accelerator.
+
+    ``call`` creates the tensor, and ``move`` copies it, unless the call itself does. ``name`` is the function that is
+    called, or ``new_tensor``. ``number`` is the only number, with the number of brackets around it in ``rank``.
+    """
+
+    call: cst.Call
+    name: str
+    content: Content
+    move: FirstMove | None
+    number: cst.BaseExpression | None
+    rank: int
+
+    @property
+    def place(self) -> cst.Call:
+        """The call that copies the tensor."""
+        return self.call if self.move is None else self.move.call
+
+
+class NumberUploads:
+    """Finds them in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._numbers = module.shared(Numbers)
+
+    def of(self, call: cst.Call) -> NumberUpload | None:
+        """The tensor of numbers that a constructor creates for an accelerator, or None."""
+        name = self._module.qualified(call.func)
+        data = self._data(call, name)
+        if data is None or is_opaque(call) or literal(keyword(call, "pin_memory")) is True:
+            return None
+        number, rank = _only(data)
+        if name in LEGACY and not isinstance(data, (cst.List, cst.Tuple, cst.BinaryOperation)):
+            return None  # a size
+        if number is not None and self._numbers.is_number(number):
+            content: Content = "number"
+        elif self._numbers.is_numbers(data) and not _is_long(data):
+            content, number = "constants" if self._numbers.is_constant(data) else "numbers", None
+        else:
+            return None
+        sent, move = self._destination(call, name)
+        if not sent or self._is_silent(call):
+            return None
+        return NumberUpload(call, name or "new_tensor", content, move, number, rank)
+
+    def is_exceptional(self, found: NumberUpload) -> bool:
+        """Whether the code handles an exception, or the case that something is missing or empty."""
+        step = self._module.heat_analysis.enclosing_step(found.place)
+        return any(_is_exceptional(guard) for guard in self._module.guards(found.place, stop=step))
+
+    def _data(self, call: cst.Call, name: str | None) -> cst.BaseExpression | None:
+        if name is None:
+            return argument(call, "data", 0) if method(call) == "new_tensor" else None
+        if name in CONSTRUCTORS and name != "torch.from_numpy":
+            return argument(call, "obj" if name == "torch.asarray" else "data", 0)
+        return positional(call, 0) if name in LEGACY and len(call.args) == 1 else None
+
+    def _destination(self, call: cst.Call, name: str | None) -> tuple[bool, FirstMove | None]:
+        """Whether the tensor is copied to an accelerator while the host waits, and the move that does so."""
+        device = keyword(call, "device")
+        if device is not None:
+            return names_accelerator(self._module, device), None
+        if name is None:
+            assert isinstance(call.func, cst.Attribute)
+            like = self._module.value(call.func.value)
+            return like.accelerated and like.device.may_be_cuda, None
+        if LEGACY.get(name) == "cuda":
+            return True, None
+        moves, factories = self._module.shared(Moves), self._module.shared(Factories)
+        first = moves.first_move_of(call)
+        move = moves.at(first.call) if first is not None else None
+        waits = move is not None and move.to_accelerator and move.blocking
+        return waits and factories.on_cpu(call, name), first
+
+    def _is_silent(self, call: cst.Call) -> bool:
+        """Whether another rule reports the content, or a compiler removes the copy."""
+        generated = self._module.shared(Factories).generated(call) is not None
+        return generated or self._module.shared(Compiled).covers(call)
+
+
+def _is_exceptional(guard: Guard) -> bool:
+    """``except``, ``if not losses``, ``if mask.sum() == 0``, ``if weight is None``; ``holds`` may negate them."""
+    test, holds = guard.condition, guard.holds
+    if guard.kind == "handler":
+        return True
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, holds = test.expression, not holds
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return guard.kind == "test" and not holds and isinstance(test, (cst.Name, cst.Attribute, cst.Call))
+    compared = test.comparisons[0]
+    constant = literal(compared.comparator)
+    if constant is None:
+        return holds is isinstance(compared.operator, (cst.Is, cst.Equal))
+    return constant in (0, 1) and holds is isinstance(compared.operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
+
+
+def _only(data: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int]:
+    """The only number of ``v``, ``[v]`` or ``[[v]]``, and the number of brackets; None if there are several."""
+    rank = 0
+    while isinstance(data, (cst.List, cst.Tuple)):
+        if len(data.elements) != 1 or isinstance(data.elements[0], cst.StarredElement):
+            return None, rank
+        data, rank = data.elements[0].value, rank + 1
+    return data, rank
+
+
+def _is_long(data: cst.BaseExpression) -> bool:
+    """Whether a display has so many numbers that they are data."""
+    return isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) > _FEW

@@ -1,0 +1,184 @@
+"""Python numbers: which expressions are certainly numbers, and which of them every conversion and fill treats alike."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.syntax.calls import literal, method, positional
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.values.lattice import Kind, Value
+from torchlint.knowledge.arrays import CONSTANTS
+from torchlint.knowledge.factories import NUMBER_FUNCTIONS, NUMBER_LIMITS
+from torchlint.knowledge.synchronisation import READING_METHODS
+from torchlint.rules.copies._integers import Integers
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 8
+_LARGEST = 3.4028234663852886e38  # of float32
+_CONVERSIONS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
+# A number that every dtype accepts or refuses alike, and one that only uint64 treats differently.
+Plain = Literal["any", "signed"]
+
+
+class Numbers:
+    """Proves properties of numbers in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._integers = module.shared(Integers)
+
+    def is_number(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is certainly a Python number, and not read from a tensor."""
+        return self._is_proved(node, _DEPTH) and not self.reads(node)
+
+    def is_numbers(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is certainly a list or tuple of such numbers, or of lists of them; not an empty one."""
+        if isinstance(node, (cst.List, cst.Tuple)):
+            members = [element.value for element in node.elements]
+            whole = not any(isinstance(element, cst.StarredElement) for element in node.elements)
+            return whole and bool(members) and all(self.is_number(m) or self.is_numbers(m) for m in members)
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply):  # `[w, h] * 2`
+            return self.is_numbers(node.left) and isinstance(literal(node.right), int)
+        return _lists_numbers(self._module.value(node)) and not self.reads(node)
+
+    def _is_proved(self, node: cst.BaseExpression, depth: int) -> bool:
+        if depth == 0:
+            return False
+        if self._module.value(node).kind is Kind.SCALAR or self._integers.is_integer(node):
+            return True
+        if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
+            return all(self._is_proved(side, depth - 1) for side in (node.left, node.right))
+        if isinstance(node, cst.UnaryOperation):
+            return self._is_proved(node.expression, depth - 1)
+        if isinstance(node, cst.IfExp):
+            return all(self._is_proved(side, depth - 1) for side in (node.body, node.orelse))
+        if isinstance(node, cst.Attribute):  # `torch.finfo(dtype).min`
+            made = node.value
+            return isinstance(made, cst.Call) and self._module.qualified(made.func) in NUMBER_LIMITS
+        if isinstance(node, cst.Call):
+            given = [arg.value for arg in node.args]
+            name = self._module.qualified(node.func)
+            if name == "builtins.sum" and len(given) == 1 and isinstance(given[0], (cst.GeneratorExp, cst.ListComp)):
+                given = [given[0].elt]
+            elif name not in NUMBER_FUNCTIONS:
+                return False
+            return all(self._is_proved(value, depth - 1) for value in given)
+        values = self._values(node)
+        return bool(values) and all(value is not None and self._is_proved(value, depth - 1) for value in values)
+
+    def reads(self, node: cst.BaseExpression, depth: int = 3) -> bool:
+        """Whether an expression copies a tensor to the host: that is what costs, and other rules report it."""
+        for part in descendants(node):
+            if isinstance(part, cst.Call) and self._is_read(part):
+                return True
+            values = self._values(part) if isinstance(part, cst.Name) and depth else ()
+            if any(value is not None and self.reads(value, depth - 1) for value in values):
+                return True
+        return False
+
+    def is_constant(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """Whether a number is the same in every step: literals, names of the module, attributes set at the start."""
+        if depth == 0:
+            return False
+        if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
+            return all(self.is_constant(side, depth - 1) for side in (node.left, node.right))
+        if isinstance(node, cst.UnaryOperation):
+            return self.is_constant(node.expression, depth - 1)
+        if isinstance(node, (cst.List, cst.Tuple)):
+            return all(self.is_constant(element.value, depth - 1) for element in node.elements)
+        if isinstance(node, cst.Name):
+            bindings = self._module.definitions(node)
+            return literal(node) is not ... or (bool(bindings) and all(map(self._is_global, bindings)))
+        if isinstance(node, cst.Attribute):
+            return self._module.qualified(node) in CONSTANTS or self._is_set_at_start(node)
+        return literal(node) is not ...
+
+    def plain(self, node: cst.BaseExpression, depth: int = _DEPTH) -> Plain | None:
+        """How a fill treats a number: like a conversion in every dtype, in all but uint64, or None if not certain.
+
+        `torch.full` raises an error for numbers between the range of float32 and infinity, where a conversion rounds.
+        """
+        constant = literal(node)
+        if isinstance(constant, (int, float)):
+            return _plain(constant)
+        if depth == 0:
+            return None
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, (cst.Minus, cst.Plus)):
+            return "signed" if self.plain(node.expression, depth - 1) is not None else None
+        if isinstance(node, cst.Name) and (values := self._values(node)):
+            return _least([self.plain(value, depth - 1) if value is not None else None for value in values])
+        if isinstance(node, cst.IfExp):
+            return _least([self.plain(side, depth - 1) for side in (node.body, node.orelse)])
+        if self._integers.is_size(node) or self._sums_sizes(node):
+            return "any"
+        return "signed" if self._is_special(node) else None
+
+    def _sums_sizes(self, node: cst.BaseExpression) -> bool:
+        """``sum(len(target) for target in targets)``."""
+        given = positional(node, 0) if isinstance(node, cst.Call) and len(node.args) == 1 else None
+        listed = isinstance(given, (cst.GeneratorExp, cst.ListComp)) and self._integers.is_size(given.elt)
+        return listed and isinstance(node, cst.Call) and self._module.qualified(node.func) == "builtins.sum"
+
+    def _is_special(self, node: cst.BaseExpression) -> bool:
+        """``math.pi``, ``math.inf``, ``float("inf")``."""
+        if isinstance(node, cst.Call):
+            text = literal(positional(node, 0)) if len(node.args) == 1 else None
+            infinite = isinstance(text, str) and text.lower().lstrip("+-") in ("inf", "infinity", "nan")
+            return infinite and self._module.qualified(node.func) == "builtins.float"
+        return isinstance(node, (cst.Name, cst.Attribute)) and self._module.qualified(node) in CONSTANTS
+
+    # -- where numbers come from -------------------------------------------------------------------
+
+    def _is_read(self, call: cst.Call) -> bool:
+        """``x.item()``, ``float(x)`` of a tensor."""
+        if method(call) in READING_METHODS:
+            return True
+        given = self._module.value(positional(call, 0))
+        converts = self._module.qualified(call.func) in _CONVERSIONS
+        return converts and (given.kind is Kind.TENSOR or given.located)
+
+    def _values(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
+        """The expressions assigned to a variable; None for one that is not known."""
+        return [_given(b) for b in self._module.definitions(node)] if isinstance(node, cst.Name) else []
+
+    def _is_global(self, binding: Binding) -> bool:
+        return binding.kind == "assign" and self._module.function_of(binding.node) is None
+
+    def _is_set_at_start(self, node: cst.Attribute) -> bool:
+        """Whether ``self.sizes`` is only assigned in the constructor and in the body of the class."""
+        owner = self._module.class_of(node)
+        if owner is None or not isinstance(node.value, cst.Name) or node.value.value != "self":
+            return False
+        functions = [
+            self._module.function_of(value) for value, _ in self._module.classes.assignments(owner, node.attr.value)
+        ]
+        return bool(functions) and all(f is None or f.name.value == "__init__" for f in functions)
+
+
+def _lists_numbers(value: Value) -> bool:
+    members = value.elements if value.elements is not None else (value.element,)
+    if value.kind not in (Kind.LIST, Kind.TUPLE) or not members:
+        return False
+    return all(m is not None and (m.kind is Kind.SCALAR or _lists_numbers(m)) for m in members)
+
+
+def _given(binding: Binding) -> cst.BaseExpression | None:
+    return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
+
+
+def _plain(number: float) -> Plain | None:
+    if isinstance(number, int):
+        return None if not -(2**63) <= number < 2**63 else "any" if number >= 0 else "signed"
+    return "signed" if abs(number) <= _LARGEST or math.isinf(number) else None
+
+
+def _least(found: list[Plain | None]) -> Plain | None:
+    if None in found:
+        return None
+    return "signed" if "signed" in found else "any"
