@@ -76,7 +76,7 @@ def _is_meant(case: Case, before: Outcome, after: Outcome, found: tuple[str, ...
     made_on_meta = "'meta'" in repr(after.get("result"))
     if found == ("warnings",):
         return case.rule == "TL101" and made_on_meta
-    if case.rule not in ("TL101", "TL103", "TL104"):
+    if case.rule not in ("TL101", "TL103", "TL104", "TL105"):
         return False
     if "exception" not in before:
         return False
@@ -84,4 +84,4 @@ def _is_meant(case: Case, before: Outcome, after: Outcome, found: tuple[str, ...
         return "exception" in after
     around = (case.surroundings.device, case.surroundings.scope)
     left = "meta" in around and before["exception"] == "NotImplementedError"
-    return left or (case.rule == "TL104" and made_on_meta)
+    return left or (case.rule in ("TL104", "TL105") and made_on_meta)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis.strategies import SearchStrategy
 
-from tests.differential import arrays, comments, content, factories, flags, portability, transfers
+from tests.differential import arrays, comments, content, factories, flags, numbers, portability, transfers
 from tests.differential.case import Case
 
 STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
@@ -15,6 +15,7 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL102": arrays.listed(),
     "TL103": content.generated(),
     "TL104": factories.moved(),
+    "TL105": numbers.uploaded(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),
     "TL302": transfers.elements(),

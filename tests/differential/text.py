@@ -32,7 +32,7 @@ SURROUNDINGS = st.sampled_from(
     ]
 )
 # Rules whose fixes consider defaults in the linted files, but not elsewhere.
-_IN_SIGHT = ("TL103", "TL201")
+_IN_SIGHT = ("TL103", "TL105", "TL201")
 # Statements before the function; mostly none.
 _SET = st.sampled_from(
     [
@@ -108,11 +108,11 @@ def surroundings(draw: st.DrawFn, rule: str, *, cuda: bool) -> Surroundings:
 
 def placed(
     draw: st.DrawFn, rule: str, expression: str, inputs: Mapping[str, Any], setup: str = "", sources: str = "",
-    cuda: bool = False,
+    cuda: bool = False, places: Sequence[str] = _PLACES,
 ) -> Case:  # fmt: skip
     """A program with an expression of some parameters in some context. Parameters may be annotated."""
     lines, names = setup.splitlines(), [name.partition(":")[0] for name in inputs]
-    place = _PLACES[draw(st.integers(0, _COMMON - 1) | st.integers(0, len(_PLACES) - 1))]
+    place = places[draw(st.integers(0, _COMMON - 1) | st.integers(0, len(places) - 1))]
     body = place.format(
         made=expression,
         given=", ".join(inputs),
