@@ -74,9 +74,9 @@ class SourceModule(Code):
 
     def every_step(self, node: cst.CSTNode) -> bool:
         """Whether the node runs in every step of a loop or function that is not merely an evaluation."""
-        return self.heat(node).rank >= Heat.STEP.rank and not self.heat_analysis.evaluates(
-            self.heat_analysis.enclosing_step(node)
-        )
+        if self.heat(node).rank < Heat.STEP.rank or self.heat_analysis.is_outside_training(node):
+            return False
+        return not self.heat_analysis.evaluates(self.heat_analysis.enclosing_step(node))
 
     def in_test_function(self, node: cst.CSTNode) -> bool:
         """Whether the node is in a test function, whatever the file is."""

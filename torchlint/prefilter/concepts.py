@@ -69,6 +69,17 @@ STEPS = any_of(
 BACKWARD = identifiers("backward manual_backward")
 # Something may run in every step: a training step, or a function that frameworks call in every step.
 HOT = any_of(STEPS, identifiers(*HOT_NAMES))
+# A constructor of tensors gets another name, so that calls of it cannot be told from the text.
+_CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
+RENAMED_CONSTRUCTOR = any_of(
+    text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", identifier_parts("tensor", "asarray")),
+    imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
+    text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
+)
+# A tensor is constructed from data. The pattern matches in 37 of timm's 304 files; 160 mention `torch.Tensor`.
+CONSTRUCTS = any_of(
+    identifiers("asarray"), text_pattern(r"ensor[\s\\)]*\(", identifier_parts("tensor")), RENAMED_CONSTRUCTOR
+)
 
 # -- facts that need no parsing ------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.heat.throttling import ThrottlingGuards
+from torchlint.analysis.heat.throttling import ThrottlingGuards, excludes_training
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.flow import LOOPS, may_repeat
 from torchlint.analysis.syntax.calls import method
@@ -280,6 +280,16 @@ class HeatAnalysis:
         function = place if isinstance(place, cst.FunctionDef) else self._code.function_of(place)
         words = set(function.name.value.lower().strip("_").split("_")) if function is not None else set()
         return self.gradients_disabled(place) or not words.isdisjoint(known.EVALUATION_WORDS)
+
+    def is_outside_training(self, node: cst.CSTNode, depth: int = 3) -> bool:
+        """Whether a node, or every call of its function, is in a branch for ``not self.training``."""
+        if self._code.any_guard(node, excludes_training):
+            return True
+        function = self._code.function_of(node) if depth else None
+        callers = self._values.functions.callers(function) if function is not None else None
+        if callers is None or callers.escapes or not callers.sites:
+            return False
+        return all(self.is_outside_training(site.call, depth - 1) for site in callers.sites)
 
     def gradients_disabled(self, place: cst.CSTNode) -> bool:
         """Whether gradients are disabled around a loop, in its whole body, or in its whole function."""

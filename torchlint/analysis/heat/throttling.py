@@ -132,3 +132,14 @@ def _is_modulo(node: cst.CSTNode) -> bool:
 def _by_words(name: str) -> bool:
     words = name.strip("_").split("_")
     return not known.SELDOM_WORDS.isdisjoint(words) or any(phrase in name for phrase in known.SELDOM_PHRASES)
+
+
+def excludes_training(guard: Guard) -> bool:
+    """``not self.training``, also as a part of a condition."""
+    if guard.kind != "test" or guard.condition is None:
+        return False
+    return implied(guard.condition, guard.holds, _is_evaluation)
+
+
+def _is_evaluation(test: cst.BaseExpression, holds: bool) -> bool:
+    return not holds and isinstance(test, cst.Attribute) and test.attr.value == "training"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import FirstMove, Moves, names_accelerator
@@ -16,7 +17,6 @@ from torchlint.rules.copies._numbers import Numbers
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.scopes.guards import Guard
 
 # One number, a list that is the same in every step, or any other list of numbers.
 Content = Literal["number", "constants", "numbers"]
@@ -57,11 +57,11 @@ class NumberUploads:
         if data is None or is_opaque(call) or literal(keyword(call, "pin_memory")) is True:
             return None
         number, rank = _only(data)
-        if name in LEGACY and not isinstance(data, (cst.List, cst.Tuple, cst.BinaryOperation)):
-            return None  # a size
         if number is not None and self._numbers.is_number(number):
+            if name in LEGACY and not rank:
+                return None  # a size
             content: Content = "number"
-        elif self._numbers.is_numbers(data) and not _is_long(data):
+        elif not _is_long(data) and self._numbers.is_numbers(data):
             content, number = "constants" if self._numbers.is_constant(data) else "numbers", None
         else:
             return None
@@ -106,14 +106,17 @@ class NumberUploads:
 
 
 def _is_exceptional(guard: Guard) -> bool:
-    """``except``, ``if not losses``, ``if mask.sum() == 0``, ``if weight is None``; ``holds`` may negate them."""
-    test, holds = guard.condition, guard.holds
     if guard.kind == "handler":
         return True
-    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        test, holds = test.expression, not holds
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
-        return guard.kind == "test" and not holds and isinstance(test, (cst.Name, cst.Attribute, cst.Call))
+    return guard.kind == "test" and guard.condition is not None and implied(guard.condition, guard.holds, _is_absent)
+
+
+def _is_absent(test: cst.BaseExpression, holds: bool) -> bool:
+    """``not losses``, ``mask.sum() == 0``, ``weight is None``; another value of ``holds`` negates them."""
+    if not isinstance(test, cst.Comparison):
+        return not holds and isinstance(test, (cst.Name, cst.Call))
+    if len(test.comparisons) != 1:
+        return False
     compared = test.comparisons[0]
     constant = literal(compared.comparator)
     if constant is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _DEPTH = 8
+_MAX_SOURCES = 100
 _LARGEST = 3.4028234663852886e38  # of float32
 _CONVERSIONS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 # A number that every dtype accepts or refuses alike, and one that only uint64 treats differently.
@@ -72,15 +73,21 @@ class Numbers:
         values = self._values(node)
         return bool(values) and all(value is not None and self._is_proved(value, depth - 1) for value in values)
 
-    def reads(self, node: cst.BaseExpression, depth: int = 3) -> bool:
-        """Whether an expression copies a tensor to the host: that is what costs, and other rules report it."""
-        for part in descendants(node):
-            if isinstance(part, cst.Call) and self._is_read(part):
-                return True
-            values = self._values(part) if isinstance(part, cst.Name) and depth else ()
-            if any(value is not None and self.reads(value, depth - 1) for value in values):
-                return True
-        return False
+    def reads(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression copies a tensor to the host: that is what costs, and other rules report it.
+
+        Variables are followed. An expression that depends on very many others counts as reading.
+        """
+        todo, seen = [node], {node}
+        while todo and len(seen) < _MAX_SOURCES:
+            for part in descendants(todo.pop()):
+                if isinstance(part, cst.Call) and self._is_read(part):
+                    return True
+                values = self._values(part) if isinstance(part, cst.Name) else ()
+                more = {value for value in values if value is not None} - seen
+                todo += more
+                seen |= more
+        return bool(todo)
 
     def is_constant(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
         """Whether a number is the same in every step: literals, names of the module, attributes set at the start."""
@@ -143,7 +150,7 @@ class Numbers:
         converts = self._module.qualified(call.func) in _CONVERSIONS
         return converts and (given.kind is Kind.TENSOR or given.located)
 
-    def _values(self, node: cst.BaseExpression) -> list[cst.BaseExpression | None]:
+    def _values(self, node: cst.CSTNode) -> list[cst.BaseExpression | None]:
         """The expressions assigned to a variable; None for one that is not known."""
         return [_given(b) for b in self._module.definitions(node)] if isinstance(node, cst.Name) else []
 

@@ -8,7 +8,7 @@ from torchlint import on
 from torchlint.knowledge.factories import CONSTRUCTOR_NAMES, TORCH_FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, imported, of_library, text_pattern
+from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, of_library, text_pattern
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 # Most files that use torch contain constructors and lists. With this predicate, 13 of timm's 304 files are parsed for
 # TL103, and 92 without it.
-_CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
-_NAMED = identifier_parts("tensor", "asarray")
 _COMMENT = r"#[^\n]{0,160}\n"
 _GAP = rf"(?:[\s\\(]|{_COMMENT}){{0,80}}"
 _CLOSE = rf"(?:[\s\\,)]|{_COMMENT}){{0,80}}"
@@ -36,10 +34,7 @@ GENERATED_CONTENT = any_of(
     identifiers("asarray"),
     text_pattern(rf"ensor[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts("tensor")),
     text_pattern(r"Tensor[\s\\)]*\(", all_of(identifier_parts("tensor"), identifiers("fill_ zero_ uniform_ normal_"))),
-    # Other names for constructors.
-    text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", _NAMED),
-    imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
-    text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
+    concepts.RENAMED_CONSTRUCTOR,
 )
 
 

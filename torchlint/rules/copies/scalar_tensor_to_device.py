@@ -93,11 +93,12 @@ class ScalarTensorToDevice(Rule):
     summary = "Python numbers are copied to the device in every step"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.HOT)
+    needs = (concepts.TORCH, concepts.HOT, concepts.CONSTRUCTS)
     layout = False
     recipe = Recipe("blocking-uploads", "finding", "numbers are copied to the device, and the host waits", least=2)
 
     @on.call("torch.tensor", "torch.as_tensor", "torch.asarray", *LEGACY)
+    @on.within("device", "cuda", "to", "type_as")
     def constructor(self, node: cst.Call) -> None:
         self._check(node)
 
