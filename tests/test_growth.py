@@ -43,6 +43,7 @@ STATEMENTS = {
     "devices": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nmodel = model.to(device)",
     "comments": "x = x.cuda()  # here",
     "constants": "x = torch.tensor([0.0] * 30)",
+    "numbers": "n = len(xs) / (n + 1)\nx = torch.tensor(n, device=device)",
     "names": "x{0} = torch.zeros(3).to(device)",
     "attributes": "model.x{0} = model.y{0}.cuda()",
 }

@@ -64,11 +64,11 @@ class FactoryThenMove(Rule):
     Where the CPU's generator must draw the numbers, for example to get the same ones on every machine. Calls with
     `generator=`, `pin_memory=` or `device=` are never flagged, nor is code under `with torch.device(...)`. Data
     (`torch.tensor(list)`) is not flagged, since `device=` would block as well (TL105 reports numbers, which need no
-    copy). Outside of code that runs in every step the finding is an `info`, and so is what is kept for later calls (`if self.mask is None`). The rule is silent
-    where data are part of the content (`torch.eye(n)[labels]`, padded sequences), where the host uses the content as
-    well, and in tests that compute it. It is silent where nothing would be gained: tensors without elements,
-    tensors that the host reads right away, and `.type_as(x)` outside of a step where `x` is not known to be on a
-    device.
+    copy). Outside of code that runs in every step the finding is an `info`, and so is what is kept for later calls
+    (`if self.mask is None`). The rule is silent where data are part of the content (`torch.eye(n)[labels]`, padded
+    sequences), where the host uses the content as well, and in tests that compute it. It is silent where nothing
+    would be gained: tensors without elements, tensors that the host reads right away, and `.type_as(x)` outside of a
+    step where `x` is not known to be on a device.
 
     ## Fix safety
     The fix is safe if the device computes the same bits as the CPU: zeros, ones, constants, identity matrices and
