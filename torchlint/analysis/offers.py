@@ -20,7 +20,6 @@ from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge import frameworks
 from torchlint.knowledge.heat import MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
 from torchlint.knowledge.tensors import LIGHTNING_BASES
@@ -34,7 +33,6 @@ _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _NO_LOADERS = (Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.NDARRAY, Kind.TENSOR, Kind.DATASET)
-_MOVES = frozenset("to cuda type copy_ set_".split()) | frameworks.MOVES_BATCHES
 _LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
@@ -96,7 +94,7 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
     flow = BatchFlow(module)
     found: dict[str, dict[str, dict[str, Feeding]]] = {LOADER: {}, CONTAINER: {}, BATCH: {}}
     parameters: dict[str, list[str]] = {}
-    for name, function, skipped in _movers(module):
+    for name, function, skipped in _callables(module):
         ordered = (*function.params.posonly_params, *function.params.params)[skipped:]
         is_of_model = _is_of_model(module, function)
         for param in (*ordered, *function.params.kwonly_params):
@@ -118,20 +116,6 @@ def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
     made = list(_made(module, flow))
     if made:
         facts["returned_loaders"] = made
-
-
-def _movers(module: SourceModule) -> list[tuple[str, cst.FunctionDef, int]]:
-    """The callables that may move batches: they contain a move, or call others that do; all methods of such classes."""
-    every = list(_callables(module))
-    names = module.aliases(_MOVES)
-    while True:
-        found = [one for one in every if module.may_contain(one[1], names)]
-        last = {name.rpartition(".")[2] for name, _, _ in found}
-        if last <= names:
-            break
-        names |= last
-    owners = {owner for _, function, _ in found if (owner := module.class_of(function)) is not None}
-    return [one for one in every if one in found or module.class_of(one[1]) in owners]
 
 
 def _is_of_model(module: SourceModule, function: cst.FunctionDef) -> bool:

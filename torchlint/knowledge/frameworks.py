@@ -167,5 +167,3 @@ MOVERS = frozenset(
         "pytorch_lightning.utilities.move_data_to_device",
     }
 )
-# The last parts of the names of everything here that moves batches.
-MOVES_BATCHES = WRAPPERS | HOOKS | RUNNER_NAMES | frozenset(name.rpartition(".")[2] for name in MOVERS)
