@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, content, devices, lists, tensors
+from torchlint.analysis.values import arrays, content, devices, lists, models, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
@@ -227,7 +227,7 @@ class Evaluator:
                 return content.of_method(self, base, node, found)
             if base.located or base.kind not in _OWNERS:
                 return UNKNOWN
-        return tensors.applied(self, target, node) or UNKNOWN
+        return models.applied(self, target, node) or UNKNOWN
 
     def _project_call(self, node: cst.Call) -> Value:
         """A call of a function of another project file: a device, or a tensor on the device of its arguments."""
@@ -236,7 +236,7 @@ class Evaluator:
             device = self.code.project.device(name)
             if device is not None:
                 return Value(Kind.DEVICE, Device(device), origin=node)
-        return tensors.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
+        return models.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
 
     def return_value(self, function: cst.FunctionDef) -> Value:
         """The return value of a function of the file, joined over all callers."""

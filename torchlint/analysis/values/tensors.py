@@ -1,4 +1,4 @@
-"""Abstract semantics of torch: factories, methods, modules, loaders and devices."""
+"""Abstract semantics of torch: functions, methods, attributes and operators of tensors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
-from torchlint.analysis.values import devices
-from torchlint.analysis.values.devices import device_of, first_operand, moved_to, of_operands
+from torchlint.analysis.values import devices, models
+from torchlint.analysis.values.devices import moved_to, of_operands
 from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.analysis.values.factories import factory, legacy
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS, PARAMETER_METHODS, SHAPES
+from torchlint.knowledge.synchronisation import PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
     """The result of a call, given the qualified name of the function; None if it is unknown."""
     if name in known.LEGACY:
-        return _legacy(node, name)
+        return legacy(node, name)
     if name in ("torch.device", "torch.accelerator.current_accelerator"):
         return devices.made(values, node, name)
     if name in known.FROM_HOST:
         dtype = values.value(positional(node, 0)).dtype
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
     if name in known.FACTORIES:
-        return _factory(values, node, name)
+        return factory(values, node, name)
     if name in LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
     if name == "torch.autograd.Variable" or name in known.PARAMETERS:
@@ -96,48 +96,6 @@ def _container(values: Values, node: cst.Call, name: str) -> Value | None:
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
 
 
-def _legacy(node: cst.Call, name: str) -> Value:
-    last = name.rpartition(".")[2].removesuffix("Tensor")
-    device = Device.CUDA if known.LEGACY[name] == "cuda" else Device.CPU
-    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], origin=node, source=name)
-
-
-def _factory(values: Values, node: cst.Call, name: str) -> Value:
-    where = keyword(node, "device")
-    device = Device.CPU if where is None else device_of(values, where)
-    if where is None and (any(a.star == "**" for a in node.args) or values.code.sets_default_device):
-        device = Device.UNKNOWN
-    first = values.value(positional(node, 0))
-    if where is None and first.kind is Kind.TENSOR:
-        device = first.device
-    dtype = keyword(node, "dtype")
-    return Value(
-        Kind.TENSOR,
-        device,
-        dtype=dtype_of(values, dtype) if dtype is not None else None,
-        rank=_factory_rank(values, node, name.rpartition(".")[2]),
-        fresh=name not in ("torch.as_tensor", "torch.asarray"),
-        origin=node,
-        source=name,
-    )
-
-
-def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
-    """The number of dimensions, if the arguments show it."""
-    if last in known.VECTORS:
-        return 1
-    sizes = [arg.value for arg in node.args if arg.keyword is None]
-    if last == "tensor" and sizes:
-        data = values.value(sizes[0])
-        listed = data.kind in (Kind.LIST, Kind.TUPLE) and bool(data.elements)
-        return 1 if listed and all(e.kind is Kind.SCALAR for e in data.elements or ()) else None
-    if last not in known.SIZED or any(arg.star for arg in node.args):
-        return None
-    if len(sizes) == 1 and isinstance(sizes[0], (cst.Tuple, cst.List)):
-        return len(sizes[0].elements)
-    return len(sizes) if sizes and all(isinstance(literal(size), int) for size in sizes) else None
-
-
 def _has_dimension(node: cst.Call) -> bool:
     second = positional(node, 1)
     return keyword(node, "dim") is not None or isinstance(second, (cst.Integer, cst.UnaryOperation))
@@ -153,7 +111,7 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     if name in PARAMETER_METHODS and base.kind in (Kind.UNKNOWN, Kind.MODULE, Kind.INSTANCE):
         return _parameters(values, base, node, name)
     if name == "forward" and node.args and base.kind in (Kind.UNKNOWN, Kind.MODULE):
-        return applied(values, base, node, node.func.value)
+        return models.applied(values, base, node, node.func.value)
     if base.kind is Kind.TENSOR:
         return _tensor_method(values, base, node, name)
     if base.kind is Kind.MODULE:
@@ -270,7 +228,7 @@ def _typed(values: Values, base: Value, node: cst.Call) -> Value:
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     kind = values.code.qualified(target) if target is not None else None
     if known.LEGACY.get(kind or "") == "cpu":
-        return _legacy(node, str(kind))
+        return legacy(node, str(kind))
     return Value(Kind.TENSOR, Device.UNKNOWN, origin=node)
 
 
@@ -312,58 +270,6 @@ def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
     if name in ("eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"):
         return base
     return UNKNOWN
-
-
-def applied(values: Values, target: Value, node: cst.Call, called: cst.BaseExpression | None = None) -> Value | None:
-    """The result of ``model(x)``; a tensor if the model is a single torch module.
-
-    ``called`` is the model if it is not what the call names, as in ``model.forward(x)``.
-    """
-    given = of_operands(values, node)
-    called = called or node.func
-    if target.kind is not Kind.MODULE:
-        if target.accelerated:
-            return Value(Kind.UNKNOWN, target.device, origin=node)  # the callee has been moved to an accelerator
-        device = _of_model(values, target, called, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
-        return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
-    device = given
-    if given is Device.UNKNOWN:
-        placed = values.device_evidence.moved_to(called)  # it may have been moved in place
-        device = placed if placed.accelerated or not target.device.accelerated else target.device
-    single = target.source is not None and target.source.startswith("torch.nn.")
-    return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
-
-
-def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: cst.Call, given: Device) -> Device:
-    """The device of the result of calling something that may be a model, from moves, names and operands."""
-    named = _is_model_name(called) or values.device_evidence.is_moved_module(called)
-    placed = values.device_evidence.moved_to(called) if named else Device.UNKNOWN
-    if placed.accelerated:
-        return placed
-    if named and given.accelerated:
-        return given
-    if Device.CPU in (target.device, placed):
-        return Device.CPU
-    # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
-    compared = given is Device.CPU and _is_loss_name(called) and not first_operand(values, node).batch
-    return Device.CPU if compared else Device.UNKNOWN
-
-
-def _is_loss_name(node: cst.BaseExpression) -> bool:
-    """Whether a callee is named like a loss, such as ``criterion``: it computes on the device of its operands."""
-    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
-    return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))
-
-
-def _is_model_name(node: cst.BaseExpression) -> bool:
-    """Whether a callee is named like a model or metric, such as ``model``, ``self.netG`` or ``accuracy``."""
-    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
-    words = name.split("_")
-    return (
-        not CALLABLE_WORDS.isdisjoint(words)
-        or name.startswith(("net", "model", "bce", "mse", "criterion"))
-        or name.endswith(("model", "net", "loss", "criterion"))
-    )
 
 
 # -- attributes, subscripts, operators -----------------------------------------------------------

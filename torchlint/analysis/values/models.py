@@ -1,0 +1,67 @@
+"""Calls of models and losses: on which device their results are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.values.devices import first_operand, of_operands
+from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.values.protocol import Values
+
+
+def applied(values: Values, target: Value, node: cst.Call, called: cst.BaseExpression | None = None) -> Value | None:
+    """The result of ``model(x)``; a tensor if the model is a single torch module.
+
+    ``called`` is the model if it is not what the call names, as in ``model.forward(x)``.
+    """
+    given = of_operands(values, node)
+    called = called or node.func
+    if target.kind is not Kind.MODULE:
+        if target.accelerated:
+            return Value(Kind.UNKNOWN, target.device, origin=node)  # the callee has been moved to an accelerator
+        device = _of_model(values, target, called, node, given) if target.kind is Kind.UNKNOWN else Device.UNKNOWN
+        return Value(Kind.UNKNOWN, device, origin=node) if device is not Device.UNKNOWN else None
+    device = given
+    if given is Device.UNKNOWN:
+        placed = values.device_evidence.moved_to(called)  # it may have been moved in place
+        device = placed if placed.accelerated or not target.device.accelerated else target.device
+    single = target.source is not None and target.source.startswith("torch.nn.")
+    return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
+
+
+def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: cst.Call, given: Device) -> Device:
+    """The device of the result of calling something that may be a model, from moves, names and operands."""
+    named = _is_model_name(called) or values.device_evidence.is_moved_module(called)
+    placed = values.device_evidence.moved_to(called) if named else Device.UNKNOWN
+    if placed.accelerated:
+        return placed
+    if named and given.accelerated:
+        return given
+    if Device.CPU in (target.device, placed):
+        return Device.CPU
+    # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
+    compared = given is Device.CPU and _is_loss_name(called) and not first_operand(values, node).batch
+    return Device.CPU if compared else Device.UNKNOWN
+
+
+def _is_loss_name(node: cst.BaseExpression) -> bool:
+    """Whether a callee is named like a loss, such as ``criterion``: it computes on the device of its operands."""
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))
+
+
+def _is_model_name(node: cst.BaseExpression) -> bool:
+    """Whether a callee is named like a model or metric, such as ``model``, ``self.netG`` or ``accuracy``."""
+    name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
+    words = name.split("_")
+    return (
+        not CALLABLE_WORDS.isdisjoint(words)
+        or name.startswith(("net", "model", "bce", "mse", "criterion"))
+        or name.endswith(("model", "net", "loss", "criterion"))
+    )
