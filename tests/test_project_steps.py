@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_project import found
+from tests.test_project import found, run, write
 
 TRAIN = """
     import torch
@@ -99,6 +99,12 @@ def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
 def test_a_file_that_computes_gradients_is_judged_by_the_device_of_its_project(tmp_path: Path, trained: bool) -> None:
     files = {**FILES, "strategy.py": STRATEGY, **({"train.py": TRAIN} if trained else {})}
     assert (("strategy.py", 8, "warning") in places(tmp_path, files, "TL301")) is trained
+
+
+def test_a_file_without_any_sign_of_a_device_is_named_until_the_project_shows_one(tmp_path: Path) -> None:
+    alone = write(tmp_path / "alone", {"strategy.py": STRATEGY})
+    assert run(alone).without_device == tuple(alone)
+    assert run(write(tmp_path / "whole", {"strategy.py": STRATEGY, "train.py": TRAIN})).without_device == ()
 
 
 @pytest.mark.parametrize("program", ["def main(model, loader):", "class Trainer:\n    def main(self, model, loader):"])

@@ -95,3 +95,10 @@ AFTER = "after the step"
 )
 def test_a_value_was_read_before_if_every_way_leads_through_another_read_of_it(text: str, second: str) -> None:
     assert evidence(text) == [AFTER, second]
+
+
+@pytest.mark.parametrize(("read", "bounded"), [("y.sum().item()", False), ("y.cpu()", True), ("y.to('cpu')", True)])
+def test_advice_to_keep_whole_outputs_on_the_device_mentions_its_memory(read: str, bounded: bool) -> None:
+    text = f"def test(model, loader):\n    model.cuda()\n    for x in loader:\n        y = model(x.cuda())\n        {read}\n"
+    (finding,) = READS.lint(f"import torch\n{text}".encode(), "x.py").findings
+    assert ("if its memory has room" in finding.message) is bounded

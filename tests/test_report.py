@@ -146,6 +146,14 @@ def test_verbose_text_links_to_the_rule_and_counts_cached_files() -> None:
     assert output.endswith("7 files taken from the cache.\n")
 
 
+def test_verbose_text_names_files_without_a_sign_of_an_accelerator() -> None:
+    quiet = rendered("text", run_of(FINDING, without_device=("a.py",)))
+    assert "accelerator" not in quiet
+    many = tuple(f"{name}.py" for name in "abcdefg")
+    output = rendered("text", run_of(FINDING, without_device=many), verbose=1)
+    assert "the tensors of a.py, b.py, c.py, d.py, e.py and 2 other files are on an accelerator" in output
+
+
 def test_quiet_text_leaves_out_the_closing_count() -> None:
     assert "Found" not in rendered("text", run_of(FINDING), quiet=True)
     assert rendered("text", run_of(), quiet=True) == ""

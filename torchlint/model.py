@@ -172,7 +172,8 @@ class RunResult(NamedTuple):
     """The result of a run, in path order. ``repairs`` is None if no fixes were requested.
 
     ``unfollowed`` are links to folders outside the searched tree. ``unchecked`` counts the files that could not be
-    checked completely.
+    checked completely. ``without_device`` are files that compute with tensors without any sign, there or in the other
+    files, that these are on an accelerator.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -184,6 +185,7 @@ class RunResult(NamedTuple):
     repairs: Repairs | None = None
     unfollowed: tuple[str, ...] = ()
     unchecked: int = 0
+    without_device: tuple[str, ...] = ()
 
     def with_problems(self, problems: Iterable[Problem]) -> RunResult:
         """The same result with problems of files that were not linted."""

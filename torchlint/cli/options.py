@@ -174,7 +174,11 @@ def _output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="findings only: no count, no progress")
     group.add_argument(
-        "-v", "--verbose", action="count", default=0, help="more: links to rules, cached files, folders passed over"
+        "-v",
+        "--verbose",
+        action="count",
+        default=0,
+        help="more: links to rules, cached files, folders passed over, files without a sign of a device",
     )
     group.add_argument(
         "--fail-on", choices=FAIL_ON, help="the lowest severity that makes the exit status 1; default: warning"

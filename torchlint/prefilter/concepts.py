@@ -67,6 +67,8 @@ STEPS = any_of(
 )
 # The file computes gradients itself.
 BACKWARD = identifiers("backward manual_backward")
+# The file computes gradients, or may read tensors.
+COMPUTES = any_of(BACKWARD, all_of(TORCH, identifiers("item tolist")))
 # Something may run in every step: a training step, or a function that frameworks call in every step.
 HOT = any_of(STEPS, identifiers(*HOT_NAMES))
 # A constructor of tensors gets another name, so that calls of it cannot be told from the text.

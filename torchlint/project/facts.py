@@ -108,6 +108,7 @@ class FileFacts(TypedDict, total=False):
     sets_device: bool
     sets_dtype: bool
     trains_on_accelerator: bool
+    lacks_device: bool
     flags: dict[str, FlagHelper]
     fed_parameters: dict[str, dict[str, Feeding]]
     fed_containers: dict[str, dict[str, Feeding]]

@@ -201,6 +201,11 @@ class Project:
         own = asking.replace("\\", "/")
         return any(facts.get("trains_on_accelerator") for path, facts in self.facts.items() if path != own)
 
+    def lacks_device(self, asking: str) -> bool:
+        """Whether a file computes with tensors, and no file of the run shows that they may be on an accelerator."""
+        own = self.facts.get(asking.replace("\\", "/"), {})
+        return bool(own.get("lacks_device")) and not (self.step_callers(asking) or self.trains_on_accelerator(asking))
+
     def contains_all(self, asking: str, *modules: str) -> bool:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
         return all(self._imported(asking, name) for name in modules)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Paint = Callable[[str, str], str]
 
 BOLD, GUTTER, SECONDARY = "1", "34", "36"
+_NAMED = 5  # files that a remark lists by name
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 
 
@@ -131,8 +132,20 @@ def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
     if options.verbose:
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
+        remarks += _without_device(run)
         remarks += [f"{visible(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed]
     return remarks
+
+
+def _without_device(run: RunResult) -> list[str]:
+    """Which files were linted carefully: without a sign of an accelerator, tensors count as being on the CPU."""
+    if not run.without_device:
+        return []
+    named = ", ".join(visible(path) for path in run.without_device[:_NAMED])
+    more = f" and {plural(len(run.without_device) - _NAMED, 'other file')}" if len(run.without_device) > _NAMED else ""
+    shown = f"Nothing that was linted shows that the tensors of {named}{more} are on an accelerator"
+    advice = "If other files of the project show it, lint them together."
+    return [f"{shown}, so synchronizations and transfers were not reported there. {advice}"]
 
 
 def _plain(text: str, _code: str) -> str:

@@ -157,7 +157,8 @@ class Tree:
     def result(self) -> RunResult:
         """The findings of all files."""
         results = [*self._unreadable, *(analysis.result for analysis in self.analyses.values())]
-        return collect(results, self._what, files=self._paths, from_cache=len(self._cached))
+        run = collect(results, self._what, files=self._paths, from_cache=len(self._cached))
+        return run._replace(without_device=tuple(p for p in sorted(self.analyses) if self.project.lacks_device(p)))
 
 
 def collect(

@@ -73,7 +73,8 @@ class SyncInHotLoop(Rule):
     under conditions that hold only every N steps, in exception handlers, once per epoch, in loops that `break` in
     their first iteration, for tensors on the CPU and the output of models that are moved there, for the logging of
     frameworks (`self.log`), and in files that move nothing to an accelerator. Loops that do not train (evaluation,
-    feature extraction) are `info`: collect results on the device, and read them once at the end.
+    feature extraction) are `info`: collect results on the device, and read them once at the end. Where these are whole
+    outputs rather than numbers, copying each batch to the host keeps the memory of the device bounded: leave it.
 
     ## Fix safety
     There is no safe fix. Accumulating on the device rounds in float32, where Python adds in float64; reading every
@@ -131,7 +132,8 @@ class SyncInHotLoop(Rule):
         if checks:
             return f"{what} step{more}: check every N steps, or let `GradScaler` skip steps that are not finite"
         if not trains:
-            return f"{what} step{more}: collect results on the device, and read them once after the loop"
+            room = ", if its memory has room for them" if any(_copies_content(read) for read in reads) else ""
+            return f"{what} step{more}: collect results on the device{room}, and read them once after the loop"
         return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
 
     def _written(self, read: Read) -> str:
@@ -149,6 +151,11 @@ class SyncInHotLoop(Rule):
         if again:
             return f"{read.how}: the same value was already read in this step, so this costs little"
         return f"{read.how}, {_WHERE[step.phase(read.node)]}"
+
+
+def _copies_content(read: Read) -> bool:
+    """Whether a read may copy a whole tensor, such as a batch of outputs, rather than a single number."""
+    return read.how in ("`.cpu()`", "`.numpy()`", "`.tolist()`") or read.how.endswith("to the CPU")
 
 
 _WHERE = {
