@@ -92,6 +92,20 @@ class Run:
     profiled: Mapping[str, Any] | None = None
     switch: Mapping[str, Any] | None = None
 
+    @property
+    def uncounted_waits(self) -> bool:
+        """Whether synchronizations were not counted: on a GPU, if torch did not report them."""
+        return self.mode == "gpu" and self.account is None
+
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """What ran without its operations being observed: ``compiled``, ``exported``, ``replayed``, ``scripted`` code.
+
+        On the simulated GPU, compiled code runs eagerly.
+        """
+        hows = {str(event.facts["how"]) for event in self.of("opaque")}
+        return tuple(sorted(hows - ({"compiled"} if self.mode == "sim" else set())))
+
     def of(self, *kinds: str) -> Iterator[Event]:
         """The events of these kinds."""
         return (event for event in self.events if event.kind in kinds)

@@ -287,6 +287,10 @@ class _Written(TypedDict):
     before: bool
 
 
+class _Opaque(TypedDict):
+    how: Literal["compiled", "scripted", "exported", "replayed"]
+
+
 # The facts that events of each kind must have.
 FACTS: dict[str, Any] = {
     "convolution": _Layer,
@@ -294,6 +298,7 @@ FACTS: dict[str, Any] = {
     "array": _Array,
     "shared": _Shared,
     "flag": _Written,
+    "opaque": _Opaque,
 }
 
 

@@ -44,7 +44,6 @@ class Observation:
         self.patches = Patches()
         self.instruments: list[Instrument] = []
         self.children: list[int] = []
-        self.compiled = False
         self._name: str | None = None
         self.left: tuple[Site, str] | None = None
         self.ended: dict[str, Any] = {"how": "running"}
@@ -74,7 +73,6 @@ class Observation:
                 self._simulate()
             for instrument in self.instruments:
                 instrument.install(self.patches)
-            self.patches.set(torch, "compile", self._compiling(torch.compile))
             self.marks.install()
             self.steps.install()
             self.steps.listeners.append(self._stepped)
@@ -103,13 +101,6 @@ class Observation:
         """The program has used something that is not simulated."""
         if self.left is None:
             self.left = (self.sites.here(2), what)
-
-    def _compiling(self, real: Any) -> Any:
-        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001 - torch's name
-            self.compiled = True
-            return real(*args, **kwargs)
-
-        return compile
 
     # -- evidence ----------------------------------------------------------------------------------
 
@@ -192,7 +183,7 @@ class Observation:
             "wall_ns": int((time.perf_counter() - self._clock) * 1e9),
             "ended": self.ended,
             "left": None if self.left is None else {"site": list(self.left[0]), "what": self.left[1]},
-            "compiled": self.compiled,
+            "compiled": any(facts["how"] == "compiled" for _, facts, _ in self.recorder.of("opaque")),
             "steps": self.steps.written(),
             "marks": self.marks.written(),
             "events": self.recorder.written(),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -23,6 +24,8 @@ class Site(NamedTuple):
 
 NOWHERE = Site("", 0, -1, 0, -1)
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STARTED: CodeType = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
+_BACKWARD = "_engine_run_backward"  # the function of torch.autograd that calls C++
 _LIBRARY = os.path.join(os.path.realpath(sysconfig.get_paths()["stdlib"]), "")
 
 
@@ -44,8 +47,15 @@ class Sites:
         self._known: dict[tuple[int, int], Site] = {}
 
     def here(self, depth: int = 1) -> Site:
-        """The site of the caller, ``depth`` frames above this one."""
-        frame: FrameType | None = sys._getframe(depth)
+        """The site of the caller, ``depth`` frames above this one.
+
+        In a thread that C++ has started, the call of ``backward`` for which it works.
+        """
+        first = sys._getframe(depth)
+        found = self._around(first)
+        return found if found is not NOWHERE else self._of_backward(first)
+
+    def _around(self, frame: FrameType | None) -> Site:
         while frame is not None:
             code = frame.f_code
             mine = self._mine.get(id(code))
@@ -59,6 +69,14 @@ class Sites:
                 return found
             frame = frame.f_back
         return NOWHERE
+
+    def _of_backward(self, frame: FrameType) -> Site:
+        """Autograd runs the operations of a GPU in a thread of its own: the site of the thread that waits for it."""
+        if list(_outward(frame))[-1].f_code is _STARTED:
+            return NOWHERE
+        waiting = [_of_engine(top) for top in sys._current_frames().values()]
+        found = {self._around(frame) for frame in waiting} - {NOWHERE}
+        return found.pop() if len(found) == 1 else NOWHERE
 
     def raised(self, error: BaseException) -> Site:
         """The innermost line of user code in a traceback."""
@@ -82,6 +100,17 @@ class Sites:
             return False
         rest = path[len(root) :]
         return "site-packages" + os.sep not in rest and "dist-packages" + os.sep not in rest
+
+
+def _outward(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _of_engine(top: FrameType) -> FrameType | None:
+    """The frame in which a thread calls autograd's engine; the outermost if there are several."""
+    return next((frame for frame in reversed(list(_outward(top))) if frame.f_code.co_name == _BACKWARD), None)
 
 
 def _position(frame: FrameType) -> Site:

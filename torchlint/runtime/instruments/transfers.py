@@ -17,12 +17,11 @@ from torchlint.runtime.labels import label_of, labelled, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
+from torchlint.runtime.trace import Trace
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
 _is_compiling = torch.compiler.is_compiling
-_UNUSED = "MemoryAllocation MemoryDeallocation EventCreation EventDeletion EventRecord EventWait StreamCreation".split()
-_NO_CALLBACK: Any = {}.get  # accepts one or two arguments, and returns None
 
 
 class Transfers(Instrument):
@@ -33,6 +32,8 @@ class Transfers(Instrument):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._own = threading.local()
+        self.trace = Trace()
+        self._traced = False
         self.unexplained = 0
         self.explained = 0
 
@@ -46,12 +47,13 @@ class Transfers(Instrument):
         for name in FACTORIES:
             if hasattr(torch, name):
                 patches.set(torch, name, self._making(name, getattr(torch, name)))
-        if torch.version.cuda and not self.watch.order.get("untraced"):
-            self._trace_or_note(patches)
+        if not self.watch.order.get("untraced"):
+            self._trace_or_note()
 
     def written(self) -> dict[str, Any]:
-        """How many of the synchronizations reported by torch belong to copies."""
-        return {"synchronisations": {"explained": self.explained, "unexplained": self.unexplained}}
+        """How many of the synchronizations reported by torch belong to copies; None if torch reported none at all."""
+        counted = {"explained": self.explained, "unexplained": self.unexplained}
+        return {"synchronisations": counted if self._traced else None}
 
     @property
     def _busy(self) -> bool:
@@ -154,31 +156,18 @@ class Transfers(Instrument):
 
     # -- torch's own account -----------------------------------------------------------------------
 
-    def _trace_or_note(self, patches: Patches) -> None:
+    def _trace_or_note(self) -> None:
         try:
-            self.trace(patches)
+            self.trace.on(self._synchronised)
+            self._traced = True
         except (ImportError, AttributeError) as error:
             self.watch.notes.append(
                 f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
             )
 
-    def trace(self, patches: Patches) -> None:
-        """Let torch report every synchronization. Raises ``ImportError`` or ``AttributeError`` if it cannot."""
-        from torch.cuda import _gpu_trace as trace
-
-        torch._C._activate_gpu_trace()
-        for registry, why in (
-            (trace.StreamSynchronizationCallbacks, "stream"),
-            (trace.DeviceSynchronizationCallbacks, "synchronize"),
-            (trace.EventSynchronizationCallbacks, "event"),
-        ):
-            patches.set(registry, "callback_list", [*registry.callback_list, self._synchronised(why)])
-        # The other callbacks are called for every allocation and event. A C function as a no-op callback takes no time,
-        # and does not run signal handlers where their exceptions would be lost.
-        for name in _UNUSED:
-            registry = getattr(trace, f"{name}Callbacks", None)
-            if registry is not None and not registry.callback_list:
-                patches.set(registry, "fire_callbacks", _NO_CALLBACK)
+    def stop(self) -> None:
+        """End torch's reports, which would take time from then on."""
+        self.trace.off()
 
     def _synchronised(self, why: str) -> Any:
         def synchronised(*_: Any) -> None:

@@ -1,7 +1,7 @@
-"""``python -m torchlint.runtime.selftest.trace``: checks that exceptions survive torch's callbacks on this GPU.
+"""``python -m torchlint.runtime.selftest.trace``: checks torch's account of synchronizations on this GPU.
 
-Callbacks run when device memory is freed, which may happen while an exception propagates. Prints the failed checks, as
-JSON on the last line.
+Callbacks run when device memory is freed, which may happen while an exception propagates: exceptions must survive them,
+and they must end. Prints the failed checks, as JSON on the last line.
 """
 
 from __future__ import annotations
@@ -12,27 +12,30 @@ from typing import Any
 
 import torch
 
-from torchlint.runtime.instrument import Watch
-from torchlint.runtime.instruments.transfers import Transfers
-from torchlint.runtime.patches import Patches
-from torchlint.runtime.recorder import Recorder
-from torchlint.runtime.sites import Sites
-from torchlint.runtime.steps import Steps
+from torchlint.runtime.trace import Trace
 
 
 def run() -> list[str]:
     """The checks that fail."""
-    recorder, patches = Recorder(), Patches()
+    reported: list[str] = []
+    trace = Trace()
     try:
-        Transfers(Watch({}, "gpu", recorder, Sites([]), Steps(None), [])).trace(patches)
-        return _checks(recorder)
+        trace.on(lambda why: lambda *_: reported.append(why))
+        failed = _checks(reported)
     except (ImportError, AttributeError) as error:
         return [f"torch {torch.__version__} has no such callbacks: {error}"]
     finally:
-        patches.restore()
+        trace.off()
+    return failed or _ended(reported)
 
 
-def _checks(recorder: Recorder) -> list[str]:
+def _ended(reported: list[str]) -> list[str]:
+    before = len(reported)
+    torch.ones(1, device="cuda").item()
+    return ["reports do not end"] if len(reported) > before else []
+
+
+def _checks(reported: list[str]) -> list[str]:
     for _ in range(20):
         try:
             _added(torch.ones(3, device="cuda") + 1, _failing())
@@ -42,7 +45,7 @@ def _checks(recorder: Recorder) -> list[str]:
             return [f"an exception became a {type(error).__name__}"]
         return ["an exception was lost"]
     torch.ones(1, device="cuda").item()
-    return [] if recorder.of("sync") else ["a read was not reported"]
+    return [] if reported else ["a read was not reported"]
 
 
 def _added(tensor: Any, number: float) -> Any:

@@ -1,0 +1,199 @@
+"""Observation on a GPU, as far as it can be tested without one: on CPU tensors and on the simulated device."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = pytest.importorskip("torch")
+
+from torch.cuda import _gpu_trace
+
+from torchlint.runtime import trace
+from torchlint.runtime.observation import Observation
+from torchlint.runtime.sites import Site, Sites
+from torchlint.runtime.trace import Trace
+
+HERE = str(Path(__file__).parent)
+REGISTRIES = [value for name, value in vars(_gpu_trace).items() if name.endswith("Callbacks")]
+
+
+def order(tmp_path: Path, **more: Any) -> dict[str, Any]:
+    return {"torchlint": "test", "run": "test", "directory": str(tmp_path), "roots": [HERE], **more}
+
+
+@pytest.fixture
+def observing(tmp_path: Path) -> Iterator[Observation]:
+    """An observation in ``gpu`` mode."""
+    observation = Observation(order(tmp_path), "gpu")
+    observation.start()
+    yield observation
+    observation.stop()
+
+
+def state() -> list[dict[str, Any]]:
+    return [{name: list(v) if name == "callback_list" else v for name, v in vars(r).items()} for r in REGISTRIES]
+
+
+# -- torch's account of synchronizations -----------------------------------------------------------
+
+
+def test_the_account_of_torch_is_off_again_after_the_observation(tmp_path: Path) -> None:
+    before = state()
+    for _ in range(2):  # a notebook observes several times
+        observation = Observation(order(tmp_path), "gpu")
+        observation.start()
+        assert trace._switch().value
+        _gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(0)
+        assert observation.evidence()["synchronisations"] == {"explained": 0, "unexplained": 1}
+        observation.stop()
+        assert not trace._switch().value
+        assert state() == before
+
+
+def test_an_account_that_somebody_else_uses_stays_on() -> None:
+    switch = trace._switch()
+    heard: list[int] = []
+    torch._C._activate_gpu_trace()
+    switch.value = True
+    _gpu_trace.register_callback_for_stream_synchronization(heard.append)
+    try:
+        ours = Trace()
+        ours.on(lambda _why: lambda *_: None)
+        ours.off()
+        assert switch.value
+        _gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(3)
+        assert heard == [3]
+    finally:
+        switch.value = False
+        _gpu_trace.StreamSynchronizationCallbacks.callback_list.remove(heard.append)
+
+
+def test_an_account_without_an_off_switch_ends_in_functions_that_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state()
+    switch = trace._switch()
+    monkeypatch.setattr(trace, "_switch", lambda: None)
+    heard: list[str] = []
+    try:
+        for _ in range(2):
+            ours = Trace()
+            ours.on(lambda why: lambda *_: heard.append(why))
+            _gpu_trace.EventSynchronizationCallbacks.fire_callbacks(0)
+            ours.off()
+            for registry in REGISTRIES:
+                assert registry.fire_callbacks(0) is None
+                assert "fire_callbacks" in vars(registry)
+        assert heard == ["event", "event"]
+    finally:
+        switch.value = False
+        for registry in REGISTRIES:
+            vars(registry).pop("fire_callbacks", None)
+    assert state() == before
+
+
+def test_a_missing_account_is_not_a_count_of_zero(tmp_path: Path) -> None:
+    observation = Observation(order(tmp_path, untraced=True), "gpu")
+    observation.start()
+    observation.stop()
+    assert observation.evidence()["synchronisations"] is None
+
+
+# -- sites ---------------------------------------------------------------------------------------------
+
+
+class InThread(torch.autograd.Function):  # type: ignore[misc]
+    """Its backward calls a function in a thread that Python has not started, as autograd does for a GPU."""
+
+    called: Any
+
+    @staticmethod
+    def forward(_ctx: Any, x: Any) -> Any:
+        """A copy."""
+        return x.clone()
+
+    @staticmethod
+    def backward(_ctx: Any, gradient: Any) -> Any:
+        """Wait for the thread."""
+        done = threading.Event()
+        _thread.start_new_thread(InThread.called, (done.set,))
+        assert done.wait(60)
+        return gradient
+
+
+def test_what_waits_in_backward_stands_at_the_call_of_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Site] = []
+    library = compile("def called(done):\n    found.append(here())\n    done()\n", "/library/code.py", "exec")
+    names: dict[str, Any] = {"found": found, "here": Sites([HERE]).here}
+    exec(library, names)
+    monkeypatch.setattr(InThread, "called", staticmethod(names["called"]), raising=False)
+    x = torch.ones(2, requires_grad=True)
+    loss = InThread.apply(x).sum()
+    loss.backward()
+    torch.autograd.grad(InThread.apply(x).sum(), x)
+    source = Path(__file__).read_text("utf-8").splitlines()
+    assert [source[site.line - 1].strip() for site in found] == [
+        "loss.backward()",
+        "torch.autograd.grad(InThread.apply(x).sum(), x)",
+    ]
+
+
+def test_a_thread_of_the_program_does_not_belong_to_backward(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Site] = []
+    library = compile("def called(done):\n    found.append(here())\n    done()\n", "/library/code.py", "exec")
+    names: dict[str, Any] = {"found": found, "here": Sites([HERE]).here}
+    exec(library, names)
+
+    def in_python(done: Any) -> None:
+        threading.Thread(target=names["called"], args=(done,)).start()
+
+    monkeypatch.setattr(InThread, "called", staticmethod(in_python), raising=False)
+    InThread.apply(torch.ones(2, requires_grad=True)).sum().backward()
+    assert [site.path for site in found] == [""]
+
+
+# -- what is not observed ---------------------------------------------------------------------------
+
+
+def opaque(observation: Observation) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for _, facts, count in observation.recorder.of("opaque"):
+        found[str(facts["how"])] = found.get(str(facts["how"]), 0) + count.number
+    return found
+
+
+def test_eager_code_is_not_opaque(observing: Observation) -> None:
+    layer = torch.nn.Conv1d(1, 1, 1)
+    torch.jit.script(layer)
+    torch.utils.checkpoint.checkpoint(layer, torch.ones(1, 1, 3), use_reentrant=False)
+    assert opaque(observing) == {}
+    assert observing.evidence()["compiled"] is False
+
+
+def test_scripted_compiled_exported_and_replayed_code_is_opaque(
+    observing: Observation,
+) -> None:
+    layer, x = torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 3)
+    scripted = torch.jit.script(layer)
+    traced = torch.jit.trace(function, (x,), check_trace=False)
+    for _ in range(3):
+        assert scripted(x).equal(layer(x))
+        assert traced(x).equal(x + 1)
+    torch.compile(layer, backend="eager")(x)
+    torch.export.export(layer, (x,)).module()(x)
+    assert opaque(observing) == {"scripted": 6, "compiled": 1, "exported": 1}
+    assert observing.evidence()["compiled"] is True
+    with pytest.raises(Exception):  # noqa: B017 - without CUDA there is no graph
+        torch.cuda.CUDAGraph.replay(object())
+    assert opaque(observing)["replayed"] == 1
+
+
+def function(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
