@@ -6,6 +6,7 @@ import _thread
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ else:
 from torch.cuda import _gpu_trace
 
 from torchlint.runtime import trace
+from torchlint.runtime.instruments import device_steps, profiled
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.sites import Site, Sites
 from torchlint.runtime.trace import Trace
@@ -197,3 +199,174 @@ def test_scripted_compiled_exported_and_replayed_code_is_opaque(
 
 def function(x: torch.Tensor) -> torch.Tensor:
     return x + 1
+
+
+# -- the time of steps, and profiled steps ------------------------------------------------------------
+
+
+def train(steps: int, each: Any = lambda: None) -> None:
+    """Make some steps, with something to do in each."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    weight.sum().backward()
+    for _ in range(steps):
+        each()
+        optimizer.step()
+
+
+class Device:
+    """What CUDA events say of a device that works for seven milliseconds a step, and is ``behind`` by some events."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, behind: int = 0) -> None:
+        self.made: list[Device.Event] = []
+        self.behind, self.now, self.current, self.capturing = behind, 0.0, 0, False
+        monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Device.Event(self, enable_timing))
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: self.current)
+
+    def step(self) -> None:
+        """Work for a step."""
+        self.now += 7.0
+
+    class Event:
+        """A CUDA event."""
+
+        def __init__(self, device: Device, enable_timing: bool) -> None:
+            assert enable_timing
+            self.device = device
+
+        def record(self) -> None:
+            """Remember the time on the device."""
+            self.device.made.append(self)
+            self.at = self.device.now
+
+        def query(self) -> bool:
+            """Whether the device has passed it."""
+            made = self.device.made
+            return made.index(self) < len(made) - self.device.behind
+
+        def elapsed_time(self, later: Device.Event) -> float:
+            """Milliseconds until a later event."""
+            assert later.query()
+            return later.at - self.at
+
+
+def test_steps_are_timed_on_the_device_without_waiting(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(monkeypatch, behind=2)
+    train(40, device.step)
+    assert len(device.made) == 40 // device_steps.EVERY
+    assert observing.evidence()["device_steps"] == {"count": 6, "median_ns": 7_000_000}
+    device.behind = 0
+    observing.finish()
+    assert observing.evidence()["device_steps"] == {"count": 8, "median_ns": 7_000_000}
+
+
+def test_events_that_cannot_be_compared_are_not(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(monkeypatch)
+
+    def step() -> None:
+        device.step()
+        device.current, device.capturing = int(device.now > 35.0), device.now > 63.0
+
+    train(40, step)
+    assert len(device.made) == 2
+    assert observing.evidence()["device_steps"] == {"count": 0, "median_ns": None}
+
+
+def test_a_gpu_that_the_program_does_not_use_is_left_alone(observing: Observation) -> None:
+    train(40)
+    assert observing.evidence()["device_steps"] == {"count": 0, "median_ns": None}
+
+
+class Profiler:
+    """What the profiler reports."""
+
+    def __init__(self, **options: Any) -> None:
+        assert options["acc_events"]
+
+    def __enter__(self) -> Profiler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def events(self) -> list[Any]:
+        """One copy to the device, and two waits."""
+        spent = {"Memcpy HtoD (Pageable -> Device)": 3.0, "cudaStreamSynchronize": 2.0, "cudaFree": 9.0, "gemm": 5.0}
+        return [event(name, us) for name, us in spent.items()]
+
+
+def event(name: str, us: float) -> Any:
+    return SimpleNamespace(name=name, time_range=SimpleNamespace(elapsed_us=lambda: us))
+
+
+def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observation:
+    """A run of some steps with ``--copy-times``, each with one recorded event."""
+    observation = Observation(order(tmp_path, untraced=True, copy_times=True, steps=limit), "gpu")
+    observation.start()
+    try:
+        train(steps, lambda: observation.recorder.add("upload", observation.sites.here(), 8, 1000))
+        observation.finish()
+    finally:
+        observation.stop()
+    return observation
+
+
+def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 40)
+    evidence = found.evidence()
+    steps = profiled.LAST - profiled.FIRST
+    assert evidence["steps"]["excluded"] == steps == evidence["profiled"]["steps"] == 20
+    assert evidence["profiled"]["seen"] == {"upload": 20, "download": 0}
+    assert evidence["profiled"]["waits"] == [
+        {"name": "cudaFree", "count": 1, "us": 9.0},
+        {"name": "cudaStreamSynchronize", "count": 1, "us": 2.0},
+    ]
+    assert len(found.steps.durations) == 40 - 1 - steps
+    uploads = [e for e in evidence["events"] if e["kind"] == "upload"]
+    assert [(e["count"], e["bytes"], e["ns"]) for e in uploads] == [(40, 320, 20_000)]
+    assert [e["steady"] for e in uploads] == [[19, 152, 19_000]]
+    assert evidence["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted"), [(None, (10, 30)), (100, (10, 30)), (24, (8, 16)), (6, (2, 4)), (2, (1, 2))]
+)
+def test_the_profiled_steps_fit_into_a_short_run(limit: int | None, wanted: tuple[int, int]) -> None:
+    assert profiled.window(limit) == wanted
+
+
+def test_a_run_that_is_too_short_to_be_profiled_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 4).evidence()
+    assert found["profiled"] is None
+    assert found["notes"] == [
+        "copies could not be timed: there were 4 steps, and it begins after 10; limit the run with --steps"
+    ]
+
+
+def test_a_run_that_ends_while_it_is_profiled_keeps_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 16).evidence()
+    assert (found["profiled"]["steps"], found["steps"]["excluded"]) == (6, 6)
+
+
+def test_copies_that_cannot_be_timed_are_no_failure(tmp_path: Path) -> None:
+    found = profiling(tmp_path, 40).evidence()
+    assert found["steps"]["count"] == 40
+    failed = any("could not be timed" in note for note in found["notes"])
+    assert (found["profiled"] is None) == failed
+
+
+def test_copies_are_picked_out_of_a_profile() -> None:
+    names = ["Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)"]
+    spent = zip([*names, "Memcpy DtoD", "gemm"], (3.0, 5.0, 2.0, 1.0, 9.0), strict=True)
+    assert profiled.copies_of(event(name, us) for name, us in spent) == [
+        {"name": names[0], "kind": "upload", "count": 2, "us": 8.0},
+        {"name": names[2], "kind": "download", "count": 1, "us": 2.0},
+    ]

@@ -255,38 +255,6 @@ def made(x: torch.Tensor) -> torch.Tensor:
     return torch.conv2d(x, torch.zeros(2, 2, 1, 1)) + torch.ones(1) + torch.tensor(1.0)
 
 
-def test_copies_are_picked_out_of_a_profile() -> None:
-    from types import SimpleNamespace
-
-    from torchlint.runtime.instruments.profiled import copies_of
-
-    names = ["Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)"]
-    events = [
-        SimpleNamespace(name=name, time_range=SimpleNamespace(elapsed_us=lambda spent=spent: spent))
-        for name, spent in zip([*names, "Memcpy DtoD", "gemm"], (3.0, 5.0, 2.0, 1.0, 9.0), strict=True)
-    ]
-    assert copies_of(events) == [
-        {"name": names[0], "kind": "upload", "count": 2, "us": 8.0},
-        {"name": names[2], "kind": "download", "count": 1, "us": 2.0},
-    ]
-
-
-def test_copies_that_cannot_be_timed_are_no_failure(tmp_path: Path) -> None:
-    observation = Observation(order(tmp_path, untraced=True, copy_times=True), "gpu")
-    observation.start()
-    try:
-        weight = torch.nn.Parameter(torch.ones(2))
-        optimizer = torch.optim.SGD([weight], lr=0.1)
-        for _ in range(20):
-            weight.sum().backward()
-            optimizer.step()
-    finally:
-        observation.stop()
-    evidence = observation.evidence()
-    assert evidence["steps"]["count"] == 20
-    assert (evidence["profiled"] is None) == any("could not be timed" in note for note in evidence["notes"])
-
-
 def test_events_stand_at_the_expression_that_caused_them(tmp_path: Path) -> None:
     observation = Observation(order(tmp_path), "sim")
     observation.start()

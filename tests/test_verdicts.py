@@ -146,14 +146,24 @@ def test_python_without_columns_is_matched_by_lines(tmp_path: Path) -> None:
     assert recorded.verdict().status is Status.CONFIRMED
 
 
-def test_measured_time_of_a_gpu_has_a_share_and_can_refute(tmp_path: Path) -> None:
+def test_measured_time_of_a_gpu_has_a_share(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, Recipe("array-copies", "finding", "copies", share=0.001), "TL101")
+    facts = {"same_dtype": True, "writable": True, "on_host": True}
+    recorded.process(recorded.event("array", ITEM, 10, ns=1_000_000, bytes=80, **facts), mode="gpu", device="A GPU")
+    found = recorded.verdict()
+    assert (found.status, found.basis) == (Status.CONFIRMED, Basis.MEASURED)
+    assert found.share == pytest.approx(0.1)
+
+
+def test_the_time_of_blocking_copies_is_a_bound_that_can_only_refute(tmp_path: Path) -> None:
     moves = Recipe("blocking-uploads", "finding", "waits", least=2, share=0.01)
     recorded = Recorded(tmp_path, MOVE, moves, "TL202")
     facts = {"pinned": True, "non_blocking": False, "bytes": 1000}
     recorded.process(recorded.event("upload", MOVE, 10, ns=1_000_000, **facts), mode="gpu", device="A GPU")
     found = recorded.verdict()
-    assert (found.status, found.basis) == (Status.CONFIRMED, Basis.MEASURED)
-    assert found.share == pytest.approx(0.1)
+    assert (found.status, found.cost_basis, found.share) == (Status.CONFIRMED, Basis.MODELLED, None)
+    assert "upper bound, since it includes work that was queued before: at most 0.1 ms a step" in found.reason
+    assert "modelled times use the price profile" in render(recorded.judged())
     cheap = Recorded(tmp_path, MOVE, moves, "TL202")
     cheap.process(cheap.event("upload", MOVE, 10, ns=10_000, **facts), mode="gpu", device="A GPU")
     found = cheap.verdict()
@@ -237,11 +247,33 @@ def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
 def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     copies = [{"name": "Memcpy HtoD (Pinned -> Device)", "kind": "upload", "count": 8, "us": 40.0}]
-    profiled = {"steps": 4, "copies": copies, "seen": {"upload": 4, "download": 0}}
+    waits = [{"name": "cudaStreamSynchronize", "count": 2, "us": 100.0}]
+    profiled = {"steps": 4, "copies": copies, "seen": {"upload": 4, "download": 0}, "waits": waits}
     recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", profiled=profiled)
     text = render(recorded.judged())
+    assert "on the host: cudaStreamSynchronize: 0.5 a step, 50 us each" in text
     assert "on the device: Memcpy HtoD (Pinned -> Device): 2 a step, 5 us each" in text
     assert "of uploads, the profiler saw 8 and the instruments 4 in 4 steps" in text
+
+
+def test_waits_that_torch_does_not_report_are_named(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    account = {"explained": 3, "unexplained": 0}
+    recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", synchronisations=account)
+    assert "0 elsewhere; it does not report waits inside CUDA libraries" in render(recorded.judged())
+
+
+def test_profiled_steps_do_not_count_for_figures_per_step(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    steps = {"count": 10, "unit": "optimizer step", "median_ns": 1_000_000, "total_ns": 10_000_000, "excluded": 4}
+    recorded.process(recorded.event("sync", ITEM, 10, steady=[5, 0, 0]), steps=steps)
+    assert recorded.verdict().per_step == 1.0
+
+
+def test_steps_last_as_long_as_on_the_device(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, 10), device_steps={"count": 3, "median_ns": 5_000_000})
+    assert recorded.judged().run.step_ns == 5_000_000
 
 
 def test_a_budget_names_the_worst_lines_first(tmp_path: Path) -> None:

@@ -65,7 +65,16 @@ class Case:
         )
         if share is not None and share < self.recipe.share:
             return _refuted_by_share(verdict, self.recipe)
-        return verdict
+        return self._bounded(verdict, events)
+
+    def _bounded(self, verdict: Verdict, events: Sequence[Event]) -> Verdict:
+        """Model the cost of blocking copies to a GPU: the measured time is mostly that of work queued before."""
+        blocking = any(event.kind == "upload" and not event.facts.get("non_blocking") for event in events)
+        if self.run.mode != "gpu" or not blocking or verdict.cost is None:
+            return verdict
+        reason = f"{verdict.reason}: at most {verdict.cost / 1000:.3g} ms{' a step' if self.run.all_steps else ''}"
+        cost = self._modelled(events)
+        return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELLED if cost else None, share=None)
 
     def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
         """The finding has no cost in this run."""
@@ -115,10 +124,12 @@ class Case:
             return (spent / 1000, Basis.MEASURED) if spent else (None, None)
         if self.run.mode != "sim":
             return None, None
-        modelled = each_step(self.run, events, lambda event: self.prices.of(event, steady=True), self.prices.of)
-        if modelled is None:
-            modelled = sum(self.prices.of(event) for event in events)
+        modelled = self._modelled(events)
         return (modelled, Basis.MODELLED) if modelled else (None, None)
+
+    def _modelled(self, events: Sequence[Event]) -> float | None:
+        modelled = each_step(self.run, events, lambda event: self.prices.of(event, steady=True), self.prices.of)
+        return sum(self.prices.of(event) for event in events) if modelled is None else modelled
 
     def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None) -> float | None:
         """The share of a step's time, if both are measured and the time is that of the main process."""
@@ -145,7 +156,7 @@ def each_step(
     """A figure of events per step; None for a run without steps."""
     if run.all_steps == 0:
         return None
-    between = run.all_steps - max(len(run.ranks), 1)
+    between = run.all_steps - run.excluded - max(len(run.ranks), 1)
     return sum(
         steady(event) / between if event.main and between > 0 else whole(event) / run.all_steps for event in events
     )

@@ -66,7 +66,10 @@ class Mark:
 
 @dataclass
 class Run:
-    """A run. Times are in nanoseconds; ``step_ns`` is the median of the main process with the lowest rank."""
+    """A run. Times are in nanoseconds; ``step_ns`` is the median of the main process with the lowest rank.
+
+    Of ``all_steps``, those ``excluded`` took longer than usual, because they were profiled.
+    """
 
     mode: str
     device: str | None
@@ -89,6 +92,7 @@ class Run:
     flags: Sequence[Mapping[str, Any]]
     account: Mapping[str, int] | None
     unfinished: int = 0
+    excluded: int = 0
     profiled: Mapping[str, Any] | None = None
     switch: Mapping[str, Any] | None = None
 
@@ -148,7 +152,7 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         torch=first["torch"],
         steps=first["steps"]["count"],
         unit=first["steps"]["unit"],
-        step_ns=first["steps"]["median_ns"],
+        step_ns=_step_ns(first),
         all_steps=sum(d["steps"]["count"] for d in mains),
         wall_ns=first["wall_ns"],
         processes=len(documents),
@@ -165,8 +169,15 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         account=first.get("synchronisations"),
         switch=first["switch"],
         profiled=first.get("profiled"),
+        excluded=sum(d["steps"].get("excluded", 0) for d in mains),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),
     )
+
+
+def _step_ns(document: Mapping[str, Any]) -> int | None:
+    """The median step: on a GPU that of the device, if the host only submits work and is ahead of it."""
+    medians = (document["steps"]["median_ns"], document.get("device_steps", {}).get("median_ns"))
+    return max((median for median in medians if median is not None), default=None)
 
 
 def _rank(document: Mapping[str, Any]) -> int:

@@ -145,7 +145,11 @@ class _Process(TypedDict):
     children: list[Amount]
 
 
-class _Steps(TypedDict):
+class _Excluded(TypedDict, total=False):
+    excluded: Amount
+
+
+class _Steps(_Excluded):
     count: int
     unit: str
     median_ns: Amount | None
@@ -224,7 +228,17 @@ class _Copy(TypedDict):
     us: float
 
 
-class _Profiled(TypedDict):
+class _CudaWait(TypedDict):
+    name: str
+    count: Annotated[int, range(1, MOST)]
+    us: float
+
+
+class _CudaWaits(TypedDict, total=False):
+    waits: list[_CudaWait]
+
+
+class _Profiled(_CudaWaits):
     steps: int
     copies: list[_Copy]
     seen: dict[str, Amount]
@@ -236,12 +250,18 @@ class _Switch(TypedDict):
     losses: list[str]
 
 
+class _DeviceSteps(TypedDict):
+    count: Amount
+    median_ns: Amount | None
+
+
 class _Instrumented(TypedDict, total=False):
     """What single instruments add, if they were active."""
 
     flags: list[_Write]
     synchronisations: _Account | None
     profiled: _Profiled | None
+    device_steps: _DeviceSteps
 
 
 class StoredRun(_Instrumented):

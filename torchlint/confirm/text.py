@@ -108,7 +108,7 @@ def _totals(result: Result) -> list[str]:
     if result.run.account is not None:
         lines.append(_account(result))
     lines += _profiled(result)
-    if mode == "sim":
+    if mode == "sim" or any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts):
         prices = result.prices
         measured = f"measured on {visible(prices.device)}" if prices.device else "assumed, not measured"
         lines.append(f"modelled times use the price profile {prices.name!r} ({measured})")
@@ -119,7 +119,8 @@ def _account(result: Result) -> str:
     account = result.run.account or {}
     return (
         f"torch reported {account['explained'] + account['unexplained']} synchronisations: {account['explained']} in "
-        f"copies that were seen, {account['unexplained']} elsewhere"
+        f"copies that were seen, {account['unexplained']} elsewhere; it does not report waits inside CUDA libraries "
+        "(unique, sorting, allocation and release of memory, barriers of NCCL)"
     )
 
 
@@ -133,6 +134,9 @@ def _profiled(result: Result) -> list[str]:
     for copy in found["copies"]:
         often, each = copy["count"] / steps, _time(copy["us"] / copy["count"])
         lines.append(f"on the device: {visible(copy['name'])}: {often:.3g} a step, {each} each")
+    for wait in found.get("waits", ()):
+        often, each = wait["count"] / steps, _time(wait["us"] / wait["count"])
+        lines.append(f"on the host: {visible(wait['name'])}: {often:.3g} a step, {each} each")
     for kind, counted in found["seen"].items():
         timed = sum(copy["count"] for copy in found["copies"] if copy["kind"] == kind)
         if timed != counted:

@@ -58,12 +58,14 @@ class Count:
 class Recorder:
     """Counts events. Several threads may record at the same time; ``quiet`` applies to one thread.
 
-    ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed.
+    ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed. Events in
+    steps that are ``excluded`` from the figures per step are counted, but without time, and only in the whole run.
     """
 
     counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
     now_and_then: Callable[[], None] | None = None
     step: int = 0
+    excluded: bool = False
 
     def __post_init__(self) -> None:
         self.forked()
@@ -78,6 +80,7 @@ class Recorder:
         self._events = 0
         self.counts = {}
         self.step = 0
+        self.excluded = False
 
     @property
     def listening(self) -> bool:
@@ -89,7 +92,10 @@ class Recorder:
         if getattr(self._own, "silenced", 0) or torch._C._get_tracing_state() is not None:
             return
         with self._lock:
-            self.counter(kind, site, facts).add(size, nanoseconds, self.step)
+            if self.excluded:
+                self.counter(kind, site, facts).add(size, 0, 0)
+            else:
+                self.counter(kind, site, facts).add(size, nanoseconds, self.step)
             self._events += 1
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()

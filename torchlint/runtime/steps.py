@@ -16,7 +16,11 @@ class Enough(BaseException):
 
 
 class Steps:
-    """Counts steps: those of the busiest optimizer, or batches if there is none."""
+    """Counts steps: those of the busiest optimizer, or batches if there is none.
+
+    While ``excluding``, steps are counted as ``excluded``, without their duration. What listeners do at the end of a
+    step belongs to no step.
+    """
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
@@ -26,7 +30,8 @@ class Steps:
         self._last: int | None = None
         self.durations: list[int] = []
         self.listeners: list[Any] = []
-        self.reached = False
+        self.reached = self.excluding = False
+        self.excluded = 0
 
     def install(self) -> None:
         """Register hooks for the steps of all optimizers."""
@@ -42,6 +47,7 @@ class Steps:
     def forked(self) -> None:
         """Reset the counts in a child process."""
         self._by_optimizer, self._batches, self._most, self.durations, self._last = {}, 0, 0, [], None
+        self.excluding, self.excluded = False, 0
 
     @property
     def count(self) -> int:
@@ -70,11 +76,13 @@ class Steps:
 
     def _done(self, completed: int) -> None:
         now = perf_counter_ns()
-        if self._last is not None and len(self.durations) < _KEPT:
+        if self.excluding:
+            self.excluded += 1
+        elif self._last is not None and len(self.durations) < _KEPT:
             self.durations.append(now - self._last)
-        self._last = now
         for listener in self.listeners:
             listener(completed)
+        self._last = perf_counter_ns()
         if self._limit is not None and completed >= self._limit:
             self.reached = True
             raise Enough
@@ -87,4 +95,5 @@ class Steps:
             "unit": self.unit,
             "median_ns": kept[len(kept) // 2] if kept else None,
             "total_ns": sum(self.durations),
+            "excluded": self.excluded,
         }

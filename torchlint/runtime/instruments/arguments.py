@@ -93,7 +93,8 @@ class Arguments(Instrument):
             count = self._counts[key] = self._recorder.counter("array", site, facts)
         if self._sampled:
             spent = self._honest(site, "tensor", data, made.dtype, spent)
-        count.add(data.nbytes if same else made.numel() * made.element_size(), spent, self._recorder.step)
+        step = 0 if self._recorder.excluded else self._recorder.step
+        count.add(data.nbytes if same else made.numel() * made.element_size(), spent, step)
         if same and writable and on_host:
             self._watch(site, data, made)
 
