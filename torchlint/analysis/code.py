@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.scopes.guards import Guard, Guards
 from torchlint.analysis.scopes.names import Names
 from torchlint.analysis.scopes.reaching import ReachingDefinitions
@@ -133,6 +133,8 @@ class Code:
     @cached_property
     def project_symbol_names(self) -> frozenset[str]:
         """Identifiers of which at least one occurs in every function that calls a function of another project file."""
+        if self._star_modules:
+            return self._index.identifiers  # any name may come from such a module
         return self.aliases({"import", *(binding.name for binding in self.project_imports())})
 
     @cached_property
@@ -268,11 +270,29 @@ class Code:
         return self.names.qualified(node)
 
     def project_symbol(self, node: cst.CSTNode) -> str | None:
-        """The dotted name of something that another project file may define; None for names of libraries."""
+        """The dotted name of something that another project file may define; None for names of libraries.
+
+        If star imports may provide it, their modules are written in front: ``*losses|utils*.name``.
+        """
         name = self.names.qualified(node)
-        if name is None or ("." not in name.lstrip(".") and not name.startswith(".")):
+        if name is None:
+            return self._starred(node)
+        if "." not in name.lstrip(".") and not name.startswith("."):
             return None
         return None if name.partition(".")[0] in LIBRARIES else name
+
+    @cached_property
+    def _star_modules(self) -> list[str]:
+        """The modules imported with ``import *`` that no known library provides."""
+        return [module for module in self.names.star_imports() if module.partition(".")[0] not in LIBRARIES]
+
+    def _starred(self, node: cst.CSTNode) -> str | None:
+        name = dotted(node) if self._star_modules else None
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        if name is None or not isinstance(node, cst.Name) or self.names.bindings(node):
+            return None
+        return f"*{'|'.join(self._star_modules)}*.{name}"
 
     def project_method(self, call: cst.Call) -> str | None:
         """The dotted name of a method that is called on an instance of a class that another project file may define."""

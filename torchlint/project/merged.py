@@ -2,74 +2,35 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
+from torchlint.project.definitions import Definitions
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller
+from torchlint.project.outline import Outlines
 
 _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
-_KINDS = ("flags", *_FED.values(), "devices", "needs_cuda", "cuda_checks")
 
 
 class Project:
     """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries."""
 
-    def __init__(self, facts: Mapping[str, FileFacts] | None = None) -> None:
+    def __init__(
+        self, facts: Mapping[str, FileFacts] | None = None, contents: Mapping[str, bytes] | None = None
+    ) -> None:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
+        self._definitions = Definitions(self.facts, Outlines(contents or {}))
 
     # -- where a name is defined -----------------------------------------------------------------
 
     def module(self, asking: str, dotted: str) -> str | None:
-        """The file that an import of a module resolves to; None if it is not part of the run.
-
-        Absolute names are resolved as for a script: next to the importing file, then in each parent folder.
-        """
-        folder = posixpath.dirname(asking.replace("\\", "/"))
-        name = dotted.lstrip(".")
-        tail = name.replace(".", "/")
-        level = len(dotted) - len(name)
-        if level:
-            for _ in range(level - 1):
-                folder = posixpath.dirname(folder)
-            return self._file(posixpath.join(folder, tail) if tail else folder)
-        while True:
-            found = self._file(posixpath.join(folder, tail))
-            if found is not None or folder == posixpath.dirname(folder):
-                return found
-            folder = posixpath.dirname(folder)
-
-    def _file(self, stem: str) -> str | None:
-        for path in (f"{stem}.py", f"{stem}/__init__.py"):
-            if path in self.facts:
-                return path
-        return None
+        """See :meth:`Definitions.module`."""
+        return self._definitions.module(asking, dotted)
 
     def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
-        """The file and the name in it that a dotted name resolves to, if it has facts of a kind.
-
-        A package may re-export a name of one of its modules; then exactly one module must define it.
-        """
-        target = self._target(asking, dotted)
-        if target is None:
-            return None
-        path, name = target
-        if name in self.facts[path].get(kind, {}):  # type: ignore[operator]
-            return path, name
-        if posixpath.basename(path) != "__init__.py":
-            return None
-        inside = posixpath.dirname(path) + "/"
-        offers = [other for other in self._offers.get((kind, name), ()) if other.startswith(inside)]
-        return (offers[0], name) if len(offers) == 1 else None
-
-    @cached_property
-    def _offers(self) -> dict[tuple[str, str], list[str]]:
-        found: dict[tuple[str, str], list[str]] = {}
-        for path, facts in self.facts.items():
-            for kind in _KINDS:
-                for name in facts.get(kind, {}):  # type: ignore[attr-defined]
-                    found.setdefault((kind, name), []).append(path)
-        return found
+        """The file and the name in it that a dotted name resolves to, if it has facts of a kind."""
+        place = self._definitions.place(asking, dotted)
+        return place if place is not None and place[1] in self.facts[place[0]].get(kind, {}) else None  # type: ignore[operator]
 
     # -- queries ---------------------------------------------------------------------------------
 
@@ -106,28 +67,17 @@ class Project:
         found: dict[tuple[str, str], list[tuple[str, int | None, Feeding]]] = {}
         for path, facts in self.facts.items():
             for made in facts.get("returned_loaders", ()):
-                target = self._target(path, made["function"])
+                target = self._definitions.place(path, made["function"])
                 if target is not None:
                     found.setdefault(target, []).append((path, made["place"], made["feeding"]))
             for relay in facts.get("forwarded_loaders", ()):
-                target = self._target(path, relay["function"])
+                target = self._definitions.place(path, relay["function"])
                 fed = (
                     self.feeding_of(path, relay["to"], str(relay["argument"]), "loader") if target is not None else None
                 )
                 if target is not None and fed is not None:
                     found.setdefault(target, []).append((fed[0], relay["place"], fed[1]))
         return found
-
-    def _target(self, asking: str, dotted: str) -> tuple[str, str] | None:
-        """The file that a dotted name resolves to, and the rest of the name: a function, class or ``Class.method``."""
-        level = len(dotted) - len(dotted.lstrip("."))
-        parts = dotted[level:].split(".")
-        for length in (1, 2):
-            head = "." * level + ".".join(parts[:-length])
-            path = self.module(asking, head) if head and len(parts) >= length else None
-            if path is not None:
-                return path, ".".join(parts[-length:])
-        return None
 
     def given_loaders(self, asking: str) -> dict[str, dict[str, GivenLoader]]:
         """The loaders that other files pass to functions, methods and classes of the asking file.
@@ -141,7 +91,7 @@ class Project:
         found: dict[str, dict[str, dict[str, GivenLoader]]] = {}
         for path, facts in self.facts.items():
             for given in facts.get("passed_loaders", ()):
-                target = self._target(path, given["function"])
+                target = self._definitions.place(path, given["function"])
                 if target is not None:
                     places = found.setdefault(target[0], {}).setdefault(target[1], {})
                     key, pins = str(given["argument"]), given["pins"]
@@ -168,7 +118,7 @@ class Project:
         found: dict[str, dict[str, StepCaller]] = {}
         for path, facts in self.facts.items():
             for call in facts.get("step_calls", ()):
-                target = self._target(path, call["function"])
+                target = self._definitions.place(path, call["function"])
                 if target is not None:
                     known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))
                     device = sorted({*known["device"], *call["device"]})

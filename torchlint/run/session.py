@@ -105,7 +105,7 @@ class Tree:
         with phase("files alone"):
             for (path, _), analysis in self._analyse(paths, None, progress):
                 self._alone[path] = analysis
-        self.project = Project({path: analysis.facts for path, analysis in self._alone.items()})
+        self.project = Project({path: analysis.facts for path, analysis in self._alone.items()}, self.contents)
         self.analyses = dict(self._alone)
         again = {
             path

@@ -179,11 +179,11 @@ class Names:
         found = self.lookup_scope(name, scope)
         return found.bindings[name] if found else []
 
-    def star_imports(self) -> set[str]:
-        """The modules that are imported with ``from module import *``."""
+    def star_imports(self) -> list[str]:
+        """The modules that are imported with ``from module import *``, in source order."""
         nodes = self._index.nodes_of(cst.ImportFrom, frozenset())  # Python does not allow them in functions
         stars = [node for node in nodes if isinstance(node.names, cst.ImportStar)]
-        return {"." * len(node.relative) + (dotted(node.module) or "") for node in stars}
+        return ["." * len(node.relative) + (dotted(node.module) or "") for node in stars]
 
     # -- other names -----------------------------------------------------------------------------
 

@@ -180,6 +180,11 @@ class NodeIndex:
                 found.setdefault(name, []).append(body)
         return found
 
+    @property
+    def identifiers(self) -> frozenset[str]:
+        """All identifiers in the bodies that are parsed lazily."""
+        return frozenset(self._by_identifier)
+
     # -- nodes -----------------------------------------------------------------------------------
 
     def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:

@@ -11,6 +11,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
+from torchlint.project.definitions import CALLED
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -55,7 +56,7 @@ class StepCalls:
             return function
         owner = self._class_of(call.func)
         if owner is not None:
-            return f"{owner}.forward"  # an instance is called
+            return f"{owner}.{CALLED}"
         if not isinstance(call.func, cst.Attribute):
             return None
         owner = self._class_of(call.func.value) or self._inherited_from(call)

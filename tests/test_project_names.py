@@ -1,0 +1,160 @@
+"""Names across files: functions are found through re-exports, star imports, instances and base classes."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from tests.test_project import found
+from torchlint.project.merged import Project
+from torchlint.project.outline import outline
+
+TRAIN = """
+    import torch
+    {imports}
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def main(model, loader):
+        model.to(device)
+        meter = {made}
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            {call}
+"""
+HELPERS = """
+    import torch
+
+    def report(loss):
+        print(loss.item())
+
+    class Meter:
+        def update(self, loss):
+            self.total += loss.item()
+
+        def __call__(self, loss):
+            self.total += loss.item()
+"""
+OTHER = """
+    import torch
+
+    def report_rarely(loss):
+        print(loss.item())
+"""
+DERIVED = """
+    from pkg.helpers import Meter
+
+    class Best(Named, Meter):
+        def name(self):
+            return "best"
+"""
+
+
+def places(folder: Path, package: str, imports: str, call: str, *, made: str = "None") -> list[tuple[str, int]]:
+    """The findings outside of the loop; the package has a module with helpers, and another one."""
+    train = TRAIN.format(imports=imports, call=call, made=made)
+    helpers = {"pkg/helpers.py": HELPERS, "pkg/other.py": OTHER, "pkg/best.py": DERIVED, "pkg/__init__.py": package}
+    findings = found(folder, {"train.py": train, **helpers}, "TL301")
+    return [(Path(f.path).name, f.span.line) for f in findings if not f.path.endswith("train.py")]
+
+
+@pytest.mark.parametrize(
+    ("package", "imports", "call"),
+    [
+        ("", "from pkg import report", "report(loss)"),
+        ("def report(loss):\n    pass\n", "from pkg import report", "report(loss)"),
+        ("from .helpers import report\n", "from pkg import report\n    def report(loss): pass", "report(loss)"),
+        ("from .helpers import report\n", "from pkg import *", "def report(loss): pass\n            report(loss)"),
+        ("from .other import report_rarely as report\n", "from somewhere import report", "report(loss)"),
+        ("from .other import *\nfrom pkg import *\n", "from pkg import *", "report(loss)"),
+        ("from .helpers import Meter\n", "from pkg import Meter", "meter.reset(loss)"),
+    ],
+)
+def test_innocent_names_that_lead_nowhere_are_silent(tmp_path: Path, package: str, imports: str, call: str) -> None:
+    assert places(tmp_path, package, imports, call, made="Meter()") == []
+
+
+@pytest.mark.parametrize(
+    ("package", "imports", "call"),
+    [
+        ("", "from pkg.helpers import report", "report(loss)"),
+        ("from .helpers import report\n", "from pkg import report", "report(loss)"),
+        ("from .helpers import report as show\n", "from pkg import show", "show(loss)"),
+        ("from .helpers import (\n    Meter,  # (here)\n    report,\n)\n", "from pkg import report", "report(loss)"),
+        ("from .helpers import Meter, \\\n    report\n", "from pkg import report", "report(loss)"),
+        ("from pkg.helpers import report\n", "import pkg", "pkg.report(loss)"),
+        ("from . import helpers as h\n", "import pkg", "pkg.h.report(loss)"),
+        ("import pkg.helpers as h\n", "from pkg import h", "h.report(loss)"),
+        ("from .other import *\nfrom .helpers import *\n", "from pkg import report", "report(loss)"),
+        ("from .helpers import *\nfrom .other import *\n", "from pkg import *", "report(loss)"),
+        ("from .other import *\n", "from pkg import *\n    from pkg.helpers import *", "report(loss)"),
+        (
+            "try:\n    from .fast import report\nexcept ImportError:\n    from .helpers import report\n",
+            "from pkg import report",
+            "report(loss)",
+        ),
+    ],
+)
+def test_functions_are_found_through_packages(tmp_path: Path, package: str, imports: str, call: str) -> None:
+    assert places(tmp_path, package, imports, call) == [("helpers.py", 5)]
+
+
+@pytest.mark.parametrize(
+    ("imports", "made", "call", "line"),
+    [
+        ("from pkg.helpers import Meter", "Meter()", "meter.update(loss)", 9),
+        ("from pkg.helpers import Meter", "Meter()", "meter(loss)", 12),
+        ("from pkg.best import Best", "Best()", "meter.update(loss)", 9),
+        ("from pkg.best import Best", "Best()", "meter(loss)", 12),
+        ("import pkg", "pkg.Best()", "meter(loss)", 12),
+    ],
+)
+def test_methods_of_instances_are_found_in_base_classes(
+    tmp_path: Path, imports: str, made: str, call: str, line: int
+) -> None:
+    assert places(tmp_path, "from .best import *\n", imports, call, made=made) == [("helpers.py", line)]
+
+
+def test_a_loader_is_passed_to_a_function_that_a_package_renames(tmp_path: Path) -> None:
+    engine = """
+        import torch
+        def train_one_epoch(model, batches, device):
+            for x in batches:
+                model(x.to(device)).backward()
+    """
+    main = """
+        from torch.utils.data import DataLoader
+        from pkg import *
+        def main(model, data, device):
+            fit(model, DataLoader(data, num_workers=4), device)
+    """
+    files = {"pkg/__init__.py": "from .engine import train_one_epoch as fit\n", "pkg/engine.py": engine}
+    findings = found(tmp_path, {**files, "main.py": main}, "TL401")
+    assert [(Path(f.path).name, f.span.line) for f in findings] == [("main.py", 5)]
+
+
+def test_files_that_import_one_another_are_searched_once() -> None:
+    count = 60
+    stars = "".join(f"from pkg.m{number} import *\n" for number in range(count)).encode()
+    contents = {f"pkg/m{number}.py": stars for number in range(count)}
+    assert Project({path: {} for path in contents}, contents).device("train.py", "pkg.m1.get_device") is None
+
+
+def test_another_process_resolves_names_without_the_contents_of_the_files() -> None:
+    contents = {"pkg/__init__.py": b"from .a import *\n", "pkg/a.py": b"def f(): pass\n"}
+    project = Project({"pkg/__init__.py": {}, "pkg/a.py": {"devices": {"f": "cpu"}}}, contents)
+    assert pickle.loads(pickle.dumps(project)).device("train.py", "pkg.f") == "cpu"
+
+
+def test_the_outline_of_a_file_without_a_final_newline_and_with_other_line_ends() -> None:
+    text = (
+        "class A(B,\r\n        metaclass=M[0]):\r\n    def f(self):\r\n        def g(): pass\r\n\r\nasync def h(): pass"
+    )
+    read = outline(text.encode())
+    assert read.functions == {"h"}
+    assert read.classes["A"].bases == ("B",)
+    assert read.classes["A"].methods == {"f"}
+    assert not outline(b"class").classes

@@ -1,0 +1,106 @@
+"""The outline of a file: what it defines at module level and imports. Read from its bytes, without parsing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from torchlint.text.lines import with_line_feeds
+
+_BASES = rb"(?:[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\))?"
+_DEFINITION = re.compile(rb"\n(?:def|async def|(class))[ \t]+(\w+)" + _BASES)
+_NAMES = rb"import[ \t]+(\((?:[^)#]|#[^\n]*)*\)?|(?:[^\n(;#\\]|\\\n)+)"
+_FROM = re.compile(rb"\n[ \t]*from[ \t]+([\w.]+)[ \t]+" + _NAMES)
+_MODULE = re.compile(rb"\n" + _NAMES)
+_METHOD = re.compile(rb"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
+_COMMENT = re.compile(rb"#[^\n]*|\\\n|[()]")
+_RENAMED = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
+
+
+class ClassOutline(NamedTuple):
+    """The base classes of a class, as they are written, and the names of its methods."""
+
+    bases: tuple[str, ...]
+    methods: frozenset[str]
+
+
+class Outline(NamedTuple):
+    """What a module defines and imports.
+
+    ``imports`` are the dotted names that a name may stand for, in order; ``stars`` the modules of ``import *``.
+    """
+
+    functions: frozenset[str] = frozenset()
+    classes: Mapping[str, ClassOutline] = {}
+    imports: Mapping[str, tuple[str, ...]] = {}
+    stars: tuple[str, ...] = ()
+
+
+class Outlines:
+    """The outlines of files, each made when it is first needed."""
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self._contents = {path.replace("\\", "/"): data for path, data in contents.items()}
+        self._known: dict[str, Outline] = {}
+
+    def of(self, path: str) -> Outline:
+        """The outline of a file; empty if its content is unknown."""
+        if path not in self._known:
+            self._known[path] = outline(self._contents.get(path, b""))
+        return self._known[path]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Other processes get the outlines instead of the contents, which are larger."""
+        return {"_contents": {}, "_known": {path: self.of(path) for path in self._contents}}
+
+
+def outline(data: bytes) -> Outline:
+    """The outline of the content of a file. Definitions in conditional statements are not part of it."""
+    data = b"\n" + with_line_feeds(data).replace(b"\r\n", b"\n")
+    functions: set[str] = set()
+    classes: dict[str, ClassOutline] = {}
+    found = list(_DEFINITION.finditer(data))
+    ends = [one.start() for one in found[1:]] + [len(data)]
+    for definition, end in zip(found, ends, strict=False):
+        name = _text(definition[2])
+        if definition[1] is None:
+            functions.add(name)
+        else:
+            classes[name] = ClassOutline(_bases(definition[3] or b""), _methods(data, definition.end(), end))
+    imports: dict[str, tuple[str, ...]] = {}
+    stars: list[str] = []
+    for bound, dotted in _imported(data):
+        if bound == "*":
+            stars.append(dotted)
+        else:
+            imports[bound] = (*imports.get(bound, ()), dotted)
+    return Outline(frozenset(functions), classes, imports, tuple(stars))
+
+
+def _imported(data: bytes) -> Iterator[tuple[str, str]]:
+    """The names that imports bind, with their dotted names; ``*`` with the name of the module."""
+    for found in _FROM.finditer(data):
+        module = _text(found[1])
+        for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[2]))):
+            joined = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
+            yield ("*", module) if name == "*" else (alias or name, joined)
+    for found in _MODULE.finditer(data):
+        for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[1]))):
+            yield alias or name.partition(".")[0], name if alias else name.partition(".")[0]
+
+
+def _bases(written: bytes) -> tuple[str, ...]:
+    parts = (_text(_COMMENT.sub(b" ", part)).strip() for part in written.split(b","))
+    return tuple(part for part in parts if re.fullmatch(r"[\w.]+", part))
+
+
+def _methods(data: bytes, start: int, end: int) -> frozenset[str]:
+    """The functions that are defined directly in a class: those that are indented least."""
+    found = _METHOD.findall(data, start, end)
+    least = min((len(indent) for indent, _ in found), default=0)
+    return frozenset(_text(name) for indent, name in found if len(indent) == least)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
