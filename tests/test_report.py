@@ -624,7 +624,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
         renderer("yaml")
 
 
-def test_source_lines_are_asked_for_once_a_file_and_only_by_the_text_report() -> None:
+def test_source_lines_are_asked_for_once_a_file_and_only_by_reports_for_people() -> None:
     asked: list[str] = []
 
     def source(path: str) -> Sequence[str]:
@@ -633,7 +633,7 @@ def test_source_lines_are_asked_for_once_a_file_and_only_by_the_text_report() ->
 
     for name in FORMATS:
         renderer(name)(run_of(FINDING, ADVICE), ReportOptions(source=source))
-    assert asked == ["pkg/train.py"]
+    assert asked == ["pkg/train.py"] * 2  # text and HTML
 
 
 def test_importing_the_package_loads_no_format() -> None:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 from torchlint.model import RunResult
 from torchlint.text.lines import split_lines
 
-__all__ = ["FORMATS", "Renderer", "ReportOptions", "renderer", "split_lines"]
+__all__ = ["FORMATS", "Renderer", "ReportOptions", "renderer", "split_lines", "unavailable"]
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "html")
+# Packages of the extra `report`, which other formats do without.
+_NEEDED = {"html": ("Jinja2", "Pygments")}
 
 
 def no_source(path: str) -> Sequence[str] | None:  # noqa: ARG001 - the default of an option
@@ -34,6 +36,18 @@ class ReportOptions(NamedTuple):
     quiet: bool = False
     statistics: bool = False
     source: Callable[[str], Sequence[str] | None] = no_source
+
+
+def unavailable(name: str) -> str | None:
+    """Why a format cannot be written here; None if it can."""
+    from importlib.util import find_spec
+
+    missing = [needed for needed in _NEEDED.get(name, ()) if find_spec(needed.lower()) is None]
+    if not missing:
+        return None
+    are = "is" if len(missing) == 1 else "are"
+    needs = f"needs {' and '.join(missing)}, which {are} not installed"
+    return f"--output-format {name}: {needs}: pip install 'torchlint[report]'"
 
 
 Renderer = Callable[[RunResult, ReportOptions], str]

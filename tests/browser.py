@@ -1,0 +1,87 @@
+"""A real browser for tests of HTML reports: the Chromium of the system, without any network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def executable() -> str | None:
+    """The browser to test with; None where there is none."""
+    return os.environ.get("TORCHLINT_BROWSER") or next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+def missing() -> str | None:
+    """Why pages cannot be opened here."""
+    from importlib.util import find_spec
+
+    if find_spec("playwright") is None:
+        return "no browser tests: Playwright's Python package is not installed"
+    if executable() is None:
+        return f"no browser tests: none of {', '.join(_NAMES)} is installed; set TORCHLINT_BROWSER, or install chromium"
+    return None
+
+
+@dataclass
+class Opened:
+    """A page that was opened from disk, what it said on its console, and what it asked the network for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def evaluate(self, script: str) -> Any:
+        """The value of an expression in the page."""
+        return self.page.evaluate(script)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether the page is wider than the window."""
+        return bool(self.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser; tests that need it are skipped with the reason where there is none."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # In containers tests run as root, for which Chromium has no sandbox.
+        arguments = ["--no-sandbox"] if hasattr(os, "getuid") and os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=executable(), args=arguments)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(
+    chromium: Any, path: Path, *, width: int = 1280, scheme: str = "light", script: bool = True
+) -> Iterator[Opened]:
+    """A page opened from disk, with the network off."""
+    context = chromium.new_context(
+        offline=True, color_scheme=scheme, viewport={"width": width, "height": 900}, java_script_enabled=script
+    )
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    seen = Opened(page)
+    page.on("console", lambda message: seen.said.append(message.text))
+    page.on("pageerror", lambda error: seen.said.append(str(error)))
+    page.on("request", lambda request: seen.asked.append(request.url))
+    page.goto(path.as_uri())
+    yield seen
+    context.close()
+    local = (path.as_uri(), "data:")
+    assert seen.said == []
+    assert [url for url in seen.asked if not url.startswith(local)] == []
