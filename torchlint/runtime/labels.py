@@ -6,6 +6,7 @@ tensors and garbage collection, without additional tables (tested with torch 2.1
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -33,6 +34,19 @@ class Label:
     born: Site | None = None
     left: Site | None = None
     loader: Site | None = None
+    shared = False  # by all memory of which nothing else is known: a fact goes into a label of its own
+
+
+def _shared(device: int | None) -> Label:
+    label = Label()
+    label.device, label.host, label.shared = device, device is None, True
+    return label
+
+
+@functools.cache
+def plain(device: int | None) -> Label:
+    """The label of memory of which only the device is known; None is the host."""
+    return _shared(device)
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
@@ -68,11 +82,13 @@ def label_of(tensor: torch.Tensor) -> Label | None:
 
 
 def labelled(tensor: torch.Tensor) -> Label:
-    """The label of a tensor's memory, created if there is none."""
+    """A label of a tensor's memory that facts can be added to."""
     storage = storage_of(tensor)
     found = getattr(storage, LABEL, None)
-    if found is None:
-        found = Label()
+    if found is None or found.shared:
+        known, found = found, Label()
+        if known is not None:
+            found.device, found.host = known.device, known.host
         if storage is not None:
             setattr(storage, LABEL, found)
     return found
@@ -86,8 +102,17 @@ def device_of(tensor: torch.Tensor) -> int | None:
 
 def place(tensor: torch.Tensor, device: int | None) -> None:
     """Put a tensor on a simulated device, or on the host."""
-    label = labelled(tensor)
-    label.device, label.host = device, device is None
+    place_storage(storage_of(tensor), device)
+
+
+def place_storage(storage: Any, device: int | None) -> None:
+    """Put memory on a simulated device, or on the host."""
+    label = getattr(storage, LABEL, None)
+    if label is None or label.shared:
+        if storage is not None:
+            setattr(storage, LABEL, plain(device))
+    else:
+        label.device, label.host = device, device is None
 
 
 def size_of(tensor: torch.Tensor) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.profiler
 
-from torchlint.runtime.labels import LABEL, Label, device_of, place
+from torchlint.runtime.labels import device_of, place
+from torchlint.runtime.sim.operands import found_in
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -18,7 +19,6 @@ def install(simulation: Machine) -> None:
     """Replace what would fail, or would reveal the simulation."""
     _generators(simulation)
     _autocast(simulation)
-    _files(simulation)
     _distributed(simulation)
     _profiler(simulation)
     _helpers(simulation)
@@ -35,6 +35,7 @@ def _generators(simulation: Machine) -> None:
             index = simulation.index(device)
             made = super().__new__(cls) if index is not None or device is None else super().__new__(cls, device)
             made._torchlint_device = index
+            (simulation.generators.discard if index is None else simulation.generators.add)(made._cdata)
             return made
 
         @property
@@ -44,6 +45,7 @@ def _generators(simulation: Machine) -> None:
             return torch.device("cpu") if index is None else torch.device("cuda", index)
 
     simulation.patches.set(torch, "Generator", Generator)
+    simulation.random.install_generators()
 
 
 def _autocast(simulation: Machine) -> None:
@@ -69,55 +71,6 @@ def _autocast(simulation: Machine) -> None:
         simulation.patches.set(owner, "is_autocast_enabled", is_autocast_enabled)
     simulation.patches.set(torch, "get_autocast_dtype", get_autocast_dtype)
     simulation.patches.set(torch, "get_autocast_gpu_dtype", lambda: get_autocast_dtype("cuda"))
-
-
-def _files(simulation: Machine) -> None:
-    """Checkpoints record CUDA devices, and are loaded onto them."""
-    from torch import serialization
-
-    def tag(storage: Any) -> str | None:
-        label = getattr(getattr(storage, "_untyped_storage", storage), LABEL, None)
-        return None if label is None or label.device is None else f"cuda:{label.device}"
-
-    def restore(storage: Any, location: str) -> Any:
-        if not location.startswith("cuda"):
-            return None
-        untyped = getattr(storage, "_untyped_storage", storage)
-        label = Label()
-        label.device = simulation.index(location)
-        setattr(untyped, LABEL, label)
-        return storage
-
-    simulation.patches.set(serialization, "_package_registry", [(1, tag, restore), *serialization._package_registry])
-    real = torch.storage._StorageBase.cuda
-
-    def cuda(storage: Any, device: Any = None, non_blocking: bool = False) -> Any:
-        index = simulation.index(device if device is not None else "cuda")
-        if index is None:
-            return real(storage, device, non_blocking)
-        made = storage.clone()
-        label = Label()
-        label.device = index
-        setattr(made, LABEL, label)
-        return made
-
-    simulation.patches.set(torch.UntypedStorage, "cuda", cuda)
-    _modules(simulation)
-
-
-def _modules(simulation: Machine) -> None:
-    """TorchScript modules loaded from files, whose parameters C++ would put on a device."""
-    real = torch.jit.load
-
-    def load(f: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
-        index = simulation.index(map_location)
-        made = real(f, "cpu" if index is not None else map_location, *args, **kwargs)
-        if index is not None:
-            for tensor in (*made.parameters(), *made.buffers()):
-                place(tensor, index)
-        return made
-
-    simulation.patches.set(torch.jit, "load", load)
 
 
 def _distributed(simulation: Machine) -> None:
@@ -178,9 +131,10 @@ def _helpers(simulation: Machine) -> None:
     def group(tensors: Any, with_indices: bool = False) -> Any:
         found: dict[Any, Any] = {}
         for (device, dtype), (lists, places) in real(tensors, with_indices).items():
-            first = next((tensor for tensor in lists[0] if tensor is not None), None)
-            index = None if first is None else device_of(first)
-            found[(device if index is None else torch.device("cuda", index), dtype)] = (lists, places)
+            for index, members in _by_index(lists).items():
+                key = (device if index is None else torch.device("cuda", index), dtype)
+                chosen = [[column[member] for member in members] if column else [] for column in lists]
+                found[key] = (chosen, [places[member] for member in members] if places else places)
         return found
 
     simulation.patches.set(torch._C, "_group_tensors_by_device_and_dtype", group)
@@ -188,11 +142,11 @@ def _helpers(simulation: Machine) -> None:
     _sequences(simulation)
     real_allclose = torch.allclose
 
-    def allclose(one: Any, other: Any, *args: Any, **kwargs: Any) -> bool:
-        if device_of(one) is not None:
+    def allclose(input: Any, other: Any, *args: Any, **kwargs: Any) -> bool:  # noqa: A002 - torch's name
+        if found_in(simulation, "aten::allclose", (input, other), {})[0] is not None:
             simulation.sync("allclose")
         with simulation.recorder.quiet():
-            return bool(real_allclose(one, other, *args, **kwargs))
+            return bool(real_allclose(input, other, *args, **kwargs))
 
     simulation.patches.set(torch, "allclose", allclose)
     simulation.patches.set(torch.Tensor, "allclose", allclose)
@@ -205,6 +159,15 @@ def _helpers(simulation: Machine) -> None:
             return one_hot(tensor, num_classes)
 
     simulation.patches.set(torch.nn.functional, "one_hot", quiet_one_hot)
+
+
+def _by_index(lists: Any) -> dict[int | None, list[int]]:
+    """The positions in parallel lists, by the device of the first tensor at each."""
+    found: dict[int | None, list[int]] = {}
+    for place_, members in enumerate(zip(*[column for column in lists if column], strict=True)):
+        first = next((tensor for tensor in members if tensor is not None), None)
+        found.setdefault(None if first is None else device_of(first), []).append(place_)
+    return found
 
 
 def _sequences(simulation: Machine) -> None:

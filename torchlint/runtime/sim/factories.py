@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import torch
 
 from torchlint.runtime.labels import device_of, labelled, place, size_of, storage_of
 from torchlint.runtime.names import FACTORIES, OF_DATA
+from torchlint.runtime.sim.operands import check_generator
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -17,22 +19,12 @@ if TYPE_CHECKING:
 _HOST = torch.device("cpu")
 _LIKE = frozenset(name for name in FACTORIES if name.endswith("_like"))
 _METHODS = ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
-_LEGACY = {
-    "FloatTensor": torch.float32,
-    "DoubleTensor": torch.float64,
-    "HalfTensor": torch.float16,
-    "BFloat16Tensor": torch.bfloat16,
-    "LongTensor": torch.int64,
-    "IntTensor": torch.int32,
-    "ShortTensor": torch.int16,
-    "ByteTensor": torch.uint8,
-    "CharTensor": torch.int8,
-    "BoolTensor": torch.bool,
-}
+# Their arguments are numbers: those of tensors are read.
+_NUMBERS = frozenset("arange range linspace logspace eye full full_like scalar_tensor tensor as_tensor asarray".split())
 
 
 def install(simulation: Machine) -> None:
-    """Wrap the factories of torch, those of tensors, and the legacy types of CUDA."""
+    """Wrap the factories of torch, and those of tensors."""
     maker = _Factories(simulation)
     for name in FACTORIES:
         real = getattr(torch, name, None)
@@ -40,9 +32,6 @@ def install(simulation: Machine) -> None:
             simulation.patches.set(torch, name, maker.wrapped(name, real))
     for name in _METHODS:
         simulation.patches.set(torch.Tensor, name, maker.method(name, getattr(torch.Tensor, name)))
-    for name, dtype in _LEGACY.items():
-        simulation.patches.set(torch.cuda, name, maker.legacy(name, dtype))
-    simulation.patches.set(torch, "set_default_tensor_type", maker.default_type(torch.set_default_tensor_type))
 
 
 class _Factories:
@@ -59,20 +48,42 @@ class _Factories:
                 asked = self._sim.default()
             index = self._sim.index(asked)
             data = _data(name, args, kwargs)
+            if "generator" in kwargs:
+                check_generator(self._sim, kwargs["generator"], index, torch.device(asked or "cpu"))
+            pinned = bool(kwargs.get("pin_memory")) and bool(kwargs.pop("pin_memory"))
+            read = name in _NUMBERS and self._reads(name, data, args, kwargs)
             if index is not None and name != "from_numpy":
                 kwargs["device"] = "cpu"
-                generator = kwargs.get("generator")
-                if generator is not None and self._sim.index(generator.device) is None:
-                    raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
+                if pinned:
+                    raise RuntimeError("Only dense CPU tensors can be pinned")
                 return self._on_device(name, real, data, index, args, kwargs)
-            return self._elsewhere(name, real, data, asked, args, kwargs)
+            with self._sim.recorder.quiet() if read else nullcontext():
+                made = self._elsewhere(name, real, data, asked, args, kwargs)
+            return self._pinned(made) if pinned else made
 
         return factory
+
+    def _pinned(self, made: Any) -> Any:
+        """``pin_memory=True``: allocated there, and not copied."""
+        if device_of(made) is not None:
+            raise RuntimeError("Only dense CPU tensors can be pinned")
+        labelled(made).pinned = True
+        return made
+
+    def _reads(self, name: str, data: Any, args: Any, kwargs: Any) -> bool:
+        """Record that the host reads numbers from the device: bounds, a value, the elements of a list."""
+        values = _in_lists(data) if name in OF_DATA else (*args, *kwargs.values())
+        read = [value for value in values if isinstance(value, torch.Tensor) and device_of(value) is not None]
+        if name in _LIKE and read and read[0] is data:
+            del read[0]
+        for _ in read:
+            self._sim.sync("read")
+        return bool(read)
 
     def _on_device(self, name: str, real: Any, data: Any, index: int, args: Any, kwargs: Any) -> Any:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in ("as_tensor", "asarray"):
             return data.to(torch.device("cuda", index), kwargs.get("dtype") or data.dtype)
-        with self._sim.recorder.quiet():
+        with self._sim.recorder.quiet(), self._sim.random.drawing(index):
             with nullcontext() if isinstance(data, torch.Tensor) else self._sim.direct():
                 made = real(*args, **kwargs)
             if _shares(made, data):
@@ -88,7 +99,7 @@ class _Factories:
     def _elsewhere(self, name: str, real: Any, data: Any, asked: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in OF_DATA and asked is not None:
             return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))
-        fresh = name not in _LIKE and not isinstance(data, torch.Tensor) and kwargs.get("out") is None
+        fresh = name not in _LIKE and kwargs.get("out") is None and not _has_tensor(args)
         with self._sim.direct() if fresh else nullcontext():
             made = real(*args, **kwargs)
         if (
@@ -98,7 +109,7 @@ class _Factories:
         ):
             label = labelled(made)
             label.host = True
-            label.born = label.born or self._sim.sites.here(3)
+            label.born = label.born or self._sim.sites.here(4)
         return made
 
     def method(self, name: str, real: Any) -> Any:
@@ -120,36 +131,19 @@ class _Factories:
 
         return made_by
 
-    def default_type(self, real: Any) -> Any:
-        """``torch.set_default_tensor_type("torch.cuda.FloatTensor")``: sets a dtype and a device."""
 
-        def set_default_tensor_type(kind: Any) -> None:
-            name = kind if isinstance(kind, str) else getattr(kind, "_torchlint_type", "")
-            if name.startswith("torch.cuda."):
-                torch.set_default_dtype(_LEGACY[name.rpartition(".")[2]])
-                torch.set_default_device("cuda")
-            else:
-                torch.set_default_device(None)
-                real(kind)
+def _in_lists(data: Any) -> Iterator[Any]:
+    """The tensors in nested lists, which are found by the first elements."""
+    if isinstance(data, (list, tuple)) and data:
+        if isinstance(data[0], torch.Tensor):
+            yield from data
+        elif isinstance(data[0], (list, tuple)):
+            for row in data:
+                yield from _in_lists(row)
 
-        return set_default_tensor_type
 
-    def legacy(self, name: str, dtype: torch.dtype) -> Any:
-        """``torch.cuda.FloatTensor(..)``."""
-        real = getattr(torch, name)
-
-        def made_of(*args: Any) -> Any:
-            with self._sim.recorder.quiet():
-                made = real(*args)
-            if args and not isinstance(args[0], int):
-                facts: dict[str, Any] = {"how": "legacy", "pinned": False, "non_blocking": False}
-                self._sim.recorder.add("upload", self._sim.sites.here(2), size_of(made), **facts)
-            place(made, self._sim.current)
-            return made
-
-        made_of._torchlint_type = f"torch.cuda.{name}"  # type: ignore[attr-defined]
-        made_of.dtype = dtype  # type: ignore[attr-defined]
-        return made_of
+def _has_tensor(values: Any) -> bool:
+    return any(isinstance(value, torch.Tensor) for value in values)
 
 
 def _data(name: str, args: Any, kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -14,6 +15,7 @@ from torchlint.runtime.patches import Patches
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
 
+_ERROR_MODE = 2
 _ERROR: Any = getattr(torch, "AcceleratorError", RuntimeError)
 
 
@@ -26,7 +28,10 @@ class Machine:
         self.devices = devices
         self.patches = Patches()
         self.current = 0
+        self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
+        self.random: Any = None
+        self.generators: set[int] = set()  # those of simulated devices, by address
         self.on_leaving: Callable[[str], None] = lambda what: None
 
     def index(self, device: object) -> int | None:
@@ -62,3 +67,12 @@ class Machine:
     def sync(self, why: str, size: int = 0) -> None:
         """Record that the host waits for the device here."""
         self.recorder.add("sync", self.sites.here(3), size, why=why)
+        if self.debug and "synchronize" not in why and self.recorder.listening:
+            self.blocks()
+
+    def blocks(self) -> None:
+        """Warn or raise as ``torch.cuda.set_sync_debug_mode`` asks."""
+        if self.debug == _ERROR_MODE:
+            raise RuntimeError("called a synchronizing CUDA operation")
+        if self.debug:
+            warnings.warn("called a synchronizing CUDA operation", stacklevel=4)

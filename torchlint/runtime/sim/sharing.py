@@ -11,7 +11,8 @@ import torch.jit._trace
 from torch.multiprocessing import reductions
 from torch.utils._python_dispatch import _disable_current_modes
 
-from torchlint.runtime.labels import device_of, place
+from torchlint.runtime.labels import device_of, place, storage_of
+from torchlint.runtime.sim.storages import unlabelled
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -28,12 +29,20 @@ def _pickled(simulation: Machine) -> None:
 
     def reduced(tensor: Any) -> Any:
         index = device_of(tensor)
-        function, arguments = reduce(tensor)
+        with unlabelled(storage_of(tensor)):
+            function, arguments = reduce(tensor)
         return (function, arguments) if index is None else (rebuilt, (function, arguments, index))
 
     known: Any = ForkingPickler._extra_reducers  # type: ignore[attr-defined]
     for kind in (torch.Tensor, torch.nn.Parameter):
         simulation.patches.set_item(known, kind, reduced)
+    reduce_storage = reductions.reduce_storage
+
+    def reduced_storage(storage: Any) -> Any:
+        with unlabelled(storage):
+            return reduce_storage(storage)
+
+    simulation.patches.set_item(known, torch.UntypedStorage, reduced_storage)
 
 
 def rebuilt(function: Callable[..., Any], arguments: Any, index: int) -> Any:

@@ -24,18 +24,29 @@ class Simulation(Machine):
     def __enter__(self) -> Simulation:
         from torchlint.runtime.sim import (
             batch_norm,
+            beside,
             devices,
             dispatch,
             environment,
             factories,
+            gradients,
+            legacy,
+            random,
             sharing,
+            storages,
             subset,
             tensors,
         )
 
+        parts = (
+            *(tensors, legacy, storages, gradients, factories),
+            *(devices, environment, batch_norm, beside, sharing, subset),
+        )
         _device_constructors()  # keeps the original functions before they are replaced
         try:
-            for part in (tensors, factories, devices, environment, batch_norm, sharing, subset):
+            self.random = random.Random(self)
+            self.random.install()
+            for part in parts:
                 part.install(self)
             self.patches.set(threading.Thread, "run", self._in_thread(threading.Thread.run, dispatch.Labels))
         except BaseException:

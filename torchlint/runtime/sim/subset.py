@@ -24,8 +24,10 @@ _SIGNS = (
     "no kernel image",
     "'_cuda",
     "torch.cuda' has no attribute",
+    "cannot access accelerator device",
+    "dummy base class",
 )
-_GRAPHS = ("CUDAGraph", "graph", "make_graphed_callables")
+_GRAPHS = ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle")
 
 
 class Unsimulated(RuntimeError):
@@ -42,6 +44,13 @@ def install(simulation: Machine) -> None:
         simulation.patches.set(
             extensions, name, _leaving(simulation, f"torch.utils.cpp_extension.{name} (compiled kernels)")
         )
+
+
+def refuse(simulation: Machine, owner: Any, names: list[str]) -> None:
+    """Make functions that nothing stands in for end the simulation instead of failing somehow."""
+    for name in names:
+        if callable(getattr(owner, name, None)):
+            simulation.patches.set(owner, name, _leaving(simulation, f"{owner.__name__}.{name}"))
 
 
 def _leaving(simulation: Machine, what: str) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
-_NAMES = "to cuda cpu clone pin_memory is_pinned numpy __array__ tolist type __repr__ __format__ copy_ get_device"
+_NAMES = "to cuda cpu clone pin_memory is_pinned numpy __array__ tolist __repr__ __format__ copy_ get_device"
 _NOT_NUMPY = (
     "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
@@ -57,8 +57,7 @@ class Moves:
             copy_=self._method(self.copy_),
             pin_memory=self._method(self.pin_memory),
             is_pinned=lambda tensor, device=None: bool(getattr(label_of(tensor), "pinned", False)),
-            type=self._method(self.type),
-            type_as=self.to,
+            type_as=self._method(self.type_as),
         )
         self._sim.moves = self
         let_through(self._sim.patches, "to", "cuda", "cpu", "copy_", "get_device")
@@ -80,6 +79,8 @@ class Moves:
         site = self._sim.sites.here(4)
         size = size_of(tensor)
         self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
+        if not non_blocking:
+            self._sim.blocks()
         return self._placed(tensor, index, options)
 
     def down(self, tensor: T, how: str, *, non_blocking: bool = False, **options: Any) -> T:
@@ -88,6 +89,8 @@ class Moves:
         self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
         made = self._placed(tensor, None, options)
         labelled(made).left = site
+        if not non_blocking:
+            self._sim.blocks()
         return made
 
     def _placed(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
@@ -187,10 +190,14 @@ class Moves:
         place(tensor, here)
         return tensor
 
+    def type_as(self, tensor: T, other: T) -> T:
+        """``x.type_as(y)``: the dtype and the device of ``y``."""
+        return self.moved(tensor, device_of(other), "type_as", dtype=other.dtype)
+
     def pin_memory(self, tensor: T, device: Any = None) -> T:
         """``x.pin_memory()``."""
         if device_of(tensor) is not None:
-            raise RuntimeError(f"cannot pin '{self.type(tensor)}' only dense CPU tensors can be pinned")
+            raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
         label = label_of(tensor)
         if label is not None and label.pinned:
             return tensor
@@ -202,20 +209,6 @@ class Moves:
         if label is not None:
             new.born, new.loader, new.left = label.born, label.loader, label.left
         return made
-
-    def type(self, tensor: T, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-        """``x.type()``, ``x.type("torch.cuda.FloatTensor")``."""
-        if dtype is None:
-            name = self._real["type"](tensor)
-            return name if device_of(tensor) is None else name.replace("torch.", "torch.cuda.")
-        text = dtype if isinstance(dtype, str) else getattr(dtype, "_torchlint_type", "")
-        if isinstance(text, str) and text.startswith("torch.cuda."):
-            made = self._real["type"](tensor, text.replace("torch.cuda.", "torch."))
-            index = device_of(tensor)
-            return self.moved(made, self._sim.current if index is None else index, "type", non_blocking=non_blocking)
-        if text.startswith("torch.") and device_of(tensor) is not None:
-            return self._real["type"](self.moved(tensor, None, "type"), dtype)
-        return self._real["type"](tensor, dtype, non_blocking, **kwargs)
 
 
 class _Across(torch.autograd.Function):

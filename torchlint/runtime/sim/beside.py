@@ -1,0 +1,63 @@
+"""Functions that C++ computes in another way under a dispatch mode, with other bits: they run without it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from torchlint.runtime.labels import device_of, place
+from torchlint.runtime.sim.operands import found_in, tensors
+
+if TYPE_CHECKING:
+    from torchlint.runtime.sim.machine import Machine
+
+# By module: the name of the function, and how often the host waits in it.
+_FUNCTIONS: dict[Any, dict[str, int]] = {
+    torch: {"ctc_loss": 0, "pinverse": 1},
+    torch.linalg: {"svdvals": 1, "pinv": 1, "lstsq": 1},
+}
+_ACROSS = frozenset(("ctc_loss",))
+
+
+def install(simulation: Machine) -> None:
+    """Wrap the functions."""
+    for owner, functions in _FUNCTIONS.items():
+        for name, waits in functions.items():
+            simulation.patches.set(owner, name, _beside(simulation, name, getattr(owner, name), waits))
+    real = torch.from_dlpack
+    from_dlpack = _same_device(real)
+    for owner in (torch, torch.utils.dlpack):
+        simulation.patches.set(owner, "from_dlpack", from_dlpack)
+
+
+def _beside(simulation: Machine, name: str, real: Any, waits: int) -> Any:
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        operation = "aten::_ctc_loss" if name in _ACROSS else name
+        index, _ = found_in(simulation, operation, args, kwargs)
+        if index is None or torch._C._len_torch_dispatch_stack() != 1:
+            return real(*args, **kwargs)
+        for _ in range(waits):
+            simulation.sync("linalg")
+        with simulation.direct():
+            made = real(*args, **kwargs)
+        for tensor in tensors(made):
+            place(tensor, index)
+        return made
+
+    return call
+
+
+def _same_device(real: Any) -> Any:
+    """Memory that is shared with another library keeps its device."""
+
+    @functools.wraps(real)
+    def from_dlpack(ext_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        made = real(ext_tensor, *args, **kwargs)
+        if isinstance(ext_tensor, torch.Tensor):
+            place(made, device_of(ext_tensor))
+        return made
+
+    return from_dlpack
