@@ -212,7 +212,8 @@ def test_observing_breaks_no_graph(tmp_path: Path, mode: str) -> None:
 
     def step(x: Any, weight: Any) -> Any:
         y = torch.nn.functional.conv2d(x, weight)
-        z = torch.zeros(3).to("cpu")
+        z = torch.zeros(3).to("cpu").type(torch.float64).type_as(y)
+        z[[0, 1]] = z.new_tensor([1.0, 2.0])[1:]
         return y.sum() + z.sum() + torch.tensor(1.0)
 
     graphs = []

@@ -6,12 +6,13 @@ Nothing here synchronizes. Wrapped methods call the originals with the same argu
 from __future__ import annotations
 
 import functools
-import threading
 from time import perf_counter_ns
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 
+from torchlint.runtime import indexing, legacy
+from torchlint.runtime.copies import TENSOR, Copies, T, where
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.labels import label_of, labelled, size_of
 from torchlint.runtime.lazy import let_through
@@ -19,94 +20,92 @@ from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.trace import Trace
 
-T: TypeAlias = Any  # a tensor
-_TENSOR = torch.Tensor
 _is_compiling = torch.compiler.is_compiling
 
 
 class Transfers(Instrument):
-    """Watches the methods and factories that copy between host and device."""
+    """Watches the methods and factories that copy between host and device, or between devices."""
 
     modes = frozenset(("gpu",))
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._own = threading.local()
+        self.copies = Copies(watch.recorder, watch.sites)
         self.trace = Trace()
         self._traced = False
-        self.unexplained = 0
-        self.explained = 0
 
     def install(self, patches: Patches) -> None:
         """Wrap methods and factories, and let torch report synchronizations if it can."""
-        for name in ("to", "cuda", "cpu"):
-            patches.set(_TENSOR, name, self._moving(name, getattr(_TENSOR, name)))
-        patches.set(_TENSOR, "copy_", self._copying(_TENSOR.copy_))
+        for name in ("to", "cuda", "cpu", "type", "type_as"):
+            patches.set(TENSOR, name, self._moving(name, getattr(TENSOR, name)))
+        patches.set(TENSOR, "copy_", self._copying(TENSOR.copy_))
         let_through(patches, "to", "cuda", "cpu", "copy_")
-        patches.set(_TENSOR, "pin_memory", self._pinning(_TENSOR.pin_memory))
+        patches.set(TENSOR, "pin_memory", self._pinning(TENSOR.pin_memory))
         for name in FACTORIES:
             if hasattr(torch, name):
                 patches.set(torch, name, self._making(name, getattr(torch, name)))
+        for name in ("new", "new_tensor"):
+            patches.set(TENSOR, name, self._renewing(name, getattr(TENSOR, name)))
+        patches.set(torch, "_foreach_copy_", self._copying_all(torch._foreach_copy_))
+        indexing.install(self.copies, patches)
+        legacy.install(self.copies, patches)
         if not self.watch.order.get("untraced"):
             self._trace_or_note()
 
     def written(self) -> dict[str, Any]:
         """How many of the synchronizations reported by torch belong to copies; None if torch reported none at all."""
-        counted = {"explained": self.explained, "unexplained": self.unexplained}
+        counted = {"explained": self.copies.explained, "unexplained": self.copies.unexplained}
         return {"synchronisations": counted if self._traced else None}
 
-    @property
-    def _busy(self) -> bool:
-        """Whether this thread is inside a copy that is being recorded."""
-        return getattr(self._own, "inside", False)
-
     def _moving(self, name: str, real: Any) -> Any:
+        copies = self.copies
+
         @functools.wraps(real)
         def move(tensor: T, *args: Any, **kwargs: Any) -> Any:
-            if _is_compiling() or self._busy:  # nested calls belong to the outer one
+            if _is_compiling() or copies.inside:
                 return real(tensor, *args, **kwargs)
-            was, start = tensor.is_cuda, perf_counter_ns()
-            self._own.inside = True
-            try:
-                made = real(tensor, *args, **kwargs)
-            finally:
-                self._own.inside = False
-            if made.is_cuda != was:
-                spent = perf_counter_ns() - start
-                self._moved(tensor, made, name, spent, non_blocking=_asynchronous(name, args, kwargs))
+            if name == "type" and args:
+                args = (legacy.original(args[0]), *args[1:])
+            made, spent = copies.timed(real, (tensor, *args), kwargs)
+            waits = False
+            if isinstance(made, TENSOR):  # the type of a tensor is a string
+                waits = copies.moved(tensor, made, name, spent, non_blocking=_asynchronous(name, args, kwargs))
+            copies.settle(waits)
             return made
 
         return move
 
-    def _moved(self, source: T, made: T, how: str, spent: int, *, non_blocking: bool) -> None:
-        site = self._sites.here(3)
-        if made.is_cuda:
-            label = label_of(source)
-            known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
-            facts: dict[str, Any] = {"how": how, "pinned": _pinned(source), "non_blocking": non_blocking, **known}
-            self._recorder.add("upload", site, size_of(source), spent, **facts)
-        else:
-            self._recorder.add("download", site, size_of(source), spent, how=how, non_blocking=non_blocking)
-            labelled(made).left = site
-
     def _copying(self, real: Any) -> Any:
+        copies = self.copies
+
         @functools.wraps(real)
         def copy_(tensor: T, *args: Any, **kwargs: Any) -> Any:
             source = args[0] if args else kwargs.get("other", kwargs.get("src"))
-            moves = isinstance(source, _TENSOR) and source.is_cuda != tensor.is_cuda
-            if _is_compiling() or self._busy or not moves:
+            moves = isinstance(source, TENSOR) and where(source) != where(tensor)
+            if _is_compiling() or copies.inside or not moves:
                 return real(tensor, *args, **kwargs)
-            start = perf_counter_ns()
-            self._own.inside = True
-            try:
-                made = real(tensor, *args, **kwargs)
-            finally:
-                self._own.inside = False
+            made, spent = copies.timed(real, (tensor, *args), kwargs)
             asynchronous = bool(args[1] if len(args) > 1 else kwargs.get("non_blocking", False))
-            self._moved(source, tensor, "copy_", perf_counter_ns() - start, non_blocking=asynchronous)
+            copies.settle(copies.moved(source, tensor, "copy_", spent, non_blocking=asynchronous))
             return made
 
         return copy_
+
+    def _copying_all(self, real: Any) -> Any:
+        copies = self.copies
+
+        @functools.wraps(real)
+        def _foreach_copy_(targets: Any, sources: Any, non_blocking: bool = False) -> Any:
+            if _is_compiling() or copies.inside:
+                return real(targets, sources, non_blocking)
+            made, spent = copies.timed(real, (targets, sources, non_blocking), {})
+            each = spent // max(len(targets), 1)
+            pairs = zip(sources, targets, strict=False)
+            waits = [copies.moved(one, other, "copy_", each, non_blocking=non_blocking) for one, other in pairs]
+            copies.settle(sum(waits))
+            return made
+
+        return _foreach_copy_
 
     def _pinning(self, real: Any) -> Any:
         @functools.wraps(real)
@@ -126,33 +125,45 @@ class Transfers(Instrument):
         return pin_memory
 
     def _making(self, name: str, real: Any) -> Any:
+        copies = self.copies
+
         @functools.wraps(real)
         def factory(*args: Any, **kwargs: Any) -> Any:
-            if _is_compiling() or self._busy:
+            if _is_compiling() or copies.inside:
                 return real(*args, **kwargs)
-            start = perf_counter_ns()
-            self._own.inside = True
-            try:
-                made = real(*args, **kwargs)
-            finally:
-                self._own.inside = False
-            if type(made) is _TENSOR:
-                self._made(name, args[0] if args else kwargs.get("data"), made, perf_counter_ns() - start)
+            made, spent = copies.timed(real, args, kwargs)
+            data = args[0] if args else kwargs.get("data")
+            copies.settle(type(made) is TENSOR and self._made(name, data, made, spent))
             return made
 
         return factory
 
-    def _made(self, name: str, first: Any, made: T, spent: int) -> None:
+    def _made(self, name: str, first: Any, made: T, spent: int) -> bool:
+        """Record what a factory has made. Returns whether it has copied something to the device."""
         data = first if name in OF_DATA else None
         if not made.is_cuda:
-            if not isinstance(data, _TENSOR):
+            if not isinstance(data, TENSOR):
                 label = labelled(made)
                 label.born = label.born or self._sites.here(3)
-        elif data is not None and not (isinstance(data, _TENSOR) and data.is_cuda):
-            facts: dict[str, Any] = {"how": name, "pinned": False, "non_blocking": False}
-            self._recorder.add("upload", self._sites.here(3), size_of(made), spent, **facts)
+        elif data is not None and not (isinstance(data, TENSOR) and data.is_cuda):
+            self.copies.up(None, size_of(made), name, spent)
+            return True
         else:
             self._recorder.add("made", self._sites.here(3), size_of(made), spent)
+        return False
+
+    def _renewing(self, name: str, real: Any) -> Any:
+        copies = self.copies
+
+        @functools.wraps(real)
+        def new(tensor: T, *args: Any, **kwargs: Any) -> Any:
+            if _is_compiling() or copies.inside:
+                return real(tensor, *args, **kwargs)
+            made, spent = copies.timed(real, (tensor, *args), kwargs)
+            legacy.note_data(copies, args or tuple(kwargs.values())[:1], made, name, spent)
+            return made
+
+        return new
 
     # -- torch's own account -----------------------------------------------------------------------
 
@@ -171,11 +182,7 @@ class Transfers(Instrument):
 
     def _synchronised(self, why: str) -> Any:
         def synchronised(*_: Any) -> None:
-            if self._busy:
-                self.explained += 1
-                return
-            self.unexplained += 1
-            self._recorder.add("sync", self._sites.here(2), why=why)
+            self.copies.waited(why)
 
         return synchronised
 
@@ -183,15 +190,6 @@ class Transfers(Instrument):
 def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
     if "non_blocking" in kwargs:
         return bool(kwargs["non_blocking"])
-    if name == "cuda":
+    if name in ("cuda", "type"):
         return bool(args[1]) if len(args) > 1 else False
     return any(argument is True for argument in args[1:2] + args[2:3]) if name == "to" else False
-
-
-def _pinned(tensor: T) -> bool:
-    """Whether the tensor is in pinned memory; False if that cannot be determined."""
-    try:
-        with torch._C.DisableTorchFunctionSubclass():
-            return bool(_TENSOR.is_pinned(tensor))
-    except Exception:  # lazy parameters and some subclasses have no memory, or none of their own
-        return False
