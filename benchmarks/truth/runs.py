@@ -1,0 +1,89 @@
+"""Runs a program under ``torchlint confirm --on sim`` and keeps its evidence, which later calls use again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from torchlint.confirm import evidence, order
+from truth import programs
+from truth.programs import Program
+
+ABOUT = "program.json"
+LIMIT = 240  # seconds, after which a program is ended
+
+
+class RunProblem(Exception):
+    """A program failed; a one-line message with the file of its output."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The evidence of a run, and where its repository lay."""
+
+    program: Program
+    made: order.Order
+    run: evidence.Run
+    root: Path
+    date: str
+
+    def relative(self, path: str) -> str | None:
+        """The path of a file of the repository; None for others."""
+        inside = path.startswith(f"{self.root}{os.sep}")
+        return Path(path).relative_to(self.root).as_posix() if inside else None
+
+
+def recorded(program: Program, checkout: Path, folder: Path) -> Recorded:
+    """The evidence of a program in a folder. It is run first unless it was before.
+
+    Raises :class:`RunProblem` if it fails.
+    """
+    target = folder / program.name
+    if _told(target) != json.loads(json.dumps(asdict(program))):
+        _record(program, checkout, target)
+    about = json.loads((target / ABOUT).read_text(encoding="utf-8"))
+    made = order.read(str(target))
+    return Recorded(program, made, evidence.read(str(target), made.run), Path(about["root"]), about["date"])
+
+
+def _told(target: Path) -> object:
+    about = target / ABOUT
+    return json.loads(about.read_text(encoding="utf-8"))["program"] if about.is_file() else None
+
+
+def _record(program: Program, checkout: Path, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    root = Path(os.path.realpath(target.parent / "runs" / program.name))
+    programs.prepare(program, checkout, root)
+    folder = root / "checkout" / program.folder
+    findings = root / "findings.json"
+    lint = ["--output-format", "json", "--output-file", str(findings), "--no-cache", "--exit-zero"]
+    _torchlint(["--isolated", *lint, str(root / "checkout")], folder)
+    limits = ["--steps", str(program.steps), "--seconds", str(LIMIT)]
+    kept = ["--findings", str(findings), "--evidence", str(target), "--fail-on", "never", "-q", "--isolated"]
+    environment = {"PYTHONPATH": os.pathsep.join([str(root / "stubs"), *program.path]), "OMP_NUM_THREADS": "1"}
+    began = time.monotonic()
+    status = _torchlint(["confirm", "--on", "sim", *limits, *kept, "--", *program.command], folder, environment)
+    if status != 0 or not (target / order.NAME).is_file():
+        raise RunProblem(f"{program.name} ended with status {status}; its output is in {folder / 'output.txt'}")
+    about = {
+        "program": asdict(program),
+        "root": str(root / "checkout"),
+        "date": time.strftime("%Y-%m-%d"),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    (target / ABOUT).write_text(json.dumps(about), encoding="utf-8")
+
+
+def _torchlint(words: list[str], folder: Path, environment: dict[str, str] | None = None) -> int:
+    command = [sys.executable, "-m", "torchlint", *words]
+    with (folder / "output.txt").open("w", encoding="utf-8") as output:
+        settings = {**os.environ, **(environment or {})}
+        done = subprocess.run(command, cwd=folder, env=settings, check=False, stdout=output, stderr=subprocess.STDOUT)
+    return done.returncode
