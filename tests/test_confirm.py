@@ -307,7 +307,7 @@ def test_stale_truncated_and_foreign_evidence_is_refused(tmp_path: Path) -> None
     whole = evidence.read_text(encoding="utf-8")
     for broken, words in (
         (whole[:-20], "was cut off"),
-        (whole.replace('"schema": 1', '"schema": 99'), "another version"),
+        (whole.replace('"schema": 2', '"schema": 99'), "another version"),
     ):
         evidence.write_text(broken, encoding="utf-8")
         done = run(tmp_path, *judge)

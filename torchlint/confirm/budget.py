@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from torchlint.confirm.case import each_step, per_step, size, where
+from torchlint.confirm.case import size, where
 from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.rates import each_step, per_step
 from torchlint.confirm.totals import Totals, totals, waits
 
 _WORST = 5
@@ -79,5 +80,5 @@ def _counts(key: str, event: Event) -> bool:
 
 def _part(key: str, event: Event, run: Run) -> float:
     if key.endswith("bytes"):
-        return each_step(run, [event], lambda e: e.steady_bytes, lambda e: e.bytes) or 0.0
+        return each_step(run, [event], lambda _, part: part.bytes) or 0.0
     return per_step(run, [event]) or 0.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from torchlint.confirm.evidence import Event, Mark, Run
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
+from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding, Recipe
 
@@ -50,18 +51,20 @@ class Case:
 
     def confirmed(self, events: Sequence[Event], reason: str, *, nanoseconds: int | None = None) -> Verdict:
         """The finding has a cost. ``nanoseconds`` replaces the time of the events if a mark has measured it better."""
-        cost, basis = self._cost(events, nanoseconds)
-        share = self._share(events, cost, basis)
+        phase = phase_of(self.run, events)
+        cost, basis = self._cost(events, nanoseconds, phase)
+        share = self._share(events, cost, basis, phase)
         verdict = Verdict(
             status=Status.CONFIRMED,
             reason=reason,
             basis=Basis.MEASURED if basis is Basis.MEASURED else Basis.COUNTED,
             count=total(events),
             bytes=sum(event.bytes for event in events),
-            per_step=self.per_step(events),
+            per_step=per_step(self.run, events, phase),
             cost=cost,
             cost_basis=basis,
             share=share,
+            phase=phase,
         )
         if share is not None and share < self.recipe.share:
             return _refuted_by_share(verdict, self.recipe)
@@ -73,7 +76,7 @@ class Case:
         if self.run.mode != "gpu" or not blocking or verdict.cost is None:
             return verdict
         reason = f"{verdict.reason}: at most {verdict.cost / 1000:.3g} ms{' a step' if self.run.all_steps else ''}"
-        cost = self._modelled(events)
+        cost = self._modelled(events, verdict.phase or self.run.main)
         return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELLED if cost else None, share=None)
 
     def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
@@ -106,60 +109,44 @@ class Case:
 
     # -- figures -----------------------------------------------------------------------------------
 
-    def per_step(self, events: Iterable[Event]) -> float | None:
-        """Events for each step, without those of the first where there were more."""
-        return per_step(self.run, events)
+    def per_step(self, events: Sequence[Event]) -> float | None:
+        """Events for each step of the phase that they belong to."""
+        return per_step(self.run, events, phase_of(self.run, events))
 
-    def _cost(self, events: Sequence[Event], nanoseconds: int | None) -> tuple[float | None, Basis | None]:
+    def _cost(self, events: Sequence[Event], nanoseconds: int | None, phase: str) -> tuple[float | None, Basis | None]:
         """Microseconds per step, or for the whole run if there were no steps."""
         host = bool(events) and all(event.kind in HOST for event in events)
         if nanoseconds is not None and self.run.mode != "sim":
-            return nanoseconds / 1000 / max(self.run.all_steps, 1), Basis.MEASURED
+            return nanoseconds / 1000 / max(self.run.phases[phase].count, 1), Basis.MEASURED
         if host or self.run.mode == "gpu":
             if any(event.kind == "sync" for event in events):  # torch reports the synchronization, but not its duration
                 return None, None
-            spent = each_step(self.run, events, lambda event: event.steady_ns, lambda event: event.ns)
+            spent = each_step(self.run, events, lambda _, part: part.ns, phase)
             if spent is None:
                 spent = sum(event.ns for event in events)
             return (spent / 1000, Basis.MEASURED) if spent else (None, None)
         if self.run.mode != "sim":
             return None, None
-        modelled = self._modelled(events)
+        modelled = self._modelled(events, phase)
         return (modelled, Basis.MODELLED) if modelled else (None, None)
 
-    def _modelled(self, events: Sequence[Event]) -> float | None:
-        modelled = each_step(self.run, events, lambda event: self.prices.of(event, steady=True), self.prices.of)
+    def _modelled(self, events: Sequence[Event], phase: str) -> float | None:
+        modelled = each_step(self.run, events, self.prices.of, phase)
         return sum(self.prices.of(event) for event in events) if modelled is None else modelled
 
-    def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None) -> float | None:
+    def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None, phase: str) -> float | None:
         """The share of a step's time, if both are measured and the time is that of the main process."""
-        if basis is not Basis.MEASURED or cost is None or not self.run.step_ns or self.run.mode == "sim":
+        step_ns = self.run.phases[phase].median_ns
+        if basis is not Basis.MEASURED or cost is None or not step_ns or self.run.mode == "sim":
             return None
         if not (all(event.main for event in events) and self.mark.main):
             return None
-        return min(cost * 1000 / self.run.step_ns, 1.0)
+        return min(cost * 1000 / step_ns, 1.0)
 
 
 def _refuted_by_share(verdict: Verdict, recipe: Recipe) -> Verdict:
     reason = f"{verdict.reason}, but that is {verdict.share:.2%} of a step, below {recipe.share:.1%}"
     return replace(verdict, status=Status.REFUTED, reason=reason)
-
-
-def per_step(run: Run, events: Iterable[Event]) -> float | None:
-    """Events for each step: of the main processes between the first and the last, of others on average."""
-    return each_step(run, events, lambda event: event.steady, lambda event: event.count)
-
-
-def each_step(
-    run: Run, events: Iterable[Event], steady: Callable[[Event], float], whole: Callable[[Event], float]
-) -> float | None:
-    """A figure of events per step; None for a run without steps."""
-    if run.all_steps == 0:
-        return None
-    between = run.all_steps - run.excluded - max(len(run.ranks), 1)
-    return sum(
-        steady(event) / between if event.main and between > 0 else whole(event) / run.all_steps for event in events
-    )
 
 
 def total(events: Iterable[Event]) -> int:
@@ -173,7 +160,7 @@ def times(count: int, noun: str) -> str:
         return f"1 {noun}"
     if noun.endswith("y"):
         return f"{count:,} {noun[:-1]}ies"
-    return f"{count:,} {noun}es" if noun.endswith("ch") else f"{count:,} {noun}s"
+    return f"{count:,} {noun}es" if noun.endswith(("ch", "ss")) else f"{count:,} {noun}s"
 
 
 def size(count: float) -> str:

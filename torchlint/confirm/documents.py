@@ -22,6 +22,7 @@ def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
         values["verdict"] = verdict_document(verdict)
     whole["unflagged"] = [asdict(spot) for spot in result.hot]
     whole["totals"] = asdict(result.totals) if result.totals is not None else None
+    whole["evaluation"] = asdict(result.evaluation) if result.evaluation is not None else None
     whole["budget"] = [
         {"key": e.key, "limit": e.limit, "figure": e.figure, "lines": [list(line) for line in e.lines]}
         for e in result.excesses
@@ -39,6 +40,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "count": verdict.count,
         "bytes": verdict.bytes,
         "per_step": verdict.per_step,
+        "phase": verdict.phase,
         "share": verdict.share,
         "cost_us": verdict.cost,
         "cost_basis": verdict.cost_basis.value if verdict.cost_basis else None,
@@ -54,6 +56,9 @@ def _described(result: Result) -> dict[str, Any]:
         "device": run.device,
         "torch": run.torch,
         "steps": run.steps,
+        "unit": run.unit,
+        "trainings": run.trainings,
+        "phases": {name: asdict(phase) for name, phase in run.phases.items()},
         "step_us": run.step_ns / 1000 if run.step_ns else None,
         "processes": run.processes,
         "ranks": list(run.ranks),

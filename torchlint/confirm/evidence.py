@@ -6,15 +6,18 @@ import glob
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from torchlint.base.shape import fits
 from torchlint.confirm.places import Place
-from torchlint.confirm.stored import NotStored, stored
-from torchlint.confirm.stored_types import Site, StoredRun
+from torchlint.confirm.stored import NotStored, stored_as
+from torchlint.confirm.stored_types import Site, StoredRun, StoredRunBefore
+from torchlint.confirm.upgrade import upgraded
 
-SCHEMA = 1
+_SCHEMAS = {1: StoredRunBefore, 2: StoredRun}
+TRAINING, EVALUATION = "training", "evaluation"
+PHASES = ("before", TRAINING, EVALUATION, "after")
 NOWHERE = Place("", 0, -1, 0, -1)
 
 
@@ -22,9 +25,41 @@ class EvidenceProblem(Exception):
     """Evidence cannot be used; a one-line message with the file and advice."""
 
 
+class Figures(NamedTuple):
+    """A number of events, their bytes, and nanoseconds on the host."""
+
+    number: int = 0
+    bytes: int = 0
+    ns: int = 0
+
+    def plus(self, other: Sequence[int]) -> Figures:
+        """The sums of both."""
+        return Figures(*(mine + its for mine, its in zip(self, other, strict=True)))
+
+
+NOTHING = Figures()
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The steps of a phase in all ranks. ``steady`` are those without the first of each training.
+
+    ``median_ns`` is that of the main process with the lowest rank.
+    """
+
+    count: int
+    steady: int
+    unit: str
+    ns: int
+    median_ns: int | None
+
+
 @dataclass
 class Event:
-    """Equal events of all processes. ``steady`` counts those after the first step, for figures per step."""
+    """Equal events of all processes. ``steady`` leaves the first step of each training out, for figures per step.
+
+    ``main`` says whether it happened in a process that makes steps, not beside one in a worker.
+    """
 
     kind: str
     place: Place
@@ -32,11 +67,15 @@ class Event:
     count: int = 0
     bytes: int = 0
     ns: int = 0
-    steady: int = 0
-    steady_bytes: int = 0
-    steady_ns: int = 0
+    steady: Figures = NOTHING
+    phases: dict[str, Figures] = field(default_factory=dict)
     ranks: set[str] = field(default_factory=set)
     main: bool = True
+
+    @property
+    def whole(self) -> Figures:
+        """The figures of the whole run."""
+        return Figures(self.count, self.bytes, self.ns)
 
     def place_of(self, fact: str) -> Place | None:
         """The place in a fact of an event."""
@@ -66,18 +105,19 @@ class Mark:
 
 @dataclass
 class Run:
-    """A run. Times are in nanoseconds; ``step_ns`` is the median of the main process with the lowest rank.
+    """A run. ``steps`` are those of the main process with the lowest rank; phases are those of all ranks.
 
-    Of ``all_steps``, those ``excluded`` took longer than usual, because they were profiled.
+    ``main`` is the phase whose steps are meant where nothing else is said: training or, without any, evaluation.
     """
 
     mode: str
     device: str | None
     torch: str
     steps: int
-    unit: str
-    step_ns: int | None
-    all_steps: int
+    main: str
+    phases: Mapping[str, Phase]
+    trainings: int
+    durations: Sequence[tuple[int, str, int]]
     wall_ns: int
     processes: int
     ranks: tuple[str, ...]
@@ -92,7 +132,6 @@ class Run:
     flags: Sequence[Mapping[str, Any]]
     account: Mapping[str, int] | None
     unfinished: int = 0
-    excluded: int = 0
     profiled: Mapping[str, Any] | None = None
     switch: Mapping[str, Any] | None = None
 
@@ -109,6 +148,21 @@ class Run:
         """
         hows = {str(event.facts["how"]) for event in self.of("opaque")}
         return tuple(sorted(hows - ({"compiled"} if self.mode == "sim" else set())))
+
+    @property
+    def unit(self) -> str:
+        """What a step is: an optimizer step, a backward pass, a batch or a forward pass."""
+        return self.phases[self.main].unit
+
+    @property
+    def step_ns(self) -> int | None:
+        """The median duration of a step."""
+        return self.phases[self.main].median_ns
+
+    @property
+    def all_steps(self) -> int:
+        """The steps of all ranks."""
+        return self.phases[self.main].count
 
     def of(self, *kinds: str) -> Iterator[Event]:
         """The events of these kinds."""
@@ -129,10 +183,10 @@ def read(directory: str, run: str) -> Run:
 
 def _document(path: str, run: str) -> dict[str, Any] | None:
     try:
-        document = stored(path, StoredRun, SCHEMA)
+        document = stored_as(path, _SCHEMAS)
     except NotStored as reason:
         raise EvidenceProblem(f"{path}: {reason}; record the evidence again") from None
-    return document if document["run"] == run else None
+    return upgraded(document) if document["run"] == run else None
 
 
 def _merged(documents: list[dict[str, Any]]) -> Run:
@@ -145,15 +199,19 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
     first = mains[0]
     for document in documents:
         document["process"]["steps"] = document in mains
+    phases = {name: _phase(name, mains) for name in PHASES}
+    phases[TRAINING] = replace(phases[TRAINING], median_ns=_step_ns(first))
+    main = TRAINING if phases[TRAINING].count else EVALUATION
     lefts = [d["left"] for d in documents if d["left"]]
     return Run(
         mode=first["mode"],
         device=first["device"],
         torch=first["torch"],
-        steps=first["steps"]["count"],
-        unit=first["steps"]["unit"],
-        step_ns=_step_ns(first),
-        all_steps=sum(d["steps"]["count"] for d in mains),
+        steps=first["steps"]["phases"][main]["count"],
+        main=main,
+        phases=phases,
+        trainings=first["steps"]["trainings"],
+        durations=[tuple(step) for step in first["steps"]["durations"]],
         wall_ns=first["wall_ns"],
         processes=len(documents),
         ranks=tuple(d["process"]["rank"] for d in mains if d["process"]["rank"] is not None),
@@ -169,15 +227,25 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         account=first.get("synchronisations"),
         switch=first["switch"],
         profiled=first.get("profiled"),
-        excluded=sum(d["steps"].get("excluded", 0) for d in mains),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),
     )
 
 
 def _step_ns(document: Mapping[str, Any]) -> int | None:
     """The median step: on a GPU that of the device, if the host only submits work and is ahead of it."""
-    medians = (document["steps"]["median_ns"], document.get("device_steps", {}).get("median_ns"))
+    medians = (document["steps"]["phases"][TRAINING]["median_ns"], document.get("device_steps", {}).get("median_ns"))
     return max((median for median in medians if median is not None), default=None)
+
+
+def _phase(name: str, mains: list[dict[str, Any]]) -> Phase:
+    parts = [document["steps"]["phases"][name] for document in mains]
+    return Phase(
+        count=sum(part["count"] for part in parts),
+        steady=sum(part["steady"] for part in parts),
+        unit=next((part["unit"] for part in parts if part["unit"]), "batch"),
+        ns=sum(part["ns"] for part in parts),
+        median_ns=next((part["median_ns"] for part in parts if part["median_ns"] is not None), None),
+    )
 
 
 def _rank(document: Mapping[str, Any]) -> int:
@@ -227,10 +295,11 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
             event.count += written["count"]
             event.bytes += written["bytes"]
             event.ns += written["ns"]
-            steady = written["steady"] if main else [written["count"], written["bytes"], written["ns"]]
-            event.steady += steady[0]
-            event.steady_bytes += steady[1]
-            event.steady_ns += steady[2]
+            if main:
+                event.steady = event.steady.plus(written["steady"])
+                for phase in PHASES:
+                    if phase in written["phases"]:
+                        event.phases[phase] = event.phases.get(phase, NOTHING).plus(written["phases"][phase])
             event.ranks.add(process["rank"] or "0")
     return list(merged.values())
 

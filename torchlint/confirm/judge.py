@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from torchlint.confirm.case import NO_MARK, Case, where
-from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
 from torchlint.confirm.prices import Prices
@@ -110,7 +110,12 @@ def unflagged(order: Order, run: Run) -> list[list[Event]]:
     for event in run.of("sync", "upload", "download"):
         if not any(place.overlaps(event.place) for place in spoken[event.kind]):
             found.setdefault((event.kind, event.place), []).append(event)
-    return [events for events in found.values() if sum(event.steady for event in events) > 1]
+    return [events for events in found.values() if sum(map(_repeated, events)) > 1]
+
+
+def _repeated(event: Event) -> int:
+    """How often it happened in steps of training other than the first, and in steps of evaluation."""
+    return event.steady.number + event.phases.get(EVALUATION, NOTHING).number
 
 
 def _spoken(order: Order) -> dict[str, list[Place]]:

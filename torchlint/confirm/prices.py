@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from torchlint.confirm.evidence import Event
+from torchlint.confirm.evidence import Event, Figures
 from torchlint.confirm.stored import NotStored, stored
 from torchlint.confirm.stored_types import StoredProfile
 
@@ -37,9 +37,9 @@ class Prices:
     synchronise: float
     launch: float
 
-    def of(self, event: Event, *, steady: bool = False) -> float:
-        """The modelled time of events, in microseconds."""
-        count, size = (event.steady, event.steady_bytes) if steady else (event.count, event.bytes)
+    def of(self, event: Event, part: Figures | None = None) -> float:
+        """The modelled time of events, or of a part of them, in microseconds."""
+        count, size, _ = part or event.whole
         if event.kind == "sync":
             return count * self.synchronise
         if event.kind not in ("upload", "download"):

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torchlint.confirm import budget as budgets
-from torchlint.confirm.case import each_step, per_step
-from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.evidence import EVALUATION, Event, Run
 from torchlint.confirm.judge import judge, unflagged
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Sources
 from torchlint.confirm.prices import Prices
+from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.totals import Totals, totals
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Finding, Severity
@@ -20,7 +20,10 @@ from torchlint.model import Finding, Severity
 
 @dataclass(frozen=True)
 class HotSpot:
-    """Transfers or synchronizations in every step that no finding covers. ``cost`` is in microseconds per step."""
+    """Transfers or synchronizations in every step that no finding covers.
+
+    ``cost`` is in microseconds per step of ``phase``.
+    """
 
     kind: str
     path: str
@@ -30,11 +33,15 @@ class HotSpot:
     bytes: int
     per_step: float
     cost: float
+    phase: str
 
 
 @dataclass(frozen=True)
 class Result:
-    """Everything that reports need. ``verdicts`` has one verdict for each of ``findings``."""
+    """Everything that reports need. ``verdicts`` has one verdict for each of ``findings``.
+
+    ``evaluation`` holds the totals of evaluation in a program that trains as well.
+    """
 
     order: Order
     run: Run
@@ -42,6 +49,7 @@ class Result:
     findings: tuple[Finding, ...]
     verdicts: tuple[Verdict, ...]
     totals: Totals | None
+    evaluation: Totals | None
     hot: tuple[HotSpot, ...]
     excesses: tuple[budgets.Excess, ...]
 
@@ -66,6 +74,7 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
         findings=tuple(order.findings[name] for name in names),
         verdicts=tuple(verdicts[name] for name in names),
         totals=totals(run),
+        evaluation=totals(run, EVALUATION) if run.main != EVALUATION else None,
         hot=() if run.left is not None else _hot(order, run, prices),
         excesses=tuple(budgets.exceeded(budget, run)),
     )
@@ -74,11 +83,13 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
 def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
     sources = Sources()
     spots = [_spot(events, run, prices, order, sources) for events in unflagged(order, run)]
-    return tuple(sorted(spots, key=lambda spot: (-spot.cost, spot.path, spot.line, spot.column)))
+    return tuple(
+        sorted(spots, key=lambda spot: (-spot.cost * run.phases[spot.phase].count, spot.path, spot.line, spot.column))
+    )
 
 
 def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
-    place = events[0].place
+    place, phase = events[0].place, phase_of(run, events)
     return HotSpot(
         kind={"sync": "synchronisation"}.get(events[0].kind, events[0].kind),
         path=os.path.relpath(place.path, order.base) if place.known else "",
@@ -86,6 +97,7 @@ def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sourc
         column=sources.column(place) if place.known else 0,
         count=sum(event.count for event in events),
         bytes=sum(event.bytes for event in events),
-        per_step=per_step(run, events) or 0.0,
-        cost=each_step(run, events, lambda event: prices.of(event, steady=True), prices.of) or 0.0,
+        per_step=per_step(run, events, phase) or 0.0,
+        cost=each_step(run, events, prices.of, phase) or 0.0,
+        phase=phase,
     )

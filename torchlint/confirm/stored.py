@@ -6,6 +6,7 @@ Evidence may be truncated, edited, or come from a repository. Only data that fit
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from torchlint.base.inputs import REPORT, read
@@ -18,7 +19,12 @@ class NotStored(Exception):
 
 
 def stored(path: str, kind: Any, schema: int) -> dict[str, Any]:
-    """The document in a file, if it fits this type. Raises :class:`NotStored`."""
+    """The document in a file, if it has this schema and fits this type. Raises :class:`NotStored`."""
+    return stored_as(path, {schema: kind})
+
+
+def stored_as(path: str, kinds: Mapping[int, Any]) -> dict[str, Any]:
+    """The document in a file, if it has one of these schemas and fits its type. Raises :class:`NotStored`."""
     try:
         data = read(path, REPORT)
         document = json.loads(data)
@@ -26,9 +32,9 @@ def stored(path: str, kind: Any, schema: int) -> dict[str, Any]:
         raise NotStored(f"cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError):
         raise NotStored("is not JSON, or was cut off") from None
-    if not isinstance(document, dict) or document.get("schema") != schema:
+    if not isinstance(document, dict) or document.get("schema") not in list(kinds):
         raise NotStored("was written by another version of torchlint, or by something else")
-    if not fits(document, kind, more=True) or not _has_facts(document):
+    if not fits(document, kinds[document["schema"]], more=True) or not _has_facts(document):
         raise NotStored("is damaged")
     return document
 

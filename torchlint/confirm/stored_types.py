@@ -33,6 +33,8 @@ Rank = Annotated[str, _Ranks()]
 Amount = Annotated[int, range(2**63)]  # counts, bytes, nanoseconds
 _Column = Annotated[int, range(-1, MOST)]
 Site = tuple[Path, int, _Column, int, _Column]
+Three = tuple[Amount, Amount, Amount]  # count, bytes, nanoseconds
+Phase = Literal["before", "training", "evaluation", "after"]
 Flag = Literal["enabled", "benchmark", "deterministic", "algorithms"]
 
 
@@ -149,10 +151,44 @@ class _Excluded(TypedDict, total=False):
     excluded: Amount
 
 
-class _Steps(_Excluded):
+class _Phase(TypedDict):
+    """The steps of a phase, and how long it took. ``steady`` are those that rates are taken from."""
+
+    count: Amount
+    steady: Amount
+    unit: str | None
+    ns: Amount
+    median_ns: Amount | None
+
+
+class _PhasesOfRun(TypedDict):
+    before: _Phase
+    training: _Phase
+    evaluation: _Phase
+    after: _Phase
+
+
+class _PhasesOfEvent(TypedDict, total=False):
+    before: Three
+    training: Three
+    evaluation: Three
+    after: Three
+
+
+class _StepsBefore(_Excluded):
+    """Steps in schema 1."""
+
     count: int
     unit: str
     median_ns: Amount | None
+
+
+class _Steps(_StepsBefore):
+    """``durations`` are those of some steps: number, phase, nanoseconds."""
+
+    trainings: Amount
+    phases: _PhasesOfRun
+    durations: list[tuple[Amount, Phase, Amount]]
 
 
 class _Plain(TypedDict):
@@ -199,14 +235,20 @@ class _Mark(_Graphs):
     changed: Amount
 
 
-class _Event(TypedDict):
+class _EventBefore(TypedDict):
+    """An event in schema 1."""
+
     kind: str
     site: Site
     count: Amount
     bytes: Amount
     ns: Amount
-    steady: tuple[Amount, Amount, Amount]
+    steady: Three
     facts: dict[str, Any]
+
+
+class _Event(_EventBefore):
+    phases: _PhasesOfEvent
 
 
 class _Write(TypedDict):
@@ -264,8 +306,8 @@ class _Instrumented(TypedDict, total=False):
     device_steps: _DeviceSteps
 
 
-class StoredRun(_Instrumented):
-    """The evidence of one process of a run."""
+class _Run(_Instrumented):
+    """What all schemas share."""
 
     run: str
     process: _Process
@@ -278,10 +320,22 @@ class StoredRun(_Instrumented):
     ended: _Plain | _Limited | _Exit | _Signal | _Raised
     left: _Left | None
     compiled: bool
-    steps: _Steps
     marks: dict[str, _Mark]
-    events: list[_Event]
     switch: _Switch | None
+
+
+class StoredRunBefore(_Run):
+    """The evidence of one process of a run in schema 1."""
+
+    steps: _StepsBefore
+    events: list[_EventBefore]
+
+
+class StoredRun(_Run):
+    """The evidence of one process of a run."""
+
+    steps: _Steps
+    events: list[_Event]
 
 
 class _Layer(TypedDict):

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 
 from torchlint.confirm.case import size, times
+from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
+from torchlint.confirm.totals import Totals
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding
 from torchlint.report.shared import place, visible
@@ -50,11 +52,24 @@ def render(result: Result, *, color: bool = False) -> str:
 def _head(result: Result) -> str:
     run = result.run
     on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
-    steps = times(run.steps, run.unit) if run.steps else "no steps"
+    steps = _steps(run)
     each = f" of {_time(run.step_ns / 1000)}" if run.step_ns and run.mode != "sim" else ""
     ranks = f", {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
-    processes = times(run.processes, "process").replace("processs", "processes")
+    processes = times(run.processes, "process")
     return visible(f"{result.order.program} on {on} (torch {run.torch}): {steps}{each}, {processes}{ranks}")
+
+
+def _steps(run: Run) -> str:
+    """The steps, and what a step is in a program without an optimizer."""
+    if not run.steps:
+        return "no steps"
+    said = times(run.steps, run.unit)
+    if run.main == EVALUATION:
+        return f"{said}, each taken as a step, since nothing was trained"
+    if run.trainings > 1:
+        said += f" in {run.trainings} trainings"
+    evaluated = run.phases[EVALUATION]
+    return f"{said}, {times(evaluated.count, evaluated.unit)} of evaluation" if evaluated.count else said
 
 
 def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
@@ -72,10 +87,11 @@ def _figures(verdict: Verdict) -> list[str]:
         return []
     if verdict.per_step is not None and verdict.count and verdict.per_step < _RARELY:
         return [f"{verdict.count:,} in all, next to none between the first and the last step"]
-    figures = [f"{verdict.per_step:.3g} a step"] if verdict.per_step is not None else []
+    step = _step(verdict.phase)
+    figures = [f"{verdict.per_step:.3g} {step}"] if verdict.per_step is not None else []
     if verdict.cost is not None and verdict.cost_basis is not None:
         about = "about " if verdict.cost_basis is Basis.MODELLED else ""
-        each = " a step" if verdict.per_step is not None else ""
+        each = f" {step}" if verdict.per_step is not None else ""
         figures.append(f"{about}{_time(verdict.cost)}{each} ({verdict.cost_basis.value})")
     elif verdict.basis is not None:
         figures.append(verdict.basis.value)
@@ -91,20 +107,19 @@ def _time(microseconds: float) -> str:
     return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
 
 
+def _step(phase: str | None) -> str:
+    return "a step of evaluation" if phase == EVALUATION else "a step"
+
+
 def _totals(result: Result) -> list[str]:
     found, mode = result.totals, result.run.mode
     if found is None:
         return []
-    waiting = f"{_time(found.waiting_us)} waiting for data"
+    lines = [f"per step: {_per_step(found, mode)}"]
+    if result.evaluation is not None:
+        lines.append(f"per step of evaluation: {_per_step(result.evaluation, mode)}")
     if mode == "cpu":
-        return [f"per step: {waiting}"]
-    counts = [
-        f"{found.uploads:.3g} copies to the device ({size(found.upload_bytes)}, {found.pageable_uploads:.3g} pageable)",
-        f"{found.downloads:.3g} to the host ({size(found.download_bytes)})",
-        f"{found.synchronisations:.3g} synchronisations",
-        waiting,
-    ]
-    lines = [f"per step: {', '.join(counts)}"]
+        return lines
     if result.run.account is not None:
         lines.append(_account(result))
     lines += _profiled(result)
@@ -113,6 +128,19 @@ def _totals(result: Result) -> list[str]:
         measured = f"measured on {visible(prices.device)}" if prices.device else "assumed, not measured"
         lines.append(f"modelled times use the price profile {prices.name!r} ({measured})")
     return lines
+
+
+def _per_step(found: Totals, mode: str) -> str:
+    waiting = f"{_time(found.waiting_us)} waiting for data"
+    if mode == "cpu":
+        return waiting
+    counts = [
+        f"{found.uploads:.3g} copies to the device ({size(found.upload_bytes)}, {found.pageable_uploads:.3g} pageable)",
+        f"{found.downloads:.3g} to the host ({size(found.download_bytes)})",
+        f"{found.synchronisations:.3g} synchronisations",
+        waiting,
+    ]
+    return ", ".join(counts)
 
 
 def _account(result: Result) -> str:
@@ -158,7 +186,8 @@ def _spot(spot: HotSpot) -> str:
     copied = f", {size(spot.bytes)} in all" if spot.bytes else ""
     noun = {"upload": "copy to the device", "download": "copy to the host"}.get(spot.kind, spot.kind)
     head, _, tail = noun.partition(" ")
-    return f"  {at}: {times(spot.count, head)}{f' {tail}' if tail else ''}, {spot.per_step:.3g} a step{copied}"
+    counted = f"{times(spot.count, head)}{f' {tail}' if tail else ''}"
+    return f"  {at}: {counted}, {spot.per_step:.3g} {_step(spot.phase)}{copied}"
 
 
 def _budget(result: Result, paint: Paint) -> list[str]:

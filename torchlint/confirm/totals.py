@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torchlint.confirm.case import each_step, per_step
 from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.rates import each_step, per_step
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Figures per step, without the first step if there were more. Blocking copies count as waits as well."""
+    """Figures per step, without the first of each training if there were more.
+
+    Blocking copies count as waits as well.
+    """
 
     uploads: float
     upload_bytes: float
@@ -27,16 +30,16 @@ def waits(event: Event) -> bool:
     return event.kind == "sync" or (event.kind in ("upload", "download") and not event.facts.get("non_blocking"))
 
 
-def totals(run: Run) -> Totals | None:
-    """The totals; None for a run without steps."""
-    if run.all_steps == 0:
+def totals(run: Run, phase: str | None = None) -> Totals | None:
+    """The totals of a phase, or of the run's main one; None if that has no steps."""
+    if not run.phases[phase or run.main].count:
         return None
 
     def count(wanted: Callable[[Event], bool]) -> float:
-        return per_step(run, filter(wanted, run.events)) or 0.0
+        return per_step(run, filter(wanted, run.events), phase) or 0.0
 
     def copied(kind: str) -> float:
-        return each_step(run, run.of(kind), lambda event: event.steady_bytes, lambda event: event.bytes) or 0.0
+        return each_step(run, run.of(kind), lambda _, part: part.bytes, phase) or 0.0
 
     return Totals(
         uploads=count(lambda event: event.kind == "upload"),
@@ -45,5 +48,5 @@ def totals(run: Run) -> Totals | None:
         downloads=count(lambda event: event.kind == "download"),
         download_bytes=copied("download"),
         synchronisations=count(waits),
-        waiting_us=(each_step(run, run.of("batch"), lambda e: e.steady_ns, lambda e: e.ns) or 0.0) / 1000,
+        waiting_us=(each_step(run, run.of("batch"), lambda _, part: part.ns, phase) or 0.0) / 1000,
     )

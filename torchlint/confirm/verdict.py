@@ -28,8 +28,8 @@ class Verdict:
     """The outcome for one finding, and the reason.
 
     ``count`` and ``bytes`` are for the whole run, ``per_step`` is a count; ``cost`` is in microseconds per step (or for
-    the whole run if there were no steps) on the given ``cost_basis``; ``share`` is the part of a step's measured time,
-    between 0 and 1.
+    the whole run if there were no steps) on the given ``cost_basis``, both for steps of ``phase``; ``share`` is the
+    part of a step's measured time, between 0 and 1.
     """
 
     status: Status
@@ -41,3 +41,4 @@ class Verdict:
     cost: float | None = None
     cost_basis: Basis | None = None
     share: float | None = None
+    phase: str | None = None

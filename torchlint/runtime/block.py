@@ -30,7 +30,7 @@ def observed(on: str, evidence: str | None) -> Iterator[None]:
     mode, notes = modes.resolve(order)
     observation = Observation(order, mode, notes)
     path = os.path.join(directory, "order.json")
-    observation.start()
+    observation.start(midway=True)
     processes.follow(observation, path)
     try:
         yield

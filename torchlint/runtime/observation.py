@@ -22,7 +22,7 @@ from torchlint.runtime.sites import Site, Sites
 from torchlint.runtime.steps import Steps
 from torchlint.runtime.switch import Switch
 
-EVIDENCE = 1
+EVIDENCE = 2
 _OFTEN = 2.0
 
 
@@ -39,7 +39,7 @@ class Observation:
         self.notes = list(notes or ())
         self.sites = Sites(order["roots"])
         self.recorder = Recorder(now_and_then=self._now_and_then)
-        self.steps = Steps(order.get("steps"))
+        self.steps = Steps(order.get("steps"), self.recorder.ledger)
         self.marks = Marks(order.get("marks", {}))
         self.patches = Patches()
         self.instruments: list[Instrument] = []
@@ -52,17 +52,18 @@ class Observation:
         self._started = time.time()
         self._clock = self._flushed = time.perf_counter()
 
-    def start(self) -> None:
+    def start(self, *, midway: bool = False) -> None:
         """Install the instruments, and uninstall them again if that fails.
 
-        When two forms of a program are compared, only steps are observed: instruments take time.
+        When two forms of a program are compared, only steps are observed: instruments take time. ``midway`` says that
+        the program has begun before.
         """
         try:
             if self.switch is not None:
                 self.marks.other = self.switch.compile
                 self.switch.install(self.patches)
                 self.steps.listeners.append(self.switch.stepped)
-                self.steps.install()
+                self.steps.install(self.patches, midway=midway)
                 return
             _introduce()
             watch = Watch(self.order, self.mode, self.recorder, self.sites, self.steps, self.notes)
@@ -74,7 +75,7 @@ class Observation:
             for instrument in self.instruments:
                 instrument.install(self.patches)
             self.marks.install()
-            self.steps.install()
+            self.steps.install(self.patches, midway=midway)
             self.steps.listeners.append(self._stepped)
         except BaseException:
             self.stop()
@@ -116,7 +117,6 @@ class Observation:
             instrument.forked()
 
     def _stepped(self, count: int) -> None:
-        self.recorder.step = count
         for instrument in self.instruments:
             instrument.stepped(count)
         self._now_and_then()
@@ -143,6 +143,7 @@ class Observation:
         with contextlib.suppress(Exception):  # watched objects may be in any state by now
             for instrument in self.instruments:
                 instrument.finish()
+        self.steps.finish()
         self.write()
 
     def write(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from torchlint.runtime.phases import NAMES, OPEN, Ledger
 from torchlint.runtime.sites import Site
 
 Facts = tuple[tuple[str, object], ...]
@@ -17,41 +18,60 @@ _OFTEN = 2048
 
 
 class Count:
-    """Numbers of events, bytes, and nanoseconds on the host: in all, and between the first and the last step.
+    """Numbers of events, bytes, and nanoseconds on the host: in all, and for each phase.
 
-    Events after the end of a step belong to the next one, which may never come: they are kept separately until it does.
+    Events of a segment whose phase is not known yet are kept apart until it is.
     """
 
-    __slots__ = ("_pending", "_steady", "_step", "bytes", "nanoseconds", "number")
+    __slots__ = ("_ledger", "_open", "_parts", "_segment", "bytes", "nanoseconds", "number", "phases", "steady")
 
-    def __init__(self) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self.number = self.bytes = self.nanoseconds = 0
-        self._steady, self._pending, self._step = [0, 0, 0], [0, 0, 0], 0
+        self.phases: dict[int, list[int]] = {}
+        self.steady = [0, 0, 0]
+        self._ledger = ledger
+        self._segment = -1
+        self._open: list[int] = []
+        self._parts: dict[int, list[int]] = {}
 
-    def add(self, size: int, nanoseconds: int, step: int) -> None:
-        """Count one event after ``step`` steps."""
+    def add(self, size: int, nanoseconds: int) -> None:
+        """Count one event."""
         self.number += 1
         self.bytes += size
         self.nanoseconds += nanoseconds
-        if step:
-            self._settle(step)
-            pending = self._pending
-            pending[0] += 1
-            pending[1] += size
-            pending[2] += nanoseconds
+        if self._ledger.current != self._segment:
+            self.settle()
+            self._segment = self._ledger.current
+            self._open = self._parts.setdefault(self._segment, [0, 0, 0])
+        part = self._open
+        part[0] += 1
+        part[1] += size
+        part[2] += nanoseconds
 
-    def _settle(self, step: int) -> None:
-        if step != self._step:
-            steady, pending = self._steady, self._pending
-            for figure in (0, 1, 2):
-                steady[figure] += pending[figure]
-                pending[figure] = 0
-            self._step = step
+    def settle(self) -> None:
+        """Add the events of decided segments to their phases."""
+        ledger = self._ledger
+        for segment in [segment for segment in self._parts if ledger.phase(segment) != OPEN]:
+            part = self._parts.pop(segment)
+            _add(self.phases.setdefault(ledger.phase(segment), [0, 0, 0]), part)
+            if ledger.steady(segment):
+                _add(self.steady, part)
 
-    def steady(self, step: int) -> list[int]:
-        """The same three figures, for all complete steps but the first."""
-        self._settle(step)
-        return self._steady
+    def written(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        self.settle()
+        return {
+            "count": self.number,
+            "bytes": self.bytes,
+            "ns": self.nanoseconds,
+            "steady": self.steady,
+            "phases": {NAMES[phase]: figures for phase, figures in self.phases.items()},
+        }
+
+
+def _add(total: list[int], part: list[int]) -> None:
+    for figure in (0, 1, 2):
+        total[figure] += part[figure]
 
 
 @dataclass
@@ -59,12 +79,12 @@ class Recorder:
     """Counts events. Several threads may record at the same time; ``quiet`` applies to one thread.
 
     ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed. Events in
-    steps that are ``excluded`` from the figures per step are counted, but without time, and only in the whole run.
+    steps that are ``excluded`` from the figures per step are counted without time.
     """
 
     counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
     now_and_then: Callable[[], None] | None = None
-    step: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
     excluded: bool = False
 
     def __post_init__(self) -> None:
@@ -79,7 +99,6 @@ class Recorder:
         self._lock = threading.RLock()
         self._events = 0
         self.counts = {}
-        self.step = 0
         self.excluded = False
 
     @property
@@ -92,10 +111,7 @@ class Recorder:
         if getattr(self._own, "silenced", 0) or torch._C._get_tracing_state() is not None:
             return
         with self._lock:
-            if self.excluded:
-                self.counter(kind, site, facts).add(size, 0, 0)
-            else:
-                self.counter(kind, site, facts).add(size, nanoseconds, self.step)
+            self.counter(kind, site, facts).add(size, 0 if self.excluded else nanoseconds)
             self._events += 1
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()
@@ -105,7 +121,7 @@ class Recorder:
         key = (kind, site, tuple(facts.items()))
         count = self.counts.get(key)
         if count is None:
-            count = self.counts[key] = Count()
+            count = self.counts[key] = Count(self.ledger)
         return count
 
     @contextmanager
@@ -131,10 +147,7 @@ class Recorder:
             {
                 "kind": kind,
                 "site": list(site),
-                "count": count.number,
-                "bytes": count.bytes,
-                "ns": count.nanoseconds,
-                "steady": count.steady(self.step),
+                **count.written(),
                 "facts": {
                     name: list(value) if isinstance(value, tuple) else value
                     for name, value in facts

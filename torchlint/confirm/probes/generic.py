@@ -59,7 +59,8 @@ def evaluated(case: Case) -> str:
 def as_event(case: Case, count: int | None = None) -> Event:
     """The evaluations of the flagged code as an event."""
     event = Event("data", case.places[0], {}, case.mark.begun if count is None else count, 0, case.mark.ns)
-    event.steady = event.count
+    event.steady = event.whole
+    event.phases = {case.run.main: event.whole}
     event.main = case.mark.main
     return event
 

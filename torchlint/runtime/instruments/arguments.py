@@ -93,8 +93,8 @@ class Arguments(Instrument):
             count = self._counts[key] = self._recorder.counter("array", site, facts)
         if self._sampled:
             spent = self._honest(site, "tensor", data, made.dtype, spent)
-        step = 0 if self._recorder.excluded else self._recorder.step
-        count.add(data.nbytes if same else made.numel() * made.element_size(), spent, step)
+        size = data.nbytes if same else made.numel() * made.element_size()
+        count.add(size, 0 if self._recorder.excluded else spent)
         if same and writable and on_host:
             self._watch(site, data, made)
 

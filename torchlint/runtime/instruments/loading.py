@@ -61,4 +61,3 @@ class Loading(Instrument):
         self._recorder.add(
             "batch", site, size, spent, workers=workers, pinned=bool(getattr(loader, "pin_memory", False))
         )
-        self.watch.steps.batch()

@@ -1,0 +1,136 @@
+"""Watches what separates steps: optimizers, backward passes, batches of loaders, and calls of outermost modules."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Protocol
+
+import torch
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+from torch.utils.data.dataloader import _BaseDataLoaderIter
+
+from torchlint.runtime.patches import Patches
+
+_is_compiling = torch.compiler.is_compiling
+_is_grad_enabled = torch.is_grad_enabled
+
+
+class Listener(Protocol):
+    """What is told of boundaries; :class:`torchlint.runtime.steps.Steps` says what they mean."""
+
+    def optimizer_made(self, optimizer: Any) -> None:
+        """An optimizer has been constructed."""
+
+    def optimized(self, optimizer: Any) -> None:
+        """An optimizer has stepped."""
+
+    def differentiated(self) -> None:
+        """A backward pass is done."""
+
+    def called(self, module: Any, *, grad: bool) -> None:
+        """The outermost module is called."""
+
+    def fetching(self, loader: int) -> None:
+        """The next batch of a loader is requested."""
+
+    def fetched(self, loader: int) -> None:
+        """There was a batch."""
+
+    def exhausted(self) -> None:
+        """There was none."""
+
+
+class Boundaries:
+    """Reports the boundaries of steps, those of one thread: others load data, or run replicas."""
+
+    def __init__(self, steps: Listener) -> None:
+        self._steps = steps
+        self._handle: Any = None
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, in a child process or at first."""
+        self._thread = threading.get_ident()
+        self._inside = False
+
+    def install(self, patches: Patches) -> None:
+        """Wrap what separates steps."""
+        self._handle = register_optimizer_step_post_hook(self._optimized)
+        patches.set(Optimizer, "__init__", self._making(Optimizer.__init__))
+        patches.set(torch.nn.Module, "__call__", self._calling(torch.nn.Module.__call__))
+        patches.set(torch.autograd, "backward", self._backward(torch.autograd.backward))
+        fetch = _BaseDataLoaderIter.__next__
+        fetched = self._fetching(fetch)
+        patches.set(_BaseDataLoaderIter, "__next__", fetched)
+        if _BaseDataLoaderIter.__dict__.get("next") is fetch:
+            patches.set(_BaseDataLoaderIter, "next", fetched)
+
+    def remove(self) -> None:
+        """Remove the hook; the wrapped functions are restored with all others."""
+        if self._handle is not None:
+            self._handle.remove()
+
+    def _optimized(self, optimizer: Any, *_: Any) -> None:
+        if not _is_compiling():
+            self._steps.optimized(optimizer)
+
+    def _making(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - the method's name
+            real(optimizer, *args, **kwargs)
+            self._steps.optimizer_made(optimizer)
+
+        return __init__
+
+    def _calling(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - the method's name
+            if _is_compiling() or self._inside or threading.get_ident() != self._thread:
+                return real(module, *args, **kwargs)
+            self._steps.called(module, grad=_is_grad_enabled())
+            self._inside = True
+            try:
+                return real(module, *args, **kwargs)
+            finally:
+                self._inside = False
+
+        return __call__
+
+    def _backward(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def backward(*args: Any, **kwargs: Any) -> None:
+            if _is_compiling() or self._inside or threading.get_ident() != self._thread:
+                real(*args, **kwargs)
+                return
+            self._inside = True  # recomputed modules are called in it
+            try:
+                real(*args, **kwargs)
+            finally:
+                self._inside = False
+            self._steps.differentiated()
+
+        return backward
+
+    def _fetching(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def fetched(iterator: Any) -> Any:
+            if threading.get_ident() != self._thread:
+                return real(iterator)
+            self._steps.fetching(id(iterator))
+            try:
+                batch = real(iterator)
+            except StopIteration:
+                self._steps.exhausted()
+                raise
+            self._steps.fetched(id(iterator))
+            return batch
+
+        return fetched
+
+
+def optimizers_alive() -> bool:
+    """Whether the program has an optimizer, for an observation that begins in the middle of it."""
+    import gc
+
+    return any(issubclass(type(one), Optimizer) for one in gc.get_objects())

@@ -1,0 +1,31 @@
+"""A sample of a stream of numbers, in bounded memory."""
+
+from __future__ import annotations
+
+
+class Reservoir:
+    """Keeps up to ``size`` numbers, evenly spread: when it is full, every other one is dropped."""
+
+    __slots__ = ("_kept", "_number", "_size", "_stride")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._kept: list[int] = []
+        self._number = 0
+        self._stride = 1
+
+    def add(self, value: int) -> None:
+        """Add a number."""
+        if self._number % self._stride == 0:
+            if len(self._kept) == self._size:
+                self._kept = self._kept[::2]
+                self._stride *= 2
+            if self._number % self._stride == 0:
+                self._kept.append(value)
+        self._number += 1
+
+    @property
+    def median(self) -> int | None:
+        """The median of those that are kept; None without any."""
+        kept = sorted(self._kept)
+        return kept[len(kept) // 2] if kept else None
