@@ -484,7 +484,7 @@ def test_facts_of_real_files_have_the_shape_that_is_asked_for(tree: Path) -> Non
     _, document = entries(tree)
     every = [entry[0] for entry in document["entries"].values()]
     assert all(fits(facts, FileFacts) for facts in every)
-    assert {key for facts in every for key in facts} >= {"seeds", "configures_cudnn", "devices", "fed_parameters"}
+    assert {key for facts in every for key in facts} >= {"seeds", "configures_cudnn", "devices", "followed"}
     plan = session.plan_of(configurations("."))
     cache = for_settings(plan.rules, plan.scopes)
     for path in ("data.py", "guilty.py", "train.py"):

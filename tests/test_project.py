@@ -363,6 +363,15 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
         "from torchvision.models import (\n    detection,\n)\n",
         "import torchvision.models as m\nnet = m.detection.fasterrcnn_resnet50_fpn()\n",
         "from torch.nn.utils.rnn import pack_sequence\n",
+    ],
+)
+def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
+    assert needs_parsing(TextIndex(f"{text}import torch\n".encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "for x in data:\n    f(x.to(device))\n",
         "for i, x in enumerate(self.batches):\n    f(x.cuda())\n",
         "def f(data_iter):\n    x = next(data_iter)\n    return x.cuda()\n",
@@ -370,8 +379,8 @@ def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_p
         "for i, x in enumerate(\n    tqdm(test_data)\n):\n    f(x.cuda())\n",
     ],
 )
-def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
-    assert needs_parsing(TextIndex(f"{text}import torch\n".encode()))
+def test_files_that_others_may_ask_what_they_do_with_batches_are_told_by_their_bytes(text: str) -> None:
+    assert from_bytes(TextIndex(text.encode())).get("feeds")
 
 
 DATA = """
@@ -486,6 +495,39 @@ def test_a_cached_result_is_dropped_when_another_file_answers_differently(tmp_pa
     assert changed == RunResult(**{**run(paths, jobs=1)._asdict(), "from_cache": changed.from_cache})
     write(tmp_path, {"utils/seed.py": "# moved\n" + textwrap.dedent(SEED)})
     assert "line 7" in next(f.message for f in cached().findings if f.rule == "TL501")
+
+
+def test_a_file_from_the_cache_answers_what_a_new_file_asks(tmp_path: Path) -> None:
+    files = {"engine.py": ENGINE, "main.py": MAIN.format(more="")}
+    paths = write(tmp_path, files)
+    cache = tmp_path / "cache"
+    alone = run(paths[:1], jobs=1, cache=Cache(cache, "key"))
+    assert "TL401" not in {f.rule for f in alone.findings}
+    for _ in range(2):
+        both = run(paths, jobs=1, cache=Cache(cache, "key"))
+        assert both.findings == run(paths, jobs=1).findings
+        assert "TL401" in {f.rule for f in both.findings}
+    assert both.from_cache == 2
+
+
+def test_what_a_file_asks_only_with_facts_of_others_is_answered(tmp_path: Path) -> None:
+    """``fit`` gets a loader from one file, and passes its batches to a function of another one."""
+    files = {
+        "makes.py": MAIN.format(more=", pin_memory=True").replace("engine", "fit").replace("train_one_epoch", "fit"),
+        "fit.py": """
+            import torch
+            from upload import upload
+            def fit(model, source, device):
+                for batch in source:
+                    x = batch
+                    model(upload(x, device)).backward()
+                    model(x.cuda())
+        """,
+        "upload.py": "import torch\ndef upload(batch, device):\n    return batch.to(device)\n",
+    }
+    paths = write(tmp_path, files)
+    tree = session.Tree(paths, session.plan(Config()), jobs=1)
+    assert tree.analyses[paths[2]].facts["moved_parameters"]["upload"]["batch"]["line"] == 3
 
 
 def test_a_question_that_is_not_known_any_more_never_holds() -> None:

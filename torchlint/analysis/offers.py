@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch_flow import BatchFlow
-from torchlint.analysis.things.batch_uses import BATCH, CONTAINER, LOADER, BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.flag_writes import FlagWrites
@@ -22,18 +19,16 @@ from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.heat import MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
-from torchlint.knowledge.tensors import LIGHTNING_BASES
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-from torchlint.project.facts import Feeding, FileFacts, ForwardedLoader, PassedLoader, ReturnedLoader
+from torchlint.project.facts import FileFacts, ForwardedLoader, PassedLoader
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)
 _MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
 _NO_LOADERS = (Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.NDARRAY, Kind.TENSOR, Kind.DATASET)
-_LOADER_NAME = re.compile(r"loader|data|iter|batches", re.IGNORECASE)
 
 
 def collect(module: SourceModule, known: FileFacts) -> FileFacts:
@@ -74,9 +69,7 @@ def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
 
 
 def _add_loaders(module: SourceModule, facts: FileFacts) -> None:
-    """Who moves the batches of loaders, who passes them on, and which frameworks run where."""
-    if module.text_index.has(concepts.FEEDS):
-        _add_feeds(module, facts)
+    """Who passes loaders on, and which frameworks run where."""
     relays = list(_relays(module)) if "data" in module.text or "oader" in module.text else []
     if relays:
         facts["forwarded_loaders"] = relays
@@ -88,81 +81,6 @@ def _add_loaders(module: SourceModule, facts: FileFacts) -> None:
         runs = module.shared(FrameworkUses).runs()
         if runs:
             facts["framework_runs"] = runs
-
-
-def _add_feeds(module: SourceModule, facts: FileFacts) -> None:
-    flow = BatchFlow(module)
-    found: dict[str, dict[str, dict[str, Feeding]]] = {LOADER: {}, CONTAINER: {}, BATCH: {}}
-    parameters: dict[str, list[str]] = {}
-    for name, function, skipped in _callables(module):
-        ordered = (*function.params.posonly_params, *function.params.params)[skipped:]
-        is_of_model = _is_of_model(module, function)
-        for param in (*ordered, *function.params.kwonly_params):
-            if is_of_model and not _LOADER_NAME.search(param.name.value):
-                continue
-            for role, feeds in found.items():
-                feeding = _feeding(module, flow.of_parameter(param, role))
-                if feeding is not None:
-                    feeds.setdefault(name, {})[param.name.value] = feeding
-                    parameters[name] = [p.name.value for p in ordered]
-    if parameters:
-        facts["parameters"] = parameters
-    if found[LOADER]:
-        facts["fed_parameters"] = found[LOADER]
-    if found[CONTAINER]:
-        facts["fed_containers"] = found[CONTAINER]
-    if found[BATCH]:
-        facts["moved_parameters"] = found[BATCH]
-    made = list(_made(module, flow))
-    if made:
-        facts["returned_loaders"] = made
-
-
-def _is_of_model(module: SourceModule, function: cst.FunctionDef) -> bool:
-    """Whether a function is a method of a model: it gets sizes and activations, and seldom loaders."""
-    owner = module.class_of(function)
-    return owner is not None and module.classes.is_module(owner) and not module.classes.derives(owner, LIGHTNING_BASES)
-
-
-def _callables(module: SourceModule) -> Iterator[tuple[str, cst.FunctionDef, int]]:
-    """Functions, methods, and constructors under the name of their class; with how many parameters are not passed."""
-    for function in _offered(module):
-        yield function.name.value, function, 0
-    for statement in module.tree.body:
-        if isinstance(statement, cst.ClassDef):
-            for method in statement.body.body:
-                if isinstance(method, cst.FunctionDef):
-                    name, owner = method.name.value, statement.name.value
-                    yield owner if name == "__init__" else f"{owner}.{name}", method, 1
-
-
-def _feeding(module: SourceModule, consumed: BatchUses) -> Feeding | None:
-    """The uses of a loader or batch as a fact, or None. The file's own moves take precedence over frameworks."""
-    if consumed.pinned or not (consumed.moves or consumed.framework_moves):
-        return None
-    if not consumed.moves:
-        given = min(consumed.framework_moves, key=lambda move: module.order(move.node))
-        evaluation = all(move.evaluation for move in consumed.framework_moves)
-        return {"line": module.line(given.node), "evaluation": evaluation, "framework": given.framework.name}
-    first = min(consumed.moves, key=lambda move: module.order(move.move))
-    evaluation = all(module.heat_analysis.evaluates(move.loop) for move in consumed.moves)
-    return {"line": module.line(first.move), "evaluation": evaluation, "framework": ""}
-
-
-def _made(module: SourceModule, flow: BatchFlow) -> Iterator[ReturnedLoader]:
-    """Results of functions of other files that are used as loaders here."""
-    for call in module.nodes_of(cst.Call, module.project_symbol_names):
-        name = module.project_symbol(call.func)
-        if name is None or not _seems_loader(module, call, name):
-            continue
-        width = _width(module, call)
-        feeding = _feeding(module, flow.of(call)) if width == 0 else None
-        if feeding is not None:
-            yield {"function": name, "place": None, "feeding": feeding}
-        for place in range(width):
-            feeding = _feeding(module, flow.of_element(call, place))
-            if feeding is not None:
-                yield {"function": name, "place": place, "feeding": feeding}
 
 
 def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
@@ -191,24 +109,6 @@ def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
 
 def _makes_loader(name: str | None) -> bool:
     return name is not None and _MAKER.search(name.rpartition(".")[2]) is not None
-
-
-def _seems_loader(module: SourceModule, call: cst.Call, name: str) -> bool:
-    """The function or what its result is kept in is called after loaders or data."""
-    if _LOADER_NAME.search(name.rpartition(".")[2]):
-        return True
-    parent = module.parent(call)
-    if not isinstance(parent, cst.Assign):
-        return False
-    values = (getattr(part, "value", None) for part in descendants(parent.targets[0].target))
-    return any(isinstance(value, str) and _LOADER_NAME.search(value) for value in values)
-
-
-def _width(module: SourceModule, call: cst.Call) -> int:
-    parent = module.parent(call)
-    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Tuple):
-        return len(parent.targets[0].target.elements)
-    return 0
 
 
 def _given(module: SourceModule) -> Iterator[PassedLoader]:

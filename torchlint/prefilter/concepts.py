@@ -151,7 +151,7 @@ HAS_PROJECT_FACTS = any_of(
     ),
     imported(CUDA_PACKAGES),
     all_of(identifiers("Trainer Fabric"), identifiers("benchmark deterministic")),
-    FEEDS,
+    all_of(ON_ACCELERATOR, STEPS),
     RUNS_FRAMEWORK,
     PASSES_LOADERS,
 )

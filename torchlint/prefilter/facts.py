@@ -26,6 +26,8 @@ def from_bytes(text_index: TextIndex) -> FileFacts:
         facts["sets_dtype"] = True
     if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)):
         facts["trains_on_accelerator"] = True
+    if text_index.has(concepts.FEEDS):
+        facts["feeds"] = True
     if text_index.has(concepts.COMPUTES) and not text_index.has(concepts.ON_ACCELERATOR):
         facts["lacks_device"] = True
     return facts

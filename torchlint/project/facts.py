@@ -100,6 +100,15 @@ class StepCaller(TypedDict):
     trains: bool
 
 
+class Followed(TypedDict):
+    """The functions of the file that have been followed for the loaders that they get, and functions of other files
+    for the loaders that they return.
+    """
+
+    functions: list[str]
+    results: list[str]
+
+
 class FileFacts(TypedDict, total=False):
     """The facts about one file. A missing key means that there is nothing of the kind."""
 
@@ -109,6 +118,8 @@ class FileFacts(TypedDict, total=False):
     sets_dtype: bool
     trains_on_accelerator: bool
     lacks_device: bool
+    feeds: bool
+    followed: Followed
     flags: dict[str, FlagHelper]
     fed_parameters: dict[str, dict[str, Feeding]]
     fed_containers: dict[str, dict[str, Feeding]]

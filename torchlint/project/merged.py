@@ -21,15 +21,25 @@ class Project:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
         self._definitions = Definitions(self.facts, Outlines(contents or {}))
 
+    def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
+        """The same files with other facts about them."""
+        found = Project(facts)
+        found._definitions = self._definitions
+        return found
+
     # -- where a name is defined -----------------------------------------------------------------
 
     def module(self, asking: str, dotted: str) -> str | None:
         """See :meth:`Definitions.module`."""
         return self._definitions.module(asking, dotted)
 
+    def place(self, asking: str, dotted: str) -> tuple[str, str] | None:
+        """See :meth:`Definitions.place`."""
+        return self._definitions.place(asking, dotted)
+
     def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
         """The file and the name in it that a dotted name resolves to, if it has facts of a kind."""
-        place = self._definitions.place(asking, dotted)
+        place = self.place(asking, dotted)
         return place if place is not None and place[1] in self.facts[place[0]].get(kind, {}) else None  # type: ignore[operator]
 
     # -- queries ---------------------------------------------------------------------------------
@@ -67,11 +77,11 @@ class Project:
         found: dict[tuple[str, str], list[tuple[str, int | None, Feeding]]] = {}
         for path, facts in self.facts.items():
             for made in facts.get("returned_loaders", ()):
-                target = self._definitions.place(path, made["function"])
+                target = self.place(path, made["function"])
                 if target is not None:
                     found.setdefault(target, []).append((path, made["place"], made["feeding"]))
             for relay in facts.get("forwarded_loaders", ()):
-                target = self._definitions.place(path, relay["function"])
+                target = self.place(path, relay["function"])
                 fed = (
                     self.feeding_of(path, relay["to"], str(relay["argument"]), "loader") if target is not None else None
                 )
@@ -91,7 +101,7 @@ class Project:
         found: dict[str, dict[str, dict[str, GivenLoader]]] = {}
         for path, facts in self.facts.items():
             for given in facts.get("passed_loaders", ()):
-                target = self._definitions.place(path, given["function"])
+                target = self.place(path, given["function"])
                 if target is not None:
                     places = found.setdefault(target[0], {}).setdefault(target[1], {})
                     key, pins = str(given["argument"]), given["pins"]
@@ -118,7 +128,7 @@ class Project:
         found: dict[str, dict[str, StepCaller]] = {}
         for path, facts in self.facts.items():
             for call in facts.get("step_calls", ()):
-                target = self._definitions.place(path, call["function"])
+                target = self.place(path, call["function"])
                 if target is not None:
                     known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))
                     device = sorted({*known["device"], *call["device"]})

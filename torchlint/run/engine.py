@@ -20,16 +20,14 @@ from torchlint.config.select import left_on, names
 from torchlint.model import (
     SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
-    Edit,
     FileResult,
     Finding,
-    Fix,
     Problem,
-    Safety,
     Severity,
     Span,
 )
 from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
@@ -37,10 +35,11 @@ from torchlint.project.view import ProjectView, Query, query_digest
 from torchlint.run.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode
-from torchlint.text.lines import Places, split_lines, with_line_feeds
+from torchlint.text.lines import split_lines, with_line_feeds
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.project.asked import Asked
     from torchlint.rule import Rule
     from torchlint.run.suppress import Suppressions
 
@@ -78,11 +77,13 @@ class _File:
         config: Config,
         project: Project | None,
         screened: Screened,
+        asked: Asked | None = None,
     ) -> None:
         self.view = ProjectView(project if project is not None else Project({path: screened.facts}), path)
         self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
         self.screened = screened
+        self.asked = asked
         self.path = path
         self.config = config
         self.rules = tuple(rule for rule in rules if rule.id in screened.candidates)
@@ -141,10 +142,27 @@ def analyse(
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
+    return _within_limits(file, data, text_index, exhaustive=exhaustive)
+
+
+def follow(
+    data: bytes, path: str, rules: Sequence[type[Rule]], asked: Asked, config: Config, *, exhaustive: bool
+) -> Analysis:
+    """Collect only the facts about one file that other files ask for."""
+    data = with_line_feeds(data)
+    text_index = TextIndex(data)
+    known = screened(data, text_index, rules, frozenset(), alone=False, exhaustive=exhaustive)
+    file = _File(path, rules, frozenset(), config, None, known._replace(needs_facts=True), asked)
+    if not (known.unnormalized or text_index.has(identifiers(*asked.identifiers()))):
+        return file.result()
+    return _within_limits(file, data, text_index, exhaustive=exhaustive)
+
+
+def _within_limits(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
     try:
-        return limits.within(config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
+        return limits.within(file.config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
     except limits.OverLimit as over:
-        return unfinished(path, str(over), config, file.facts)
+        return unfinished(file.path, str(over), file.config, file.facts)
 
 
 def screen_alone(
@@ -208,7 +226,9 @@ def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
         if refused is not None:
             return refused
     if suppressions is not None and UNUSED_SUPPRESSION in file.active:
-        _report_unused(file, suppressions, text)
+        from torchlint.run.suppress import unused_findings
+
+        file.findings += unused_findings(suppressions, file.path, text, file.known, file.active)
     file.findings = with_fingerprints(file.findings, text, file.config)
     return file.result()
 
@@ -316,13 +336,16 @@ def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
 
 
 def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
-    """Collect the facts that other files may need."""
+    """Collect the facts that other files may need, or those that they ask for."""
+    from torchlint.analysis import followed, offers
     from torchlint.analysis.module import Unsupported
-    from torchlint.analysis.offers import collect
 
     try:
         with phase("facts"):
-            found.facts = collect(module, found.facts)
+            if file.asked is None:
+                found.facts = offers.collect(module, found.facts)
+            else:
+                found.facts = followed.follow(module, file.asked)
     except (Unsupported, RecursionError):
         raise
     except Exception as error:
@@ -347,29 +370,6 @@ def _keep(file: _File, finding: Finding, lines: _Lines, suppressions: Suppressio
         file.suppressed += 1
     else:
         file.findings.append(finding)
-
-
-def _report_unused(file: _File, suppressions: Suppressions, text: str) -> None:
-    complaints = suppressions.unused(file.known, file.active)
-    places = Places(text) if complaints else None
-    for unused in complaints:
-        span = Span(unused.line, unused.column, unused.line, unused.end_column)
-        fix = None
-        if unused.removal is not None and places is not None:
-            edit = Edit(places.span(*unused.removal), "")
-            fix = Fix("delete the suppression", Safety.SAFE, (edit,))
-        file.findings.append(
-            Finding(
-                UNUSED_SUPPRESSION,
-                "unused-suppression",
-                "lint",
-                Severity.INFO,
-                file.path,
-                span,
-                unused.message,
-                fix=fix,
-            )
-        )
 
 
 def _internal_error(what: str, path: str, error: Exception) -> Problem:

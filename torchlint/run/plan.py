@@ -1,7 +1,8 @@
-"""A plan: the rules, and the configuration for each file."""
+"""A plan: the rules, the configuration for each file, and what is to be done with the files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.scopes import Scopes
@@ -11,17 +12,22 @@ from torchlint.project.merged import Project
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.scopes import Scope
+    from torchlint.project.asked import Asked
     from torchlint.rule import Rule
     from torchlint.run.engine import Analysis
     from torchlint.run.screened import Screened
 
 
 class Plan(NamedTuple):
-    """All known rules, and the configuration for each file."""
+    """All known rules, and the configuration for each file.
+
+    With ``asked``, files are not linted; only the facts are gathered that are asked for there, by path.
+    """
 
     rules: tuple[type[Rule], ...]
     scopes: Scopes
     exhaustive: bool = False
+    asked: Mapping[str, Asked] | None = None
 
     @property
     def config(self) -> Config:
@@ -53,11 +59,13 @@ class Plan(NamedTuple):
 
         ``seconds`` replaces the time limit of the configuration.
         """
-        from torchlint.run.engine import analyse
+        from torchlint.run.engine import analyse, follow
 
         config, active = self.scope(path)
         if seconds is not None:
             config = config._replace(time_limit=seconds)
+        if self.asked is not None:
+            return follow(data, path, self.rules, self.asked[path], config, exhaustive=self.exhaustive)
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

@@ -11,6 +11,7 @@ from torchlint.base import limits
 from torchlint.base.timings import phase
 from torchlint.config.scopes import Scopes
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
+from torchlint.project.asked import unanswered
 from torchlint.project.merged import Project
 from torchlint.run import registry
 from torchlint.run.builtin import BUILT_IN
@@ -19,6 +20,8 @@ from torchlint.run.plan import Plan
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
+    from torchlint.project.asked import Asked
+    from torchlint.project.facts import FileFacts
     from torchlint.rule import Rule
     from torchlint.run.cache import Cache
     from torchlint.run.engine import Analysis
@@ -93,51 +96,76 @@ class Tree:
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)
-        again = self._lint(fresh, progress)
+        again, followed = self._lint(fresh, progress)
         self._cached -= again
         if cache is not None:
-            for path in (*fresh, *(again - fresh)):
+            for path in fresh | again | followed:
                 cache.put(self.contents[path], self.analyses[path])
             cache.save()
 
-    def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
-        """Lint these files, then those whose queries have other results now; returns the latter."""
+    def _lint(self, paths: set[str], progress: Progress | None) -> tuple[set[str], set[str]]:
+        """Lint these files, then those whose queries have other results now, until all queries are answered.
+
+        Returns the files that were linted again, and those about which others asked something.
+        """
         with phase("files alone"):
             for (path, _), analysis in self._analyse(paths, None, progress):
                 self._alone[path] = analysis
-        self.project = Project({path: analysis.facts for path, analysis in self._alone.items()}, self.contents)
         self.analyses = dict(self._alone)
-        again = {
-            path
-            for path, analysis in self._alone.items()
-            if not (analysis.unfinished or analysis.is_valid_for(self.project))
-        }
-        with phase("files again"):
-            for (path, _), analysis in self._analyse(again, self.project, None):
-                self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
-        return again
+        again, followed = set[str](), self._follow()
+        while stale := {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}:
+            with phase("files again"):
+                for (path, _), analysis in self._analyse(stale, self.project, None):
+                    self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
+            again |= stale
+            asked = self._follow()
+            followed |= asked
+            if not asked:
+                break
+        return again, followed
+
+    def _is_stale(self, analysis: Analysis) -> bool:
+        return not (analysis.unfinished or analysis.is_valid_for(self.project))
+
+    def _follow(self) -> set[str]:
+        """Collect the facts that queries ask for, and merge all facts; returns the files that were asked about."""
+        self.project = Project(self._facts(), self.contents)
+        queries = {path: [query for query, _ in analysis.queries] for path, analysis in self.analyses.items()}
+        found = unanswered(self.project, queries)
+        asked = {p: found[name] for p, a in self._alone.items() if (name := _slashes(p)) in found and not a.unfinished}
+        with phase("facts asked for"):
+            what = self._what._replace(asked=asked)
+            for (path, _), analysis in self._analyse(set(asked), None, None, what):
+                for known in (self._alone, self.analyses):
+                    known[path] = _with_answers(known[path], analysis, asked[path])
+        self.project = self.project.with_facts(self._facts())
+        return set(asked)
+
+    def _facts(self) -> dict[str, FileFacts]:
+        return {path: analysis.facts for path, analysis in self._alone.items()}
 
     def _analyse(
-        self, paths: set[str], project: Project | None, progress: Progress | None
+        self, paths: set[str], project: Project | None, progress: Progress | None, what: Plan | None = None
     ) -> Iterator[tuple[Work, Analysis]]:
+        what = what or self._what
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
         edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
-        for found in chain(self._spread(on_disk, project), self._in_turn(edited, project)):
+        for found in chain(self._spread(on_disk, project, what), self._in_turn(edited, project, what)):
             yield found
             _report(progress, 1)
 
-    def _spread(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+    def _spread(self, todo: list[Work], project: Project | None, what: Plan) -> Iterator[tuple[Work, Analysis]]:
         if self._jobs == 1 or not limits.is_much(data for _, data in todo):
-            return self._in_turn(todo, project)
+            return self._in_turn(todo, project, what)
         from torchlint.run.parallel import analyse_all
 
-        return analyse_all(todo, self._what, project, self._jobs)
+        return analyse_all(todo, what, project, self._jobs)
 
-    def _in_turn(self, todo: list[Work], project: Project | None) -> Iterator[tuple[Work, Analysis]]:
+    def _in_turn(self, todo: list[Work], project: Project | None, what: Plan) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
             budget = limits.Budget(0)
             with budget.running():
-                found = self._what.analyse(data, path, project)
+                found = what.analyse(data, path, project)
             self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
             yield (path, data), found
 
@@ -197,6 +225,19 @@ def usable_cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _with_answers(known: Analysis, found: Analysis, asked: Asked) -> Analysis:
+    """An analysis with the facts that were asked for, and what went wrong when they were collected."""
+    facts: FileFacts = {**known.facts, **found.facts, "followed": asked.followed()}
+    if found.unfinished:
+        return found._replace(facts=facts)
+    problems = (*known.result.problems, *found.result.problems)
+    return known._replace(result=known.result._replace(problems=problems), facts=facts)
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _read(path: str) -> bytes | FileResult:

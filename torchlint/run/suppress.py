@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from torchlint.model import UNUSED_SUPPRESSION
+from torchlint.model import UNUSED_SUPPRESSION, Edit, Finding, Fix, Safety, Severity, Span
 from torchlint.text.comments import comments
+from torchlint.text.lines import Places
 
 _DIRECTIVE = re.compile(
     r"#[ \t]*(?:(?P<noqa>noqa\b)(?:[ \t]*:(?P<codes>[^#]*))?|torchlint:(?P<ours>[^#]*))", re.IGNORECASE
@@ -111,6 +112,22 @@ class Suppressions:
                 complaints.append(Unused(entry.line, entry.column, entry.end_column, message, removal))
         accepted = {entry.line for entry in self._entries if entry.code and _is_self(entry, known)}
         return sorted(complaint for complaint in complaints if complaint.line not in accepted)
+
+
+def unused_findings(
+    found: Suppressions, path: str, text: str, known: Mapping[str, str], active: Collection[str]
+) -> Iterator[Finding]:
+    """The unused suppressions of a file as findings, with fixes that delete them."""
+    complaints = found.unused(known, active)
+    places = Places(text) if complaints else None
+    for unused in complaints:
+        span = Span(unused.line, unused.column, unused.line, unused.end_column)
+        fix = None
+        if unused.removal is not None and places is not None:
+            edit = Edit(places.span(*unused.removal), "")
+            fix = Fix("delete the suppression", Safety.SAFE, (edit,))
+        name = "unused-suppression"
+        yield Finding(UNUSED_SUPPRESSION, name, "lint", Severity.INFO, path, span, unused.message, fix=fix)
 
 
 def scan(text: str) -> Suppressions:
