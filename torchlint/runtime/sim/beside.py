@@ -37,7 +37,7 @@ def _beside(simulation: Machine, name: str, real: Any, waits: int) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         operation = "aten::_ctc_loss" if name in _ACROSS else name
         index, _ = found_in(simulation, operation, args, kwargs)
-        if index is None or torch._C._len_torch_dispatch_stack() != 1:
+        if index is None or not simulation.alone():
             return real(*args, **kwargs)
         for _ in range(waits):
             simulation.sync("linalg")

@@ -18,11 +18,15 @@ _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _untyped_storage = torch._C.TensorBase.untyped_storage
 _PLAIN = frozenset((int, float, bool, str, type(None), torch.dtype))
 _HOST = plain(None)
+_CUDA = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
 _KINDS: dict[Any, int] = {}
 
 
 class Labels(TorchDispatchMode):
     """The dispatch mode that propagates labels."""
+
+    simulates = True
+    supports_higher_order_operators = True
 
     def __init__(self, simulation: Machine) -> None:
         super().__init__()
@@ -49,6 +53,8 @@ class Labels(TorchDispatchMode):
             if device_of(args[0]) is not None:
                 self._sim.sync("read")
             return func(*args)
+        if kind > kinds.SPECIAL:
+            return self._deeper(kind, func, args, kwargs or {})
         if kind is kinds.SPECIAL or (kwargs and kwargs.get("device") is not None):
             return self._general(func, args, kwargs or {})
         index: int | None = None
@@ -83,6 +89,21 @@ class Labels(TorchDispatchMode):
             _place_all(out, index)
         elif host:
             _keep_on_host(out)
+        return out
+
+    def _deeper(self, kind: int, func: Any, args: Any, kwargs: Any) -> Any:
+        """Operations whose parts are looked at, or that run functions."""
+        if kind is kinds.COMPOSED:
+            with self:
+                return func.decompose(*args, **kwargs)
+        index, _ = operands.found_in(self._sim, "", args, kwargs)
+        if kind is kinds.FOREIGN and index is not None:
+            with self:
+                out = func.redispatch(_CUDA, *args, **kwargs)
+        else:
+            out = func(*args, **kwargs)
+        if index is not None:
+            _place_all(out, index)
         return out
 
     def _general(self, func: Any, args: Any, kwargs: Any) -> Any:

@@ -1,8 +1,7 @@
-"""The parts of torch around tensors: generators, autocast, files, distributed processes, profilers, C++ helpers."""
+"""The parts of torch around tensors: generators, profilers, C++ helpers."""
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,11 +17,8 @@ if TYPE_CHECKING:
 def install(simulation: Machine) -> None:
     """Replace what would fail, or would reveal the simulation."""
     _generators(simulation)
-    _autocast(simulation)
-    _distributed(simulation)
     _profiler(simulation)
     _helpers(simulation)
-    _parallel(simulation)
 
 
 def _generators(simulation: Machine) -> None:
@@ -46,69 +42,6 @@ def _generators(simulation: Machine) -> None:
 
     simulation.patches.set(torch, "Generator", Generator)
     simulation.random.install_generators()
-
-
-def _autocast(simulation: Machine) -> None:
-    owner = torch.amp.autocast_mode.autocast
-    real = owner.__init__
-
-    def init(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
-        if device_type == "cuda":
-            device_type, dtype = "cpu", dtype or torch.float16
-            enabled = enabled and dtype is not torch.float32
-        real(self, device_type, dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
-
-    simulation.patches.set(owner, "__init__", init)
-    enabled, dtype_of = torch.is_autocast_enabled, torch.get_autocast_dtype
-
-    def is_autocast_enabled(device_type: str = "cuda") -> bool:
-        return bool(enabled("cpu" if device_type == "cuda" else device_type))
-
-    def get_autocast_dtype(device_type: str) -> Any:
-        return dtype_of("cpu" if device_type == "cuda" else device_type)
-
-    for owner in (torch, torch._C):
-        simulation.patches.set(owner, "is_autocast_enabled", is_autocast_enabled)
-    simulation.patches.set(torch, "get_autocast_dtype", get_autocast_dtype)
-    simulation.patches.set(torch, "get_autocast_gpu_dtype", lambda: get_autocast_dtype("cuda"))
-
-
-def _distributed(simulation: Machine) -> None:
-    import torch.distributed as dist
-
-    if not dist.is_available():
-        return
-    begin, new, backend_of = dist.init_process_group, dist.new_group, dist.get_backend
-    asked: list[str] = []
-
-    def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("device_id", None)
-        asked[:] = [str(backend or "nccl").rpartition(":")[2]]
-        made = begin("gloo", *args, **kwargs)
-        _kept_for_good(dist.group.WORLD)
-        return made
-
-    def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
-        made = new(ranks, timeout, "gloo" if backend == "nccl" else backend, *args, **kwargs)
-        _kept_for_good(made)
-        return made
-
-    def get_backend(group: Any = None) -> str:
-        return asked[0] if group is None and asked and dist.is_initialized() else str(backend_of(group))
-
-    for owner in (dist, dist.distributed_c10d):
-        simulation.patches.set_all(
-            owner, init_process_group=init_process_group, new_group=new_group, get_backend=get_backend
-        )
-    simulation.patches.set(dist, "is_nccl_available", lambda: True)
-
-
-def _kept_for_good(group: Any) -> None:
-    """Never destroy a process group: that waits for gloo's threads while holding the GIL.
-
-    These threads need the GIL to free tensors that Python has seen, which are all tensors under a dispatch mode.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
 def _profiler(simulation: Machine) -> None:
@@ -182,13 +115,3 @@ def _sequences(simulation: Machine) -> None:
         return padded, lengths
 
     simulation.patches.set(torch._VF, "_pad_packed_sequence", pad)
-
-
-def _parallel(simulation: Machine) -> None:
-    """``DataParallel`` on one device calls its module."""
-
-    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        moved = [arg.to("cuda") if isinstance(arg, torch.Tensor) else arg for arg in args]
-        return self.module(*moved, **kwargs)
-
-    simulation.patches.set(torch.nn.DataParallel, "forward", forward)

@@ -8,7 +8,20 @@ import torch
 
 from torchlint.runtime.sim import events, operands
 
-GENERAL, ALIAS, WRITE, READ, SPECIAL = range(5)
+GENERAL, ALIAS, WRITE, READ, SPECIAL, COMPOSED, FOREIGN, HIGHER = range(8)
+# Composed operations in which the host never waits, and which copy nothing.
+_SIMPLE = frozenset(
+    "linear matmul einsum outer inner kron conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
+    "batch_norm layer_norm group_norm instance_norm dropout dropout_ alpha_dropout feature_dropout softmax log_softmax "
+    "cross_entropy_loss nll_loss nll_loss_nd cosine_similarity scaled_dot_product_attention embedding_bag "
+    "max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d relu6 relu6_ selu "
+    "selu_ log_sigmoid pixel_shuffle upsample_nearest2d upsample_bilinear2d pad square multiply subtract divide "
+    "true_divide absolute negative clip std std_mean var_mean reshape flatten unflatten view_as reshape_as type_as "
+    "expand_as chunk split tensor_split unbind squeeze unsqueeze movedim swapaxes numpy_T mT mH adjoint contiguous "
+    "concat concatenate vstack hstack dstack meshgrid tile broadcast_to broadcast_tensors narrow index_copy index_fill "
+    "is_floating_point is_complex is_signed retains_grad requires_grad_ detach_ output_nr _version is_leaf "
+    "_has_compatible_shallow_copy_type".split()
+)
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
 
@@ -16,10 +29,18 @@ def kind_of(func: Any) -> int:
     """The kind of an operation.
 
     ``ALIAS``: one tensor, and every result shares its memory. ``WRITE``: results are operands, of which there are
-    several. ``READ``: returns a number. ``SPECIAL``: all of the operands and arguments matter. ``GENERAL``: the rest.
+    several. ``READ``: returns a number. ``SPECIAL``: all of the operands and arguments matter. ``COMPOSED``: it
+    may consist of such operations, into which inference mode does not decompose it. ``FOREIGN``: a kernel for CUDA,
+    written in Python. ``HIGHER``: takes functions. ``GENERAL``: the rest.
     """
+    if isinstance(func, torch._ops.HigherOrderOperator):
+        return HIGHER
     if func is _ITEM:
         return READ
+    if func.namespace != "aten" and _written_for_cuda(func):
+        return FOREIGN
+    if func._can_decompose() and func._schema.name.partition("::")[2] not in _SIMPLE:
+        return COMPOSED
     schema = func._schema
     named = schema.name in operands.SPECIAL or schema.name in events.SPECIAL
     if named or torch.Tag.nondeterministic_seeded in func.tags:
@@ -32,6 +53,13 @@ def kind_of(func: Any) -> int:
     if not schema.name.startswith("aten::") or not (aliases or (not schema.returns and _in_place(schema))):
         return GENERAL
     return ALIAS if len(tensors) == 1 and str(tensors[0].type) == "Tensor" and aliases else WRITE
+
+
+def _written_for_cuda(func: Any) -> bool:
+    """Whether its kernel for CUDA is a Python function, such as that of ``torch.library.custom_op``."""
+    name = f"{func._schema.name.replace('::', '/')}"
+    overload = f".{func._overloadname}" if func._overloadname != "default" else ""
+    return f"{name}{overload}/CUDA" in torch.library._impls
 
 
 def _aliased(value: Any) -> bool:

@@ -53,7 +53,13 @@ class Machine:
 
     def direct(self) -> Any:
         """Call torch without the dispatch mode, unless another mode is active."""
-        return torch._C._DisableTorchDispatch() if torch._C._len_torch_dispatch_stack() == 1 else nullcontext()
+        return torch._C._DisableTorchDispatch() if self.alone() else nullcontext()
+
+    def alone(self) -> bool:
+        """Whether the simulation's dispatch mode is active, and no other."""
+        if torch._C._len_torch_dispatch_stack() != 1:
+            return False
+        return getattr(torch._C._get_dispatch_stack_at(0), "simulates", False)
 
     def default(self) -> torch.device | None:
         """The device of ``with torch.device(..)`` and ``torch.set_default_device(..)``."""

@@ -20,7 +20,7 @@ RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_seque
 _ACROSS = frozenset(
     "aten::copy_ aten::_to_copy aten::_pack_padded_sequence aten::_pad_packed_sequence aten::set_ aten::_copy_from "
     "aten::_foreach_copy_ aten::embedding_renorm_ aten::_unsafe_index_put aten::resize_ aten::resize_as_ "
-    "aten::lift_fresh aten::_ctc_loss aten::_ctc_loss_backward".split()
+    "aten::lift_fresh aten::_ctc_loss aten::_ctc_loss_backward aten::_has_compatible_shallow_copy_type".split()
 )
 # Operations that do not accept a zero-dimensional host tensor among operands on a device.
 _STRICT = frozenset("aten::cat aten::stack aten::embedding aten::index_select aten::gather aten::scatter".split())

@@ -23,10 +23,12 @@ class Simulation(Machine):
 
     def __enter__(self) -> Simulation:
         from torchlint.runtime.sim import (
+            amp,
             batch_norm,
             beside,
             devices,
             dispatch,
+            distributed,
             environment,
             factories,
             gradients,
@@ -40,7 +42,7 @@ class Simulation(Machine):
 
         parts = (
             *(tensors, legacy, storages, gradients, factories),
-            *(devices, environment, batch_norm, beside, sharing, subset),
+            *(devices, environment, amp, distributed, batch_norm, beside, sharing, subset),
         )
         _device_constructors()  # keeps the original functions before they are replaced
         try:

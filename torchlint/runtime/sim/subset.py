@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from torchlint.runtime.labels import device_of
+from torchlint.runtime.sim.operands import tensors
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -44,6 +50,49 @@ def install(simulation: Machine) -> None:
         simulation.patches.set(
             extensions, name, _leaving(simulation, f"torch.utils.cpp_extension.{name} (compiled kernels)")
         )
+
+    _export(simulation)
+    _meshes(simulation)
+    _compiled(simulation)
+
+
+def _export(simulation: Machine) -> None:
+    """Exported programs hold fake tensors, of which a CPU build makes none for CUDA: torch would abort the process."""
+    for name in ("export", "export_for_training", "draft_export"):
+        real = getattr(torch.export, name, None)
+        if real is not None:
+            leave = _leaving(simulation, f"torch.export.{name} of a program on the device")
+            simulation.patches.set(torch.export, name, _unless_on_device(real, leave))
+
+
+def _unless_on_device(real: Any, leave: Any) -> Any:
+    @functools.wraps(real)
+    def export(mod: Any, *args: Any, **kwargs: Any) -> Any:
+        held = [*mod.parameters(), *mod.buffers()] if isinstance(mod, torch.nn.Module) else []
+        if any(device_of(tensor) is not None for tensor in tensors((held, args, kwargs))):
+            leave()
+        with _disable_current_modes():
+            return real(mod, *args, **kwargs)
+
+    return export
+
+
+def _meshes(simulation: Machine) -> None:
+    """Distributed tensors (``DTensor``, ``fully_shard``, tensor parallelism) are wrappers with a real device."""
+    if not torch.distributed.is_available():
+        return
+    from torch.distributed.device_mesh import DeviceMesh
+
+    leave = _leaving(simulation, "torch.distributed.device_mesh (DTensor, fully_shard, parallelize_module)")
+    simulation.patches.set(DeviceMesh, "__init__", leave)
+
+
+def _compiled(simulation: Machine) -> None:
+    """Regions of ``torch.compile`` run eagerly, also those that must be one graph."""
+    frames: Any = sys.modules.get("torch._dynamo.eval_frame")
+    if hasattr(frames, "_stance"):
+        stance = type(frames._stance)("force_eager")
+        simulation.patches.set(frames, "_stance", stance)
 
 
 def refuse(simulation: Machine, owner: Any, names: list[str]) -> None:

@@ -104,7 +104,7 @@ class Moves:
 
     def _copied(self, tensor: T, dtype: torch.dtype | None = None, memory_format: Any = None) -> T:
         more = {} if memory_format is None else {"memory_format": memory_format}
-        plain = type(tensor) in (_TENSOR, torch.nn.Parameter) and torch._C._len_torch_dispatch_stack() == 1
+        plain = type(tensor) in (_TENSOR, torch.nn.Parameter) and self._sim.alone()
         # Without the dispatch mode nothing is recorded anyway.
         with torch._C._DisableTorchDispatch() if plain else self._sim.recorder.quiet():
             made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=True, **more)
