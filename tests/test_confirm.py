@@ -405,7 +405,7 @@ torch.manual_seed(0)
 data = np.random.default_rng(0).random((8, 3, 256, 256), dtype=np.float32)
 net = torch.nn.Sequential(torch.nn.Conv2d(3, 2, 8, stride=8), torch.nn.Flatten(), torch.nn.Linear(2048, 2))
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(160):
+for step in range(100_000):
     x = torch.tensor(data)
     optimizer.zero_grad()
     loss = net(x).pow(2).mean()

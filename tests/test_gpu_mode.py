@@ -18,12 +18,14 @@ else:
 
 from torch.cuda import _gpu_trace
 
-from torchlint.runtime import trace
+from torchlint.runtime import blocks, trace
 from torchlint.runtime.copies import Copies
 from torchlint.runtime.instruments import device_steps, profiled
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Site, Sites
+from torchlint.runtime.steps import Enough
+from torchlint.runtime.switch import OLD, Switch
 from torchlint.runtime.trace import Trace
 
 HERE = str(Path(__file__).parent)
@@ -482,3 +484,83 @@ def test_copies_are_picked_out_of_a_profile() -> None:
         {"name": names[0], "kind": "upload", "count": 2, "us": 8.0},
         {"name": names[2], "kind": "download", "count": 1, "us": 2.0},
     ]
+
+
+# -- compare -----------------------------------------------------------------------------------------
+
+
+class Queue:
+    """A program and a device that works through what it is given: the time is that of the program."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.done = 0
+        monkeypatch.setattr(blocks, "perf_counter_ns", lambda: self.now)
+        monkeypatch.setattr(blocks, "synchronize", self.wait)
+
+    def submit(self, host: int, device: int) -> None:
+        """Work that takes some milliseconds on the host, and then on the device."""
+        self.now += host * 1_000_000
+        self.done = max(self.done, self.now) + device * 1_000_000
+
+    def wait(self) -> None:
+        """Until the device is done."""
+        self.now = max(self.now, self.done)
+
+
+def switched(tmp_path: Path, **more: Any) -> Switch:
+    wanted = {"path": str(tmp_path / "p.py"), "fixed": "", "form": "blocks", "blocks": 8, "seed": 3, **more}
+    return Switch({"switch": wanted})
+
+
+def test_a_form_that_does_not_wait_leaves_no_work_to_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, switch = Queue(monkeypatch), switched(tmp_path)
+    with pytest.raises(Enough):
+        for step in range(1000):
+            queue.submit(1, 10)
+            if switch._now == OLD:
+                queue.wait()
+            switch.stepped(step)
+    assert len(switch.pairs) == 8
+    for old, new in switch.pairs:
+        assert old == pytest.approx(11e6)
+        assert new == pytest.approx(10e6, rel=0.04), "the device is as busy; only one millisecond overlaps"
+
+
+def test_blocks_are_long_enough_and_leave_evaluation_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, evaluations = Queue(monkeypatch), 0
+    timer = blocks.Blocks(lambda: evaluations)
+    found, lengths, since = [], [], 0
+    for step in range(400):
+        queue.submit(1, 0)
+        if step % 97 == 96:
+            evaluations += 1
+            queue.submit(500, 0)
+        since += 1
+        spent = timer.stepped()
+        if spent is not None:
+            found.append(spent)
+            lengths.append(since)
+            since = 0
+    assert set(found) == {1e6}
+    assert min(lengths) == 51 < max(lengths)
+
+
+def test_one_form_is_timed_in_blocks_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, switch = Queue(monkeypatch), switched(tmp_path, form="new")
+    for step in range(200):
+        queue.submit(1, 10)
+        switch.stepped(step)
+    assert switch.written()["blocks"]
+    assert all(spent == pytest.approx(10e6, rel=0.04) for spent in switch.written()["blocks"])
+
+
+def test_only_devices_in_use_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
+    blocks.synchronize()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda index: [0, 512, 64][index])
+    blocks.synchronize()
+    assert waited == [1, 2]

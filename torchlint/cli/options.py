@@ -232,7 +232,7 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     confirm.add_argument(
         "--copy-times",
         action="store_true",
-        help="on a GPU, profile four steps for the times of copies; the only instrument that makes the program wait",
+        help="on a GPU, profile twenty steps for the times of copies; the only instrument that makes the program wait",
     )
     confirm.add_argument("--evidence", metavar="DIR", help="keep the evidence in this folder")
     _judging(confirm)

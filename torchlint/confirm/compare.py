@@ -170,8 +170,8 @@ def _switched(forms: Forms, blocks: int) -> list[tuple[float, float]]:
         )
     if len(found["pairs"]) < 5:
         raise ComparisonProblem(
-            f"only {len(found['pairs'])} pairs of blocks in {run.steps} steps: give the program more steps (eight make "
-            "a pair), or use --method pairs"
+            f"only {len(found['pairs'])} pairs of blocks in {run.steps} steps: give the program more steps (a pair "
+            "takes eight or more, and a tenth of a second), or use --method pairs"
         )
     return [(old, new) for old, new in found["pairs"]]
 
@@ -183,7 +183,8 @@ def _paired(forms: Forms, pairs: int) -> list[tuple[float, float]]:
         spent: dict[str, float] = {}
         for form in order_of.sample(("old", "new"), 2):
             run = forms.run(form)
-            spent[form] = float(run.step_ns or run.wall_ns)
+            blocks = _switch(run).get("blocks")
+            spent[form] = statistics.median(blocks) if blocks else float(run.step_ns or run.wall_ns)
         found.append((spent["old"], spent["new"]))
     return found
 

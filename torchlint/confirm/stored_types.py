@@ -286,7 +286,11 @@ class _Profiled(_CudaWaits):
     seen: dict[str, Amount]
 
 
-class _Switch(TypedDict):
+class _Blocks(TypedDict, total=False):
+    blocks: list[float]
+
+
+class _Switch(_Blocks):
     pairs: list[tuple[float, float]]
     evaluated: tuple[Amount, Amount]
     losses: list[str]

@@ -17,6 +17,7 @@ from torchlint.runtime import instruments
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.marks import Marks
 from torchlint.runtime.patches import Patches
+from torchlint.runtime.phases import EVALUATION
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Site, Sites
 from torchlint.runtime.steps import Steps
@@ -47,7 +48,7 @@ class Observation:
         self._name: str | None = None
         self.left: tuple[Site, str] | None = None
         self.ended: dict[str, Any] = {"how": "running"}
-        self.switch = Switch(order) if order.get("switch") else None
+        self.switch = Switch(order, self._evaluations) if order.get("switch") else None
         self._stack = contextlib.ExitStack()
         self._started = time.time()
         self._clock = self._flushed = time.perf_counter()
@@ -80,6 +81,9 @@ class Observation:
         except BaseException:
             self.stop()
             raise
+
+    def _evaluations(self) -> int:
+        return self.steps.phases[EVALUATION].count
 
     def _simulate(self) -> None:
         from torchlint.runtime.sim.simulation import Simulation

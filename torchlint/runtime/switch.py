@@ -11,19 +11,18 @@ import builtins
 import difflib
 import os
 import random
-import statistics
-from time import perf_counter_ns
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 import torch
 
+from torchlint.runtime.blocks import Blocks
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.steps import Enough
 
 _CHOICE = "_torchlint_choice"
 OLD, NEW = 0, 1
-_BLOCK = 4
 _WARM = 5
 _ALWAYS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -135,20 +134,23 @@ def _choice() -> ast.expr:
 
 
 class Switch:
-    """Selects a form, for the whole run or in blocks of random order, and records the duration of steps."""
+    """Selects a form, for the whole run or in blocks of random order, and records how long a step takes in each block.
 
-    def __init__(self, order: dict[str, Any]) -> None:
+    ``evaluations`` counts steps of evaluation, which are not measured.
+    """
+
+    def __init__(self, order: dict[str, Any], evaluations: Callable[[], int] = lambda: 0) -> None:
         wanted = order["switch"]
         self._path = os.path.realpath(wanted["path"])
         self._fixed: str = wanted["fixed"]
         self._form: int | None = {"old": OLD, "new": NEW, "blocks": None}[wanted["form"]]
-        self._blocks: int = wanted["blocks"]
+        self._wanted: int = wanted["blocks"]
+        self._blocks = Blocks(evaluations)
         self._random = random.Random(wanted.get("seed", 0))
-        self._now = OLD if self._form is None else self._form
-        self._order: list[int] = []
-        self._durations: list[int] = []
-        self._medians: dict[int, float] = {}
-        self._last: int | None = None
+        self._order = self._random.sample((OLD, NEW), 2)
+        self._now = self._order[0] if self._form is None else self._form
+        self._durations: list[float] = []
+        self._spent: dict[int, float] = {}
         self._warm = 0
         self.evaluated = [0, 0]
         self.pairs: list[list[float]] = []
@@ -184,39 +186,30 @@ class Switch:
         return backward
 
     def stepped(self, _count: int) -> None:
-        """At the end of a step: perhaps switch to the other form."""
-        now = perf_counter_ns()
-        if self._form is not None:
-            return
-        if self._last is not None:
-            self._durations.append(now - self._last)
-        self._last = now
+        """At the end of a step: perhaps a block is complete, and the other form begins."""
         if self._warm < _WARM:
             self._warm += 1
-            self._durations = []
-        elif len(self._durations) >= _BLOCK:
-            self._turn()
-
-    def _turn(self) -> None:
-        """End a block. The first step of a block is not counted, since it contains work of the other form."""
-        if self._order:
-            self._medians[self._now] = statistics.median(self._durations[1:])
-        self._durations = []
-        if len(self._medians) == 2:
-            self.pairs.append([self._medians[OLD], self._medians[NEW]])
-            self._medians = {}
-            if len(self.pairs) >= self._blocks:
+            return
+        spent = self._blocks.stepped()
+        if spent is None:
+            return
+        if self._form is not None:
+            self._durations.append(spent)
+            return
+        self._spent[self._now] = spent
+        if len(self._spent) == 2:
+            self.pairs.append([self._spent[OLD], self._spent[NEW]])
+            self._spent = {}
+            if len(self.pairs) >= self._wanted:
                 raise Enough
-        if not self._order or (len(self._order) == 2 and not self._medians):
             self._order = self._random.sample((OLD, NEW), 2)
-            self._now = self._order[0]
-        else:
-            self._now = self._order[1]
+        self._now = self._order[len(self._spent)]
 
     def written(self) -> dict[str, Any]:
         """The measurements, as plain data."""
         return {
             "pairs": self.pairs,
+            "blocks": self._durations,
             "evaluated": self.evaluated,
             "losses": [float(loss).hex() for loss in self.losses],
         }
