@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import ctypes
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ else:
 
 from torch.cuda import _gpu_trace
 
-from torchlint.runtime import blocks, trace
+from torchlint.runtime import blocks, driver, modes, trace
 from torchlint.runtime.copies import Copies
 from torchlint.runtime.instruments import device_steps, profiled
 from torchlint.runtime.observation import Observation
@@ -110,6 +111,110 @@ def test_a_missing_account_is_not_a_count_of_zero(tmp_path: Path) -> None:
     observation.start()
     observation.stop()
     assert observation.evidence()["synchronisations"] is None
+
+
+class Nvml:
+    """The driver's library, with two GPUs."""
+
+    def __init__(self, *, driver: str = "580.1", modes: tuple[int, ...] = (0, 0)) -> None:
+        self.driver, self.modes = driver, modes
+        self.open = 0
+
+    def nvmlInit_v2(self) -> int:  # noqa: N802 - NVML's name, like the others
+        """Begin."""
+        self.open += 1
+        return 0
+
+    def nvmlShutdown(self) -> int:  # noqa: N802
+        """End."""
+        self.open -= 1
+        return 0
+
+    def nvmlDeviceGetCount_v2(self, count: Any) -> int:  # noqa: N802
+        """The number of GPUs."""
+        count._obj.value = len(self.modes)
+        return 0
+
+    def nvmlDeviceGetHandleByIndex_v2(self, index: Any, device: Any) -> int:  # noqa: N802
+        """A GPU."""
+        device._obj.value = index.value + 1
+        return 0
+
+    def nvmlDeviceGetName(self, device: Any, text: Any, _length: Any) -> int:  # noqa: N802
+        """Its name."""
+        text.value = f"GPU {device.value}".encode()
+        return 0
+
+    def nvmlDeviceGetComputeMode(self, device: Any, mode: Any) -> int:  # noqa: N802
+        """Who may use it."""
+        mode._obj.value = self.modes[device.value - 1]
+        return 0
+
+    def nvmlSystemGetDriverVersion(self, text: Any, _length: Any) -> int:  # noqa: N802
+        """The version of the driver."""
+        text.value = self.driver.encode()
+        return 0
+
+
+@pytest.fixture
+def tested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The self-tests that are run; all pass."""
+    modules: list[str] = []
+
+    def run(module: str) -> tuple[list[str], bool]:
+        modules.append(module)
+        return [], True
+
+    monkeypatch.setattr(modes, "_available", lambda: True)
+    monkeypatch.setattr(modes, "_run", run)
+    return modules
+
+
+def test_the_driver_is_asked_without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml = Nvml()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: nvml)
+    assert driver.gpus() == ("580.1", ("GPU 1", "GPU 2"), False)
+    assert nvml.open == 0
+    nvml.modes = (0, 3)
+    assert driver.gpus() == ("580.1", ("GPU 1", "GPU 2"), True)
+    monkeypatch.setattr(nvml, "nvmlDeviceGetCount_v2", lambda _count: 999)
+    assert driver.gpus() is None
+    assert nvml.open == 0
+
+
+def test_the_self_test_of_the_account_is_remembered_for_the_gpu_and_the_driver(
+    tmp_path: Path, tested: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ordered = order(tmp_path, mode="gpu", cache=str(tmp_path / "cache"))
+    found = driver.Gpus("580.1", ("GPU 1",), exclusive=False)
+    for gpus, runs in ((found, 1), (found, 1), (found._replace(driver="590.2"), 2), (found, 2), (None, 3), (None, 4)):
+        monkeypatch.setattr(driver, "gpus", lambda gpus=gpus: gpus)
+        assert modes.resolve(ordered) == ("gpu", [])
+        assert len(tested) == runs
+
+
+def test_a_gpu_in_exclusive_mode_is_left_to_the_program(
+    tmp_path: Path, tested: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ordered = order(tmp_path, mode="gpu", cache=str(tmp_path / "cache"))
+    shared = driver.Gpus("580.1", ("GPU 1",), exclusive=False)
+    monkeypatch.setattr(driver, "gpus", lambda: shared._replace(exclusive=True))
+    mode, notes = modes.resolve(dict(ordered))
+    assert (mode, tested) == ("gpu", [])
+    assert "not tested on a GPU in exclusive compute mode" in notes[0]
+    monkeypatch.setattr(driver, "gpus", lambda: shared)
+    modes.resolve(dict(ordered))
+    monkeypatch.setattr(driver, "gpus", lambda: shared._replace(exclusive=True))
+    assert modes.resolve(dict(ordered)) == ("gpu", [])
+    assert len(tested) == 1
+
+
+def test_a_self_test_that_was_interrupted_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "_run", lambda _: (["the self-test itself (status -9)"], False))
+    ordered = order(tmp_path, mode="sim", cache=str(tmp_path / "cache"))
+    assert modes.resolve(ordered)[0] == "cpu"
+    monkeypatch.setattr(modes, "_run", lambda _: ([], True))
+    assert modes.resolve(ordered) == ("sim", [])
 
 
 # -- sites ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import sys
 from typing import Any
 
 import torch
+
+from torchlint.runtime import driver
 
 OLDEST = (2, 4)
 
@@ -57,8 +60,17 @@ def _available() -> bool:
 
 
 def _traceable(order: dict[str, Any]) -> list[str]:
-    """Disable torch's callbacks if they would interfere with exceptions of the program."""
-    failed = _remembered(order, "trace", "torchlint.runtime.selftest.trace")
+    """Disable torch's callbacks if they would interfere with exceptions of the program.
+
+    The test needs a CUDA context of its own, which a GPU in exclusive compute mode may refuse to it, or to the program.
+    """
+    gpus = driver.gpus()
+    known = _file(order, "trace", gpus.key) if gpus is not None else None
+    failed = _recalled(known)
+    if failed is None and gpus is not None and gpus.exclusive:
+        failed = ["not tested on a GPU in exclusive compute mode; run once in default mode, which is remembered"]
+    if failed is None:
+        failed = _tested("torchlint.runtime.selftest.trace", known)
     if not failed:
         return []
     order["untraced"] = True
@@ -68,7 +80,10 @@ def _traceable(order: dict[str, Any]) -> list[str]:
 def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     failed = order.get("selftest")
     if failed is None:
-        failed = _remembered(order, "selftest", "torchlint.runtime.selftest")
+        known = _file(order, "selftest")
+        failed = _recalled(known)
+        if failed is None:
+            failed = _tested("torchlint.runtime.selftest", known)
     if failed:
         named = ", ".join(failed[:3]) + (", ..." if len(failed) > 3 else "")
         count = f"{len(failed)} probe{'s' if len(failed) > 1 else ''}"
@@ -80,19 +95,30 @@ def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     return "sim", []
 
 
-def _remembered(order: dict[str, Any], kind: str, module: str) -> list[str]:
-    """The failures of a self-test with this torch, cached for this user."""
+def _file(order: dict[str, Any], kind: str, machine: str | None = None) -> str | None:
+    """The file for the result of a self-test with this torch (and on this machine); None if nothing is remembered."""
     folder = order.get("cache")
-    name = f"{kind}-{order['torchlint']}-{torch.__version__}-{sys.version_info[0]}.{sys.version_info[1]}.json"
-    known = os.path.join(folder, name) if folder else None
-    if known and os.path.isfile(known):
-        try:
+    parts = [kind, order["torchlint"], torch.__version__, f"{sys.version_info[0]}.{sys.version_info[1]}"]
+    if machine is not None:
+        parts.append(hashlib.sha256(machine.encode()).hexdigest()[:16])
+    return os.path.join(folder, f"{'-'.join(parts)}.json") if folder else None
+
+
+def _recalled(known: str | None) -> list[str] | None:
+    """The failures of a self-test that has been run before."""
+    try:
+        if known is not None:
             with open(known, encoding="utf-8") as stream:
                 return [str(probe) for probe in json.load(stream)]
-        except (OSError, ValueError):
-            pass
-    failed = _run(module)
-    if known:
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _tested(module: str, known: str | None) -> list[str]:
+    """Run a self-test; its failures are remembered, unless it has not run to its end."""
+    failed, ended = _run(module)
+    if known is not None and ended:
         try:
             os.makedirs(os.path.dirname(known), mode=0o700, exist_ok=True)
             with open(f"{known}.{os.getpid()}", "w", encoding="utf-8") as stream:
@@ -103,9 +129,10 @@ def _remembered(order: dict[str, Any], kind: str, module: str) -> list[str]:
     return failed
 
 
-def _run(module: str) -> list[str]:
+def _run(module: str) -> tuple[list[str], bool]:
+    """The failures of a self-test, and whether it has run to its end."""
     done = subprocess.run([sys.executable, "-m", module], capture_output=True, text=True, check=False)
     try:
-        return [str(probe) for probe in json.loads(done.stdout.splitlines()[-1])]
+        return [str(probe) for probe in json.loads(done.stdout.splitlines()[-1])], True
     except (ValueError, IndexError):
-        return [f"the self-test itself (status {done.returncode})"]
+        return [f"the self-test itself (status {done.returncode})"], False
