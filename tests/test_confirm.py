@@ -295,16 +295,56 @@ def test_evidence_is_judged_again_without_torch(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["findings"] == first["findings"]
 
 
+def test_evidence_outlives_the_checkout(tmp_path: Path) -> None:
+    program = write(tmp_path, TRAINING)
+    first = confirmed(tmp_path, "--evidence", "kept", "--", "program.py")
+    program.unlink()
+    done = run(tmp_path, "-m", "torchlint", "verdict", "kept", "--isolated", "--output-format", "json")
+    assert done.returncode == 1, done.stderr
+    again = json.loads(done.stdout)
+    assert again["findings"] == first["findings"]
+    assert any("has changed since" in note for note in again["run"]["notes"])
+
+
+def test_a_trace_of_some_steps_is_written_for_perfetto(tmp_path: Path) -> None:
+    write(tmp_path, TRAINING)
+    confirmed(tmp_path, "--trace", "trace.json", "--", "program.py")
+    trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
+    steps = [event for event in trace["traceEvents"] if event.get("cat") == "training"]
+    assert [step["name"] for step in steps] == [f"step {number} (training)" for number in (1, 2, 4)]
+    copies = [event for event in trace["traceEvents"] if event["name"] == "upload program.py:11"]
+    assert [copy["args"]["bytes"] for copy in copies] == [128, 128, 128]
+    for step, copy in zip(steps, copies, strict=True):
+        assert step["ts"] <= copy["ts"] <= step["ts"] + step["dur"]
+
+
+def test_evidence_says_in_which_steps_and_by_whom(tmp_path: Path) -> None:
+    training = TRAINING.replace("total += loss.item()", "total += read(loss)")
+    body = "\n".join(f"    {line}" for line in training.splitlines())
+    write(tmp_path, f"def read(loss):\n    return loss.item()\n\ndef train():\n{body}\n\ntrain()\n")
+    confirmed(tmp_path, "--evidence", "kept", "--", "program.py")
+    evidence = json.loads(next((tmp_path / "kept").glob("evidence-*.json")).read_text(encoding="utf-8"))
+    (found,) = [event for event in evidence["events"] if event["kind"] == "sync"]
+    assert [(line, name) for _, line, name in found["callers"]] == [(2, "read"), (20, "train"), (23, "<module>")]
+    assert found["steps"] == [[2, 8, 7]]  # what happens after a step belongs to the next
+    (batches,) = [event for event in evidence["events"] if event["kind"] == "batch"]
+    low, median, high = batches["each"]
+    assert low <= median <= high
+    assert [number for number, _, _ in evidence["steps"]["durations"]] == list(range(1, 9))
+
+
 def test_stale_truncated_and_foreign_evidence_is_refused(tmp_path: Path) -> None:
     program = write(tmp_path, TRAINING)
     confirmed(tmp_path, "--evidence", "kept", "--", "program.py")
     judge = ["-m", "torchlint", "verdict", "kept", "--isolated"]
+    evidence = next((tmp_path / "kept").glob("evidence-*.json"))
+    whole = evidence.read_text(encoding="utf-8")
+    document = json.loads(whole)
+    evidence.write_text(json.dumps({**document, "sources": {}}), encoding="utf-8")
     program.write_text(TRAINING + "\n", encoding="utf-8")
     stale = run(tmp_path, *judge)
     assert (stale.returncode, "is not what it was" in stale.stderr) == (2, True)
     program.write_text(TRAINING.lstrip("\n"), encoding="utf-8")
-    evidence = next((tmp_path / "kept").glob("evidence-*.json"))
-    whole = evidence.read_text(encoding="utf-8")
     for broken, words in (
         (whole[:-20], "was cut off"),
         (whole.replace('"schema": 2', '"schema": 99'), "another version"),

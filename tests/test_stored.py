@@ -15,7 +15,7 @@ import pytest
 from tests.companion_help import confirm, write
 from torchlint.cli.main import main
 from torchlint.config.config import Config
-from torchlint.confirm import compare, evidence, order, prices, text
+from torchlint.confirm import chrome, compare, evidence, order, prices, text
 from torchlint.confirm.documents import RENDERERS
 from torchlint.confirm.order import OrderProblem
 from torchlint.confirm.result import result
@@ -123,12 +123,13 @@ def mutants(document: Any) -> Iterator[tuple[str, Any]]:
 def judged(folder: Path) -> list[str]:
     """What `torchlint verdict` does, in all formats."""
     ordered = order.read(str(folder))
-    if order.stale(ordered) is not None:
-        return []
     seen = evidence.read(ordered.directory, ordered.run)
+    if order.stale(ordered, seen.sources) is not None:
+        return []
     found = result(ordered, seen, prices.load(prices.DEFAULT), {})
     named = {finding.rule for finding in found.findings}
     infos = tuple(info for info in session.infos(registry.load()) if info.id in named)
+    chrome.document(seen)
     return [text.render(found), *(render(found, infos) for render in RENDERERS.values())]
 
 

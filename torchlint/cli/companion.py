@@ -112,10 +112,10 @@ def _report(
         world = int(os.environ.get("WORLD_SIZE", "1") or 1)
         if world > 1:
             prepare.await_ranks(ordered.directory, ordered.run, world)
-        changed = order.stale(ordered)
+        seen = evidence.read(ordered.directory, ordered.run)
+        changed = order.stale(ordered, {})
         if changed is not None:
             raise Failure(f"{changed}: was changed while the program ran; run it again")
-        seen = evidence.read(ordered.directory, ordered.run)
         judged = result(ordered, seen, price_list, budget if not status else {})
     except (*_PROBLEMS, Failure) as problem:
         if not status:
@@ -129,9 +129,11 @@ def _report(
 
 
 def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
-    from torchlint.confirm import documents, text
+    from torchlint.confirm import chrome, documents, text
     from torchlint.run import registry
 
+    if arguments.trace:
+        write_file("--trace", arguments.trace, chrome.document(judged.run))
     to_file = bool(arguments.output_file) and arguments.output_file != "-"
     target = sys.stdout if arguments.output_file == "-" else stream
     if arguments.output_format == "text":
@@ -174,14 +176,17 @@ class _Progress:
 
 def _verdict(arguments: argparse.Namespace) -> int:
     ordered = order.read(arguments.directory)
-    changed = order.stale(ordered)
-    if changed is not None:
-        raise Failure(f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again")
     try:
         plan = _plan(arguments, ordered.script or ".")
+        seen = evidence.read(ordered.directory, ordered.run)
+        changed = order.stale(ordered, {} if ordered.lint else seen.sources)
+        if changed is not None:
+            raise Failure(
+                f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again"
+            )
+        seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
         if ordered.lint:
             ordered = prepare.adopted(ordered, plan)
-        seen = evidence.read(ordered.directory, ordered.run)
         judged = result(ordered, seen, prices.load(arguments.profile), _budget(arguments, plan.config))
     except ConfigError as error:
         raise Failure(str(error)) from None

@@ -314,6 +314,9 @@ def _judging(group: argparse.ArgumentParser) -> None:
         "--output-format", choices=("text", "json", "sarif", "github"), default="text", help="default: text"
     )
     group.add_argument("--output-file", metavar="FILE", help="write the report to a file; `-` is standard output")
+    group.add_argument(
+        "--trace", metavar="FILE", help="write sampled steps in Chrome's trace event format, which Perfetto opens"
+    )
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
     group.add_argument(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import glob
 import json
 import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -12,12 +15,14 @@ from typing import Any, NamedTuple
 from torchlint.base.shape import fits
 from torchlint.confirm.places import Place
 from torchlint.confirm.stored import NotStored, stored_as
-from torchlint.confirm.stored_types import Site, StoredRun, StoredRunBefore
+from torchlint.confirm.stored_evidence import StoredRun, StoredRunBefore
+from torchlint.confirm.stored_types import Site
 from torchlint.confirm.upgrade import upgraded
 
 _SCHEMAS = {1: StoredRunBefore, 2: StoredRun}
 TRAINING, EVALUATION = "training", "evaluation"
 PHASES = ("before", TRAINING, EVALUATION, "after")
+_LARGEST = 1 << 20
 NOWHERE = Place("", 0, -1, 0, -1)
 
 
@@ -58,7 +63,9 @@ class Phase:
 class Event:
     """Equal events of all processes. ``steady`` leaves the first step of each training out, for figures per step.
 
-    ``main`` says whether it happened in a process that makes steps, not beside one in a worker.
+    ``main`` says whether it happened in a process that makes steps, not beside one in a worker. ``each`` are the
+    smallest, median and largest nanoseconds on the host, ``steps`` runs of step numbers (first, last, in how many), and
+    ``callers`` the innermost frames of user code at the first event (path, line, function): those of the first process.
     """
 
     kind: str
@@ -69,6 +76,9 @@ class Event:
     ns: int = 0
     steady: Figures = NOTHING
     phases: dict[str, Figures] = field(default_factory=dict)
+    each: tuple[int, int, int] | None = None
+    steps: Sequence[tuple[int, int, int]] = ()
+    callers: Sequence[tuple[str, int, str]] = ()
     ranks: set[str] = field(default_factory=set)
     main: bool = True
 
@@ -105,7 +115,8 @@ class Mark:
 
 @dataclass
 class Run:
-    """A run. ``steps`` are those of the main process with the lowest rank; phases are those of all ranks.
+    """A run. ``steps``, their ``durations`` (number, phase, nanoseconds) and the ``trace`` are those of the main
+    process with the lowest rank; phases are those of all ranks. ``sources`` holds the content of files.
 
     ``main`` is the phase whose steps are meant where nothing else is said: training or, without any, evaluation.
     """
@@ -118,6 +129,8 @@ class Run:
     phases: Mapping[str, Phase]
     trainings: int
     durations: Sequence[tuple[int, str, int]]
+    trace: Mapping[str, Any]
+    sources: Mapping[str, bytes]
     wall_ns: int
     processes: int
     ranks: tuple[str, ...]
@@ -212,6 +225,8 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         phases=phases,
         trainings=first["steps"]["trainings"],
         durations=[tuple(step) for step in first["steps"]["durations"]],
+        trace=first["trace"],
+        sources=_sources(documents),
         wall_ns=first["wall_ns"],
         processes=len(documents),
         ranks=tuple(d["process"]["rank"] for d in mains if d["process"]["rank"] is not None),
@@ -229,6 +244,15 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         profiled=first.get("profiled"),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),
     )
+
+
+def _sources(documents: list[dict[str, Any]]) -> dict[str, bytes]:
+    """The content of source files by path; what is damaged is left out."""
+    found = {}
+    for path, text in (pair for document in documents for pair in document["sources"].items()):
+        with contextlib.suppress(ValueError, zlib.error):
+            found[path] = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), _LARGEST)
+    return found
 
 
 def _step_ns(document: Mapping[str, Any]) -> int | None:
@@ -291,7 +315,7 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
             key = json.dumps([written["kind"], written["site"], written["facts"], main], sort_keys=True)
             event = merged.get(key)
             if event is None:
-                event = merged[key] = Event(written["kind"], Place(*written["site"]), written["facts"], main=main)
+                event = merged[key] = _event(written, main=main)
             event.count += written["count"]
             event.bytes += written["bytes"]
             event.ns += written["ns"]
@@ -302,6 +326,19 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
                         event.phases[phase] = event.phases.get(phase, NOTHING).plus(written["phases"][phase])
             event.ranks.add(process["rank"] or "0")
     return list(merged.values())
+
+
+def _event(written: Mapping[str, Any], *, main: bool) -> Event:
+    """An event of the first process that has it, whose figures are still to be added."""
+    return Event(
+        kind=written["kind"],
+        place=Place(*written["site"]),
+        facts=written["facts"],
+        each=tuple(written["each"]) if written["each"] is not None else None,
+        steps=[(first, last, count) for first, last, count in written["steps"]],
+        callers=[(path, line, name) for path, line, name in written["callers"]],
+        main=main,
+    )
 
 
 def _marks(documents: list[dict[str, Any]]) -> dict[str, Mark]:

@@ -19,7 +19,7 @@ UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
     """The verdicts on all findings of an order, by name."""
-    sources = Sources()
+    sources = Sources(run.sources)
     verdicts = {}
     for name in order.findings:
         recipe = order.recipes[name]
@@ -105,7 +105,7 @@ def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
 
 def unflagged(order: Order, run: Run) -> list[list[Event]]:
     """Transfers and synchronizations in steps that no finding covers, by kind and place."""
-    spoken = _spoken(order)
+    spoken = _spoken(order, run)
     found: dict[tuple[str, Place], list[Event]] = {}
     for event in run.of("sync", "upload", "download"):
         if not any(place.overlaps(event.place) for place in spoken[event.kind]):
@@ -118,9 +118,9 @@ def _repeated(event: Event) -> int:
     return event.steady.number + event.phases.get(EVALUATION, NOTHING).number
 
 
-def _spoken(order: Order) -> dict[str, list[Place]]:
+def _spoken(order: Order, run: Run) -> dict[str, list[Place]]:
     """The places of findings, by the kinds of events that they cover."""
-    sources = Sources()
+    sources = Sources(run.sources)
     spoken: dict[str, list[Place]] = {"sync": [], "upload": [], "download": []}
     for name, finding in order.findings.items():
         recipe = order.recipes[name]

@@ -63,9 +63,13 @@ class Order:
 def digest(path: str) -> str | None:
     """The SHA-256 of a file; None if it cannot be read."""
     try:
-        return hashlib.sha256(inputs.read(path, inputs.REPORT)).hexdigest()
+        return _digest(inputs.read(path, inputs.REPORT))
     except (OSError, ValueError):
         return None
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def write(order: Order) -> str:
@@ -154,9 +158,14 @@ def _recipe(values: Mapping[str, Any]) -> Recipe:
     return Recipe(**plain, flags=flags, functions=tuple(values.get("functions", ())))
 
 
-def stale(order: Order) -> str | None:
-    """A file that has changed since the evidence was recorded; None if there is none."""
-    return next((path for path, wanted in order.files.items() if digest(path) != wanted), None)
+def stale(order: Order, kept: Mapping[str, bytes]) -> str | None:
+    """A file that is neither what it was when it was linted, nor kept in the evidence; None if there is none."""
+    return next((path for path in changed(order) if _digest(kept.get(path, b"")) != order.files[path]), None)
+
+
+def changed(order: Order) -> list[str]:
+    """The files that have changed since the evidence was recorded, or are gone."""
+    return [path for path, wanted in order.files.items() if digest(path) != wanted]
 
 
 # -- findings as data ----------------------------------------------------------------------------

@@ -45,16 +45,20 @@ class Place:
 
 
 class Sources:
-    """The lines of source files, for converting between columns of characters and of bytes."""
+    """The lines of source files, for converting between columns of characters and of bytes.
 
-    def __init__(self) -> None:
+    ``kept`` is the content of files when they were run, which may have changed since.
+    """
+
+    def __init__(self, kept: Mapping[str, bytes] | None = None) -> None:
+        self._kept = kept or {}
         self._lines: dict[str, Sequence[str]] = {}
 
     def lines(self, path: str) -> Sequence[str]:
         """The lines of a file; empty if it cannot be read."""
         if path not in self._lines:
             try:
-                self._lines[path] = split_lines(decode(content(path)))
+                self._lines[path] = split_lines(decode(self._kept.get(path) or content(path)))
             except (OSError, DecodeProblem):
                 self._lines[path] = ()
         return self._lines[path]

@@ -81,7 +81,7 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
 
 
 def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
-    sources = Sources()
+    sources = Sources(run.sources)
     spots = [_spot(events, run, prices, order, sources) for events in unflagged(order, run)]
     return tuple(
         sorted(spots, key=lambda spot: (-spot.cost * run.phases[spot.phase].count, spot.path, spot.line, spot.column))

@@ -11,7 +11,7 @@ from typing import Any
 
 from torchlint.base.inputs import REPORT, read
 from torchlint.base.shape import fits
-from torchlint.confirm.stored_types import FACTS
+from torchlint.confirm.stored_evidence import FACTS
 
 
 class NotStored(Exception):

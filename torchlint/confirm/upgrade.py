@@ -21,6 +21,19 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
         "median_ns": steps["median_ns"],
     }
     events = [
-        {**event, "phases": {"training": [event["count"], event["bytes"], event["ns"]]}} for event in document["events"]
+        {
+            **event,
+            "phases": {"training": [event["count"], event["bytes"], event["ns"]]},
+            "each": None,
+            "steps": [],
+            "callers": [],
+        }
+        for event in document["events"]
     ]
-    return {**document, "steps": {**steps, "trainings": 1, "phases": phases, "durations": []}, "events": events}
+    return {
+        **document,
+        "steps": {**steps, "trainings": 1, "phases": phases, "durations": []},
+        "events": events,
+        "trace": {"sites": [], "dropped": 0, "steps": []},
+        "sources": {},
+    }

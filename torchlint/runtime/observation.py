@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._device import _device_constructors
 
-from torchlint.runtime import instruments
+from torchlint.runtime import instruments, sources
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.marks import Marks
 from torchlint.runtime.patches import Patches
@@ -39,13 +39,15 @@ class Observation:
         self.role = role
         self.notes = list(notes or ())
         self.sites = Sites(order["roots"])
-        self.recorder = Recorder(now_and_then=self._now_and_then)
+        self.recorder = Recorder(now_and_then=self._now_and_then, callers=self.sites.callers)
         self.steps = Steps(order.get("steps"), self.recorder.ledger)
+        self.recorder.timeline = self.steps.timeline
         self.marks = Marks(order.get("marks", {}))
         self.patches = Patches()
         self.instruments: list[Instrument] = []
         self.children: list[int] = []
         self._name: str | None = None
+        self._sources: dict[str, str] = {}
         self.left: tuple[Site, str] | None = None
         self.ended: dict[str, Any] = {"how": "running"}
         self.switch = Switch(order, self._evaluations) if order.get("switch") else None
@@ -148,6 +150,8 @@ class Observation:
             for instrument in self.instruments:
                 instrument.finish()
         self.steps.finish()
+        if self.role == "main":
+            self._sources = sources.texts([*self.marks.by_file, *self.recorder.paths()])
         self.write()
 
     def write(self) -> None:
@@ -192,6 +196,8 @@ class Observation:
             "steps": self.steps.written(),
             "marks": self.marks.written(),
             "events": self.recorder.written(),
+            "trace": self.steps.timeline.written(),
+            "sources": self._sources,
             "switch": self.switch.written() if self.switch is not None else None,
             **{name: value for instrument in self.instruments for name, value in instrument.written().items()},
         }

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from torchlint.runtime.occurrences import Occurrences
 from torchlint.runtime.phases import NAMES, OPEN, Ledger
+from torchlint.runtime.reservoir import Reservoir
 from torchlint.runtime.sites import Site
+from torchlint.runtime.timeline import Timeline
 
 Facts = tuple[tuple[str, object], ...]
 _OFTEN = 2048
+_SAMPLE = 32
 
 
 class Count:
     """Numbers of events, bytes, and nanoseconds on the host: in all, and for each phase.
 
-    Events of a segment whose phase is not known yet are kept apart until it is.
+    Events of a segment whose phase is not known yet are kept apart until it is. ``callers`` are the frames of user code
+    in which the first one happened.
     """
 
-    __slots__ = ("_ledger", "_open", "_parts", "_segment", "bytes", "nanoseconds", "number", "phases", "steady")
+    __slots__ = (
+        "_ledger",
+        "_open",
+        "_parts",
+        "_segment",
+        "bytes",
+        "callers",
+        "durations",
+        "nanoseconds",
+        "number",
+        "phases",
+        "steady",
+        "steps",
+    )
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, callers: Sequence[tuple[str, int, str]] = ()) -> None:
+        self.callers = callers
+        self.durations = Reservoir(_SAMPLE)
+        self.steps = Occurrences()
         self.number = self.bytes = self.nanoseconds = 0
         self.phases: dict[int, list[int]] = {}
         self.steady = [0, 0, 0]
@@ -39,6 +60,8 @@ class Count:
         self.number += 1
         self.bytes += size
         self.nanoseconds += nanoseconds
+        if nanoseconds:
+            self.durations.add(nanoseconds)
         if self._ledger.current != self._segment:
             self.settle()
             self._segment = self._ledger.current
@@ -51,8 +74,11 @@ class Count:
     def settle(self) -> None:
         """Add the events of decided segments to their phases."""
         ledger = self._ledger
-        for segment in [segment for segment in self._parts if ledger.phase(segment) != OPEN]:
+        decided = [segment for segment in self._parts if ledger.phase(segment) != OPEN]
+        for segment in sorted(decided, key=ledger.step):
             part = self._parts.pop(segment)
+            if ledger.step(segment):
+                self.steps.add(ledger.step(segment))
             _add(self.phases.setdefault(ledger.phase(segment), [0, 0, 0]), part)
             if ledger.steady(segment):
                 _add(self.steady, part)
@@ -66,6 +92,9 @@ class Count:
             "ns": self.nanoseconds,
             "steady": self.steady,
             "phases": {NAMES[phase]: figures for phase, figures in self.phases.items()},
+            "each": self.durations.range,
+            "steps": self.steps.runs,
+            "callers": [list(caller) for caller in self.callers],
         }
 
 
@@ -79,12 +108,15 @@ class Recorder:
     """Counts events. Several threads may record at the same time; ``quiet`` applies to one thread.
 
     ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed. Events in
-    steps that are ``excluded`` from the figures per step are counted without time.
+    steps that are ``excluded`` from the figures per step are counted without time. ``timeline`` samples events;
+    ``callers`` finds the frames of user code.
     """
 
     counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
     now_and_then: Callable[[], None] | None = None
     ledger: Ledger = field(default_factory=Ledger)
+    timeline: Timeline | None = None
+    callers: Callable[[], Sequence[tuple[str, int, str]]] = tuple
     excluded: bool = False
 
     def __post_init__(self) -> None:
@@ -113,6 +145,8 @@ class Recorder:
         with self._lock:
             self.counter(kind, site, facts).add(size, 0 if self.excluded else nanoseconds)
             self._events += 1
+            if self.timeline is not None and self.timeline.recording:
+                self.timeline.add(kind, site, size, nanoseconds)
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()
 
@@ -121,7 +155,7 @@ class Recorder:
         key = (kind, site, tuple(facts.items()))
         count = self.counts.get(key)
         if count is None:
-            count = self.counts[key] = Count(self.ledger)
+            count = self.counts[key] = Count(self.ledger, self.callers())
         return count
 
     @contextmanager
@@ -138,6 +172,13 @@ class Recorder:
         """The events of one kind."""
         with self._lock:
             return [(site, dict(facts), count) for (name, site, facts), count in self.counts.items() if name == kind]
+
+    def paths(self) -> set[str]:
+        """The files in which events happened, or functions that called them."""
+        with self._lock:
+            counts = list(self.counts.items())
+        callers = {path for _, count in counts for path, _, _ in count.callers}
+        return callers | {site.path for (_, site, _), _ in counts if site.path}
 
     def written(self) -> list[dict[str, Any]]:
         """All events as plain data."""

@@ -24,6 +24,7 @@ class Site(NamedTuple):
 
 NOWHERE = Site("", 0, -1, 0, -1)
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_CALLERS = 4
 _STARTED: CodeType = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 _BACKWARD = "_engine_run_backward"  # the function of torch.autograd that calls C++
 _LIBRARY = os.path.join(os.path.realpath(sysconfig.get_paths()["stdlib"]), "")
@@ -55,13 +56,24 @@ class Sites:
         found = self._around(first)
         return found if found is not NOWHERE else self._of_backward(first)
 
+    def callers(self, depth: int = 1) -> list[tuple[str, int, str]]:
+        """The innermost frames of user code, up to four: path, line, and qualified name of the function."""
+        mine = (frame for frame in _outward(sys._getframe(depth)) if self._is_user_code(frame.f_code))
+        return [
+            (os.path.realpath(frame.f_code.co_filename), frame.f_lineno, _name(frame.f_code))
+            for frame in islice(mine, _CALLERS)
+        ]
+
+    def _is_user_code(self, code: CodeType) -> bool:
+        mine = self._mine.get(id(code))
+        if mine is None:
+            mine = self._mine[id(code)] = (self._is_mine(code.co_filename), code)
+        return mine[0]
+
     def _around(self, frame: FrameType | None) -> Site:
         while frame is not None:
             code = frame.f_code
-            mine = self._mine.get(id(code))
-            if mine is None:
-                mine = self._mine[id(code)] = (self._is_mine(code.co_filename), code)
-            if mine[0]:
+            if self._is_user_code(code):
                 key = (id(code), frame.f_lasti)
                 found = self._known.get(key)
                 if found is None:
@@ -100,6 +112,10 @@ class Sites:
             return False
         rest = path[len(root) :]
         return "site-packages" + os.sep not in rest and "dist-packages" + os.sep not in rest
+
+
+def _name(code: CodeType) -> str:
+    return getattr(code, "co_qualname", code.co_name)  # qualified since Python 3.11
 
 
 def _outward(frame: FrameType | None) -> Iterator[FrameType]:

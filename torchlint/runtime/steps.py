@@ -16,6 +16,7 @@ from torchlint.runtime.boundaries import Boundaries, optimizers_alive
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.phases import AFTER, BEFORE, EVALUATION, NAMES, TRAINING, Ledger
 from torchlint.runtime.reservoir import Reservoir
+from torchlint.runtime.timeline import Timeline
 from torchlint.runtime.turns import Turns
 
 _KEPT = 512
@@ -71,6 +72,7 @@ class Steps:
     def __init__(self, limit: int | None, ledger: Ledger | None = None) -> None:
         self._limit = limit
         self._ledger = ledger or Ledger()
+        self.timeline = Timeline()
         self._boundaries = Boundaries(self)
         self.listeners: list[Any] = []
         self.reached = False
@@ -104,6 +106,7 @@ class Steps:
         """Reset the counts in a child process."""
         self._ledger.reset()
         self._boundaries.reset()
+        self.timeline.forked()
         self._begin()
 
     @property
@@ -222,6 +225,7 @@ class Steps:
 
     def _wait(self) -> None:
         """The current segment belongs to the next step of training, if there is one."""
+        self.timeline.wait(begun=self._number > 0)
         self._waiting.append(self._ledger.current)
         self._waited += self._turn()
 
@@ -252,6 +256,7 @@ class Steps:
         phase.units[unit] = phase.units.get(unit, 0) + count
         self._last = kind
         self._time(kind, spent // count, steady=steady)
+        self.timeline.end(self._number, kind, spent, first=first, done=phase.count)
         if kind == TRAINING or not (self._optimizes or self.phases[TRAINING].count):
             self._tell(phase.count)
 

@@ -95,6 +95,9 @@ class Arguments(Instrument):
             spent = self._honest(site, "tensor", data, made.dtype, spent)
         size = data.nbytes if same else made.numel() * made.element_size()
         count.add(size, 0 if self._recorder.excluded else spent)
+        timeline = self._recorder.timeline
+        if timeline is not None and timeline.recording:
+            timeline.add("array", site, size, spent)
         if same and writable and on_host:
             self._watch(site, data, made)
 
