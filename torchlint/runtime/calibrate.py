@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import random
 import statistics
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -18,18 +19,28 @@ from torchlint.runtime.selftest.operations import PROBES
 
 _SCHEMA = 1
 _LARGE = 64 << 20
-_SMALL = 4
-_ROUNDS = 30
+_HALF = _LARGE // 2
+_KINDS = ("pageable", "pinned", "download")
+_SERIES = 20  # a single small copy is too short
+_ROUNDS, _WARM = 30, 5
+
+
+class Noise(Exception):
+    """Something cannot be measured, because the machine has other work."""
 
 
 def main() -> int:
-    """Measure, and write the profile; returns 2 without a GPU."""
+    """Measure, and write the profile; returns 2 if that is not possible."""
     target, name = sys.argv[1], sys.argv[2]
     if not torch.cuda.is_available():
         built = "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
         sys.stderr.write(f"torchlint: error: calibrate needs a GPU: {built}\n")
         return 2
-    document = profile(name or torch.cuda.get_device_name())
+    try:
+        document = profile(name or torch.cuda.get_device_name())
+    except Noise as noise:
+        sys.stderr.write(f"torchlint: error: {noise}; calibrate when the machine has no other work\n")
+        return 2
     with open(f"{target}.partial", "w", encoding="utf-8") as stream:
         json.dump(document, stream, indent=2)
         stream.write("\n")
@@ -54,39 +65,60 @@ def profile(name: str) -> dict[str, Any]:
 
 
 def prices() -> dict[str, float]:
-    """Bandwidths in bytes per microsecond, everything else in microseconds; medians of thirty measurements.
+    """Bandwidths in bytes per microsecond, everything else in microseconds. Raises :class:`Noise`.
 
-    The price of a synchronization is that of ``.item()``; the wait of a blocking copy costs one as well.
+    A bandwidth comes from the difference between copies of two sizes, which take turns, between buffers that have been
+    written before: memory that never was needs no reading, and page faults are no copies. The price of a
+    synchronization is that of ``.item()``; the wait of a blocking copy costs one as well.
     """
-    large, small = torch.empty(_LARGE, dtype=torch.uint8), torch.empty(_SMALL, dtype=torch.uint8)
-    pinned = large.pin_memory()
-    floor = _median(lambda: small.to("cuda"))
-    idle = _median(torch.cuda.synchronize, queued=False)
-    there = large.to("cuda")
-    value = torch.zeros(1, device="cuda")
-    wait = _median(value.item, queued=False)
+    host = torch.ones(_LARGE, dtype=torch.uint8)
+    pinned, there = host.pin_memory(), host.to("cuda")
+    small, value = torch.ones(1), torch.ones(1, device="cuda")
+    spent = taking_turns(
+        {
+            "pageable": lambda: there.copy_(host),
+            "pageable half": lambda: there[_HALF:].copy_(host[_HALF:]),
+            "pinned": lambda: there.copy_(pinned),
+            "pinned half": lambda: there[_HALF:].copy_(pinned[_HALF:]),
+            "download": lambda: host.copy_(there),
+            "download half": lambda: host[_HALF:].copy_(there[_HALF:]),
+            "copies": lambda: [value.copy_(small) for _ in range(_SERIES)],
+            "reads": lambda: [value.item() for _ in range(_SERIES)],
+        }
+    )
     return {
-        "pageable_bytes_per_us": _LARGE / max(_median(lambda: large.to("cuda")) - floor, 1e-3),
-        "pinned_bytes_per_us": _LARGE / max(_median(lambda: pinned.to("cuda")) - floor, 1e-3),
-        "download_bytes_per_us": _LARGE / max(_median(there.cpu) - floor, 1e-3),
-        "copy_us": max(floor - idle - wait, 0.0),
-        "synchronise_us": wait,
+        **{f"{kind}_bytes_per_us": _HALF / _more(spent, kind, f"{kind} half") for kind in _KINDS},
+        "copy_us": max(difference(spent["copies"], spent["reads"]), 0.0) / _SERIES,
+        "synchronise_us": statistics.median(spent["reads"]) / _SERIES,
         "launch_us": _launch(),
     }
 
 
-def _median(work: Callable[[], Any], *, queued: bool = True) -> float:
-    """Microseconds until the device is done, the median after three warm-up rounds."""
-    spent = []
-    for number in range(_ROUNDS + 3):
-        torch.cuda.synchronize()
-        start = perf_counter_ns()
-        work()
-        if queued:
+def taking_turns(works: Mapping[str, Callable[[], Any]]) -> dict[str, list[float]]:
+    """Microseconds until the device is done with each work, in rounds of random order after some for warming up."""
+    order = random.Random(0)
+    spent: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(_WARM + _ROUNDS):
+        for name in order.sample(list(works), len(works)):
             torch.cuda.synchronize()
-        if number >= 3:
-            spent.append((perf_counter_ns() - start) / 1000)
-    return statistics.median(spent)
+            start = perf_counter_ns()
+            works[name]()
+            torch.cuda.synchronize()
+            if number >= _WARM:
+                spent[name].append((perf_counter_ns() - start) / 1000)
+    return spent
+
+
+def difference(one: Sequence[float], other: Sequence[float]) -> float:
+    """The median of the differences in each round: what makes a round slow concerns both."""
+    return statistics.median(mine - its for mine, its in zip(one, other, strict=True))
+
+
+def _more(spent: Mapping[str, Sequence[float]], more: str, less: str) -> float:
+    found = difference(spent[more], spent[less])
+    if found <= 0:
+        raise Noise(f"the bandwidth of {more} copies cannot be measured, since larger ones did not take longer")
+    return found
 
 
 def _launch() -> float:

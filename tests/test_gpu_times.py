@@ -1,0 +1,285 @@
+"""Times of steps on a GPU, profiled steps, and blocks of steps that are compared: with stand-ins for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = pytest.importorskip("torch")
+
+
+from tests.gpu_help import order
+from torchlint.runtime import blocks
+from torchlint.runtime.instruments import device_steps, profiled
+from torchlint.runtime.observation import Observation
+from torchlint.runtime.steps import Enough
+from torchlint.runtime.switch import OLD, Switch
+
+
+@pytest.fixture
+def observing(tmp_path: Path) -> Iterator[Observation]:
+    """An observation in ``gpu`` mode."""
+    observation = Observation(order(tmp_path), "gpu")
+    observation.start()
+    yield observation
+    observation.stop()
+
+
+# -- the time of steps, and profiled steps ------------------------------------------------------------
+
+
+def train(steps: int, each: Any = lambda: None) -> None:
+    """Make some steps, with something to do in each."""
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    weight.sum().backward()
+    for _ in range(steps):
+        each()
+        optimizer.step()
+
+
+class Device:
+    """What CUDA events say of a device that works for seven milliseconds a step, and is ``behind`` by some events."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, behind: int = 0) -> None:
+        self.made: list[Device.Event] = []
+        self.behind, self.now, self.current, self.capturing = behind, 0.0, 0, False
+        monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Device.Event(self, enable_timing))
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+        monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.capturing)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: self.current)
+
+    def step(self) -> None:
+        """Work for a step."""
+        self.now += 7.0
+
+    class Event:
+        """A CUDA event."""
+
+        def __init__(self, device: Device, enable_timing: bool) -> None:
+            assert enable_timing
+            self.device = device
+
+        def record(self) -> None:
+            """Remember the time on the device."""
+            self.device.made.append(self)
+            self.at = self.device.now
+
+        def query(self) -> bool:
+            """Whether the device has passed it."""
+            made = self.device.made
+            return made.index(self) < len(made) - self.device.behind
+
+        def elapsed_time(self, later: Device.Event) -> float:
+            """Milliseconds until a later event."""
+            assert later.query()
+            return later.at - self.at
+
+
+def test_steps_are_timed_on_the_device_without_waiting(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(monkeypatch, behind=2)
+    train(40, device.step)
+    assert len(device.made) == 40 // device_steps.EVERY
+    assert observing.evidence()["device_steps"] == {"count": 6, "median_ns": 7_000_000}
+    device.behind = 0
+    observing.finish()
+    assert observing.evidence()["device_steps"] == {"count": 8, "median_ns": 7_000_000}
+
+
+def test_events_that_cannot_be_compared_are_not(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(monkeypatch)
+
+    def step() -> None:
+        device.step()
+        device.current, device.capturing = int(device.now > 35.0), device.now > 63.0
+
+    train(40, step)
+    assert len(device.made) == 2
+    assert observing.evidence()["device_steps"] == {"count": 0, "median_ns": None}
+
+
+def test_a_gpu_that_the_program_does_not_use_is_left_alone(observing: Observation) -> None:
+    train(40)
+    assert observing.evidence()["device_steps"] == {"count": 0, "median_ns": None}
+
+
+class Profiler:
+    """What the profiler reports."""
+
+    def __init__(self, **options: Any) -> None:
+        assert options["acc_events"]
+
+    def __enter__(self) -> Profiler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def events(self) -> list[Any]:
+        """One copy to the device, and two waits."""
+        spent = {"Memcpy HtoD (Pageable -> Device)": 3.0, "cudaStreamSynchronize": 2.0, "cudaFree": 9.0, "gemm": 5.0}
+        return [event(name, us) for name, us in spent.items()]
+
+
+def event(name: str, us: float) -> Any:
+    return SimpleNamespace(name=name, time_range=SimpleNamespace(elapsed_us=lambda: us))
+
+
+def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observation:
+    """A run of some steps with ``--copy-times``, each with one recorded event."""
+    observation = Observation(order(tmp_path, untraced=True, copy_times=True, steps=limit), "gpu")
+    observation.start()
+    try:
+        train(steps, lambda: observation.recorder.add("upload", observation.sites.here(), 8, 1000))
+        observation.finish()
+    finally:
+        observation.stop()
+    return observation
+
+
+def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 40)
+    evidence = found.evidence()
+    steps = profiled.LAST - profiled.FIRST
+    assert evidence["steps"]["excluded"] == steps == evidence["profiled"]["steps"] == 20
+    assert evidence["profiled"]["seen"] == {"upload": 20, "download": 0}
+    assert evidence["profiled"]["waits"] == [
+        {"name": "cudaFree", "count": 1, "us": 9.0},
+        {"name": "cudaStreamSynchronize", "count": 1, "us": 2.0},
+    ]
+    assert (
+        evidence["steps"]["phases"]["training"]["steady"] == len(evidence["steps"]["durations"]) - 1 == 40 - 1 - steps
+    )
+    uploads = [e for e in evidence["events"] if e["kind"] == "upload"]
+    assert [(e["count"], e["bytes"], e["ns"]) for e in uploads] == [(40, 320, 20_000)]
+    assert [e["steady"] for e in uploads] == [[19, 152, 19_000]]
+    assert evidence["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted"), [(None, (10, 30)), (100, (10, 30)), (24, (8, 16)), (6, (2, 4)), (2, (1, 2))]
+)
+def test_the_profiled_steps_fit_into_a_short_run(limit: int | None, wanted: tuple[int, int]) -> None:
+    assert profiled.window(limit) == wanted
+
+
+def test_a_run_that_is_too_short_to_be_profiled_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 4).evidence()
+    assert found["profiled"] is None
+    assert found["notes"] == [
+        "copies could not be timed: there were 4 steps, and it begins after 10; limit the run with --steps"
+    ]
+
+
+def test_a_run_that_ends_while_it_is_profiled_keeps_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    found = profiling(tmp_path, 16).evidence()
+    assert (found["profiled"]["steps"], found["steps"]["excluded"]) == (6, 6)
+
+
+def test_copies_that_cannot_be_timed_are_no_failure(tmp_path: Path) -> None:
+    found = profiling(tmp_path, 40).evidence()
+    assert found["steps"]["count"] == 40
+    failed = any("could not be timed" in note for note in found["notes"])
+    assert (found["profiled"] is None) == failed
+
+
+def test_copies_are_picked_out_of_a_profile() -> None:
+    names = ["Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pinned)"]
+    spent = zip([*names, "Memcpy DtoD", "gemm"], (3.0, 5.0, 2.0, 1.0, 9.0), strict=True)
+    assert profiled.copies_of(event(name, us) for name, us in spent) == [
+        {"name": names[0], "kind": "upload", "count": 2, "us": 8.0},
+        {"name": names[2], "kind": "download", "count": 1, "us": 2.0},
+    ]
+
+
+# -- compare -----------------------------------------------------------------------------------------
+
+
+class Queue:
+    """A program and a device that works through what it is given: the time is that of the program."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.done = 0
+        monkeypatch.setattr(blocks, "perf_counter_ns", lambda: self.now)
+        monkeypatch.setattr(blocks, "synchronize", self.wait)
+
+    def submit(self, host: int, device: int) -> None:
+        """Work that takes some milliseconds on the host, and then on the device."""
+        self.now += host * 1_000_000
+        self.done = max(self.done, self.now) + device * 1_000_000
+
+    def wait(self) -> None:
+        """Until the device is done."""
+        self.now = max(self.now, self.done)
+
+
+def switched(tmp_path: Path, **more: Any) -> Switch:
+    wanted = {"path": str(tmp_path / "p.py"), "fixed": "", "form": "blocks", "blocks": 8, "seed": 3, **more}
+    return Switch({"switch": wanted})
+
+
+def test_a_form_that_does_not_wait_leaves_no_work_to_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, switch = Queue(monkeypatch), switched(tmp_path)
+    with pytest.raises(Enough):
+        for step in range(1000):
+            queue.submit(1, 10)
+            if switch._now == OLD:
+                queue.wait()
+            switch.stepped(step)
+    assert len(switch.pairs) == 8
+    for old, new in switch.pairs:
+        assert old == pytest.approx(11e6)
+        assert new == pytest.approx(10e6, rel=0.04), "the device is as busy; only one millisecond overlaps"
+
+
+def test_blocks_are_long_enough_and_leave_evaluation_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, evaluations = Queue(monkeypatch), 0
+    timer = blocks.Blocks(lambda: evaluations)
+    found, lengths, since = [], [], 0
+    for step in range(400):
+        queue.submit(1, 0)
+        if step % 97 == 96:
+            evaluations += 1
+            queue.submit(500, 0)
+        since += 1
+        spent = timer.stepped()
+        if spent is not None:
+            found.append(spent)
+            lengths.append(since)
+            since = 0
+    assert set(found) == {1e6}
+    assert min(lengths) == 51 < max(lengths)
+
+
+def test_one_form_is_timed_in_blocks_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, switch = Queue(monkeypatch), switched(tmp_path, form="new")
+    for step in range(200):
+        queue.submit(1, 10)
+        switch.stepped(step)
+    assert switch.written()["blocks"]
+    assert all(spent == pytest.approx(10e6, rel=0.04) for spent in switch.written()["blocks"])
+
+
+def test_only_devices_in_use_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
+    blocks.synchronize()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda index: [0, 512, 64][index])
+    blocks.synchronize()
+    assert waited == [1, 2]
