@@ -30,6 +30,8 @@ VIEW_METHODS = frozenset(
     "items values get pop view squeeze unsqueeze permute transpose t chunk split unbind narrow select expand "
     "detach".split()
 )
+# Functions that copy several tensors into a new one.
+JOINING_FUNCTIONS = frozenset(f"torch.{name}" for name in "cat concat concatenate stack hstack vstack dstack".split())
 # Libraries whose batches are objects with a `to` of their own.
 CONTAINER_LIBRARIES = ("torch_geometric", "dgl", "tensordict", "torchtext")
 # Attributes of tensors that loops read.

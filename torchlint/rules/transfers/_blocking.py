@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
-from torchlint.analysis.syntax.calls import literal, receiver
+from torchlint.analysis.syntax.calls import argument, keyword, literal, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.batch import Batch, Batches, Source
 from torchlint.analysis.things.loader import Loaders
@@ -23,12 +23,14 @@ class Upload(NamedTuple):
     """A blocking move of a batch.
 
     ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; None if no loader
-    is known to pin it.
+    is known to pin it. ``computed`` is the expression that computes what is moved from the batch, on the host: new
+    memory, which is never pinned.
     """
 
     move: Move
     batch: Batch
     pinned: cst.CSTNode | str | None
+    computed: cst.BaseExpression | None = None
 
 
 class Uploads:
@@ -57,14 +59,38 @@ class Uploads:
 
     def _of(self, move: Move) -> Upload | None:
         """The upload that a move makes, or None. The destination is checked last, since this takes longest."""
-        if move.method not in ("to", "cuda", "copy_") or not move.blocking or self._read_at_once(move.call):
+        if move.method not in ("to", "cuda", "copy_") or self._read_at_once(move.call):
             return None
         if any(name in self._module.text for name in known.OTHER_DEVICES):
             return None
-        batch = self._batches.of(move.moved)
-        if batch is None or any(self._synchronizes(s.statement) for s in batch.sources) or not move.to_accelerator:
+        computed = self._computed(move.moved)
+        batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
+        if batch is None or not (move.blocking or computed is not None):
             return None
+        if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
+            return None
+        if computed is not None:
+            return Upload(move, batch, None, computed)
         return Upload(move, batch, self._pinned(batch)) if self._is_tensor(move.moved, move.call) else None
+
+    def _computed(self, moved: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The expression that joins parts of a batch on the host, if what is moved is certainly its result."""
+        if isinstance(moved, cst.Name):
+            bindings = self._module.definitions(moved)
+            values = [binding.value for binding in bindings if binding.kind == "assign" and not binding.path]
+            moved = values[0] if len(values) == len(bindings) == 1 and values[0] is not None else moved
+        return moved if self._operand(moved) is not None else None
+
+    def _operand(self, node: cst.BaseExpression) -> Batch | None:
+        """The batch whose parts ``torch.cat(views)`` joins; None if something else may be among them."""
+        if not isinstance(node, cst.Call) or self._module.qualified(node.func) not in known.JOINING_FUNCTIONS:
+            return None
+        joined = argument(node, "tensors", 0)
+        if joined is None or keyword(node, "out") is not None:
+            return None
+        parts = [e.value for e in joined.elements] if isinstance(joined, (cst.Tuple, cst.List)) else [joined]
+        batches = [self._batches.of(part) for part in parts]
+        return batches[0] if batches and None not in batches else None
 
     # -- moves -------------------------------------------------------------------------------------
 

@@ -19,7 +19,9 @@ class BlockingTransfer(Rule):
     ## What it finds
     `x.to(device)`, `x.cuda()` and `buffer.copy_(x)` without `non_blocking=True`, where `x` is a tensor of a batch
     from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. A parameter
-    counts as a loader if other files pass one for it.
+    counts as a loader if other files pass one for it. Parts of a batch that are joined on the host before the move
+    (`torch.cat(views).to(device)`) are an `info`: the result is not pinned, whatever the loader does, so the copy
+    blocks even with `non_blocking=True`.
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With
@@ -99,11 +101,13 @@ class BlockingTransfer(Rule):
             evidence=self._evidence(uploads),
             severity=Severity.INFO if uploads[0].pinned is None else Severity.WARNING,
             heat=self.module.heat(move.call),
-            fix=make_asynchronous(self.module, uploads),
+            fix=None if any(upload.computed for upload in uploads) else make_asynchronous(self.module, uploads),
         )
 
     def _message(self, upload: Upload) -> str:
         what = "this copy blocks the host until all queued work finishes, in every step"
+        if upload.computed is not None:
+            return f"{what}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
         if upload.pinned is None:
             return f"{what}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
         place = upload.pinned if isinstance(upload.pinned, str) else f"line {self.module.line(upload.pinned)}"
