@@ -88,6 +88,12 @@ CALLABLE_WORDS = frozenset(
 )
 # Those that compare tensors on their device.
 LOSS_WORDS = frozenset("criterion criterions objective loss bce mse accuracy acc topk dice iou".split())
+# Words in names of methods of a model whose results may be on the host: numbers, text, arrays.
+HOST_RESULT_WORDS = frozenset(
+    "predict predictions score scores fit evaluate eval test metric metrics decode text string save load log plot "
+    "visualize numpy postprocess process summary size shape length count num cfg config name names post tokenize "
+    "act action select choose".split()
+)
 # Names of values that a program needs on the host to act on them.
 ACTIONS = frozenset(
     "action actions act acts move env_action next_action next_actions next_token next_tokens next_token_id token_id "

@@ -188,7 +188,7 @@ def _assume_callers(text_index: TextIndex, view: ProjectView) -> None:
     if view.step_callers():
         text_index.assume(concepts.STEPS)
         text_index.assume(concepts.ON_ACCELERATOR)
-    elif text_index.has(concepts.BACKWARD) and view.trains_on_accelerator():
+    elif text_index.has(concepts.TRAINS) and view.trains_on_accelerator():
         text_index.assume(concepts.ON_ACCELERATOR)
     if view.given_loaders():
         for concept in (concepts.LOADERS, concepts.ITERATES_BATCHES, concepts.STEPS):

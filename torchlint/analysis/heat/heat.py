@@ -15,6 +15,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import children, descendants
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.training_parts import clips_gradients, is_optimizer_step
 from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronisation import PROFILERS
 from torchlint.model import Heat
@@ -231,11 +232,13 @@ class HeatAnalysis:
         name = function.name.value
         if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._code.class_of(function) is not None):
             return Heat.STEP
-        if self._code.step_caller(function) is not None:
+        if self._code.step_caller(function) is not None or is_optimizer_step(self._code, function):
             return Heat.STEP
         callers = self._values.functions.callers(function)
-        ranks = [self.of(site.call).rank for site in callers.sites]
-        if not ranks and (self.is_step_function(function) or (name == "__call__" and self._steps(function))):
+        others = [site.call for site in callers.sites if self._code.function_of(site.call) is not function]
+        ranks = [self.of(call).rank for call in others]
+        called = name == "__call__" and self._steps(function)
+        if not ranks and (called or self.is_step_function(function) or clips_gradients(function)):
             return Heat.STEP
         rank = max(ranks, default=0)
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]

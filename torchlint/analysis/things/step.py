@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.condition import Condition, Conditions
 from torchlint.analysis.things.read import Read, Reads
+from torchlint.analysis.values.training_parts import updates_parameters
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Step:
 
     def _trains(self, place: cst.CSTNode, depth: int) -> bool:
         heat = self._module.heat_analysis
-        if heat.trains(place):
+        if heat.trains(place) or (isinstance(place, cst.FunctionDef) and updates_parameters(self._module, place)):
             return True
         if not isinstance(place, cst.FunctionDef):
             return False

@@ -16,6 +16,7 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.devices import device_of, is_device_name
 from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
+from torchlint.analysis.values.training_parts import runs_in_training
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
 from torchlint.prefilter import concepts
@@ -51,15 +52,27 @@ class DeviceEvidence:
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
 
     def _is_used_in_training(self) -> bool:
-        """Whether methods of the file compute gradients, and another file of the project trains on an accelerator.
+        """Whether the file has parts of a training step, and another file of the project trains on an accelerator.
 
-        A program of its own does not count: without any move to a device it trains on the CPU.
+        These are methods that compute gradients, losses, optimizers, and functions that clip gradients. A program of
+        its own does not count: without any move to a device it trains on the CPU.
         """
-        if not self._code.text_index.has(concepts.BACKWARD) or "__main__" in self._code.text:
+        if "__main__" in self._code.text or not (self._computes_gradients() or self._has_training_part()):
+            return False
+        return self._code.project.trains_on_accelerator()
+
+    def _computes_gradients(self) -> bool:
+        """Whether the file calls ``backward``, in methods alone."""
+        if not self._code.text_index.has(concepts.BACKWARD):
             return False
         functions = [self._code.function_of(start) for start in self._starts]
         methods = [f is not None and self._code.class_of(f) is not None for f in functions]
-        return bool(methods) and all(methods) and self._code.project.trains_on_accelerator()
+        return bool(methods) and all(methods)
+
+    def _has_training_part(self) -> bool:
+        if not self._code.text_index.has(concepts.RUNS_IN_TRAINING):
+            return False
+        return any(runs_in_training(self._code, function) for function in self._code.iter_nodes(cst.FunctionDef))
 
     def _target(self, call: cst.Call) -> Device:
         """The device to which a call moves its receiver; UNKNOWN if the call does not move it."""
@@ -169,7 +182,7 @@ class DeviceEvidence:
 
     def is_loss(self, binding: Binding) -> bool:
         """Whether ``backward`` is called on a variable, in a file that uses an accelerator."""
-        if binding.kind not in ("assign", "augment", "walrus") or not self._names.get(binding.name):
+        if binding.kind not in ("assign", "augment", "walrus", "parameter") or not self._names.get(binding.name):
             return False
         return self.on_accelerator and any(
             binding in self._code.definitions(name) for name in self._names[binding.name]

@@ -11,6 +11,7 @@ from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import children
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.lattice import NONE, UNKNOWN, Device, Kind, Value, device_named, join
+from torchlint.analysis.values.training_parts import is_criterion, is_given_tensors
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
@@ -171,6 +172,8 @@ class Parameters:
         given = self._from_calls(function, param, owner is not None)
         if not (given.known or given.located) and self._is_passed_on_device(function, param, owner is not None):
             given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="another file")
+        if not (given.known or given.located) and self._is_input_of_criterion(function, param):
+            given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="an input of a loss")
         if given.kind is Kind.UNKNOWN and not given.located and self.given_loader(binding) is not None:
             given = Value(Kind.LOADER, origin=param, source="another file")
         if promised.kind in (Kind.DEVICE, Kind.STRING):
@@ -187,6 +190,12 @@ class Parameters:
         ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
         name = param.name.value
         return name in caller["device"] or (name in ordered and str(ordered.index(name)) in caller["device"])
+
+    def _is_input_of_criterion(self, function: cst.FunctionDef, param: cst.Param) -> bool:
+        """Whether a trainer passes tensors on an accelerator for a parameter of a loss."""
+        if not is_criterion(self._code, function) or not is_given_tensors(self._code, param):
+            return False
+        return self._values.device_evidence.on_accelerator
 
     def given_loader(self, binding: Binding) -> GivenLoader | None:
         """The data loader that other files pass for a parameter; None if any visible call passes something else."""

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.values.devices import first_operand, of_operands
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, LOSS_WORDS
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -41,7 +41,7 @@ def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: c
     placed = values.device_evidence.moved_to(called) if named else Device.UNKNOWN
     if placed.accelerated:
         return placed
-    if named and given.accelerated:
+    if given.accelerated and (named or _is_method_of_model(called)):
         return given
     if Device.CPU in (target.device, placed):
         return Device.CPU
@@ -54,6 +54,13 @@ def _is_loss_name(node: cst.BaseExpression) -> bool:
     """Whether a callee is named like a loss, such as ``criterion``: it computes on the device of its operands."""
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
     return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))
+
+
+def _is_method_of_model(node: cst.BaseExpression) -> bool:
+    """``model.encode``, unless the name of the method tells of a result for the host, as in ``model.predict``."""
+    if not isinstance(node, cst.Attribute) or not _is_model_name(node.value):
+        return False
+    return HOST_RESULT_WORDS.isdisjoint(node.attr.value.lower().split("_"))
 
 
 def _is_model_name(node: cst.BaseExpression) -> bool:

@@ -269,7 +269,7 @@ def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         return base if where is None else base._replace(device=where, origin=node)
     if name in ("eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"):
         return base
-    return UNKNOWN
+    return models.applied(values, UNKNOWN, node) or UNKNOWN
 
 
 # -- attributes, subscripts, operators -----------------------------------------------------------
@@ -310,12 +310,14 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     So does a tensor of unknown device: operands on different devices are an error, but for single numbers on the CPU.
     """
     tensors = [v for v in (left, right) if v.kind is Kind.TENSOR or v.located]
-    if not tensors:
+    if not tensors or Kind.STRING in (left.kind, right.kind):
         return None
     devices = {t.device for t in tensors}
     accelerated = [d for d in devices if d.accelerated]
     certain = list(devices) if len(devices) == 1 else accelerated
     device = certain[0] if len(certain) == 1 else Device.UNKNOWN
+    if len(accelerated) > 1 and all(d.may_be_cuda for d in accelerated):
+        device = Device.CUDA  # the operands are on one device, and for one of them it is certain
     return Value(Kind.TENSOR, device, origin=node, fresh=True)
 
 

@@ -80,7 +80,8 @@ class NumberUploads:
             return argument(call, "data", 0) if method(call) == "new_tensor" else None
         if name in CONSTRUCTORS and name != "torch.from_numpy":
             return argument(call, "obj" if name == "torch.asarray" else "data", 0)
-        return positional(call, 0) if name in LEGACY and len(call.args) == 1 else None
+        first = positional(call, 0) if name in LEGACY and len(call.args) == 1 else None
+        return None if first is not None and _is_shape(first) else first
 
     def _destination(self, call: cst.Call, name: str | None) -> tuple[bool, FirstMove | None]:
         """Whether the tensor is copied to an accelerator while the host waits, and the move that does so."""
@@ -103,6 +104,11 @@ class NumberUploads:
         """Whether another rule reports the content, or a compiler removes the copy."""
         generated = self._module.shared(Factories).generated(call) is not None
         return generated or self._module.shared(Compiled).covers(call)
+
+
+def _is_shape(node: cst.BaseExpression) -> bool:
+    """``x.shape`` or ``x.size()``: the size of the new tensor, not its content."""
+    return (isinstance(node, cst.Attribute) and node.attr.value == "shape") or method(node) == "size"
 
 
 def _is_exceptional(guard: Guard) -> bool:
