@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchlint.config.config import Config
-from torchlint.confirm.case import per_step
+from torchlint.confirm.rates import per_step
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.order import digest
 from torchlint.confirm.places import Place, Sources, places_of

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torchlint.confirm.case import size, where
 from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.figures import number
 from torchlint.confirm.rates import each_step, per_step
 from torchlint.confirm.totals import Totals, totals, waits
 
@@ -30,7 +31,7 @@ class Excess:
     @property
     def text(self) -> str:
         """The excess in a sentence."""
-        shown = size if self.key.endswith("bytes") else lambda figure: f"{figure:.4g}"
+        shown = size if self.key.endswith("bytes") else number
         lines = ", ".join(f"{place} ({shown(figure)})" for place, figure in self.lines)
         return f"{shown(self.figure)} {self.key} a step, {shown(self.limit)} allowed: {lines}"
 

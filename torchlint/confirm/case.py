@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from torchlint.confirm.evidence import Event, Mark, Run
+from torchlint.confirm.figures import duration
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step, per_step, phase_of
@@ -75,7 +76,7 @@ class Case:
         blocking = any(event.kind == "upload" and not event.facts.get("non_blocking") for event in events)
         if self.run.mode != "gpu" or not blocking or verdict.cost is None:
             return verdict
-        reason = f"{verdict.reason}: at most {verdict.cost / 1000:.3g} ms{' a step' if self.run.all_steps else ''}"
+        reason = f"{verdict.reason}: at most {duration(verdict.cost)}{' a step' if self.run.all_steps else ''}"
         cost = self._modelled(events, verdict.phase or self.run.main)
         return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELLED if cost else None, share=None)
 

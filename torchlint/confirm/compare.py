@@ -15,6 +15,7 @@ from typing import Any
 from torchlint.base.limits import content
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
+from torchlint.confirm.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.model import Finding, Safety
 from torchlint.run.fix import applied
@@ -207,7 +208,7 @@ def as_text(found: Comparison) -> str:
     on = found.device or ("the CPU" if found.mode == "cpu" else "a GPU")
     unit = "blocks of steps" if found.method == "switch" else "processes"
     ratio = f"x{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}] from {found.pairs} pairs of {unit}"
-    times = f"{found.old_us:.4g} us a step before and {found.new_us:.4g} us after (medians, 99 % interval)"
+    times = f"{duration(found.old_us)} a step before and {duration(found.new_us)} after (medians, 99 % interval)"
     head = f"{finding.rule} {finding.name} at {finding.path}:{finding.span.line}: {title}"
     lines = [head, f"on {on}: {found.decided}; {ratio}, {times}", _results(found)]
     if found.mode == "cpu":

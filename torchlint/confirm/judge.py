@@ -105,12 +105,20 @@ def _with_ranks(case: Case, verdict: Verdict) -> Verdict:
 
 def unflagged(order: Order, run: Run) -> list[list[Event]]:
     """Transfers and synchronizations in steps that no finding covers, by kind and place."""
-    spoken = _spoken(order, run)
+    spoken, loaders = _spoken(order, run)
     found: dict[tuple[str, Place], list[Event]] = {}
     for event in run.of("sync", "upload", "download"):
-        if not any(place.overlaps(event.place) for place in spoken[event.kind]):
+        if not _is_spoken(event, spoken[event.kind], loaders):
             found.setdefault((event.kind, event.place), []).append(event)
     return [events for events in found.values() if sum(map(_repeated, events)) > 1]
+
+
+def _is_spoken(event: Event, places: Iterable[Place], loaders: Iterable[Place]) -> bool:
+    """Whether a finding covers an event: at its place, or as a copy of a batch of its loader from pageable memory."""
+    if any(place.overlaps(event.place) for place in places):
+        return True
+    made = None if event.facts.get("pinned") else event.place_of("loader")
+    return made is not None and any(loader.overlaps(made) for loader in loaders)
 
 
 def _repeated(event: Event) -> int:
@@ -118,16 +126,18 @@ def _repeated(event: Event) -> int:
     return event.steady.number + event.phases.get(EVALUATION, NOTHING).number
 
 
-def _spoken(order: Order, run: Run) -> dict[str, list[Place]]:
-    """The places of findings, by the kinds of events that they cover."""
+def _spoken(order: Order, run: Run) -> tuple[dict[str, list[Place]], list[Place]]:
+    """The places of findings by the kinds of events that they cover, and the loaders whose batches they cover."""
     sources = Sources(run.sources)
     spoken: dict[str, list[Place]] = {"sync": [], "upload": [], "download": []}
+    loaders: list[Place] = []
     for name, finding in order.findings.items():
         recipe = order.recipes[name]
         probe = PROBES.get(recipe.probe) if recipe is not None else None
         if recipe is None or probe is None:
             continue
-        for place in places_of(finding, real(finding.path, order.base), sources, named=recipe.span == "evidence"):
-            for kind in probe.kinds:
-                spoken[kind].append(place)
-    return spoken
+        places = places_of(finding, real(finding.path, order.base), sources, named=recipe.span == "evidence")
+        loaders += places[:1] if probe.batches else []
+        for kind in probe.kinds:
+            spoken[kind] += places
+    return spoken, loaders

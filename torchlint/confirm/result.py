@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torchlint.confirm import budget as budgets
+from torchlint.confirm.answer import Answer, answer
 from torchlint.confirm.evidence import EVALUATION, Event, Run
 from torchlint.confirm.judge import judge, unflagged
 from torchlint.confirm.order import Order
@@ -52,6 +53,22 @@ class Result:
     evaluation: Totals | None
     hot: tuple[HotSpot, ...]
     excesses: tuple[budgets.Excess, ...]
+
+    @property
+    def answer(self) -> Answer:
+        """What a step takes, and how much of it is waiting."""
+        return answer(self.run, self.prices, self.totals, self.verdicts)
+
+    @property
+    def pairs(self) -> list[tuple[Finding, Verdict]]:
+        """The findings with their verdicts: confirmed ones first, the costliest first."""
+
+        def order(pair: tuple[Finding, Verdict]) -> tuple[int, float, tuple[object, ...]]:
+            finding, verdict = pair
+            steps = self.run.phases[verdict.phase or self.run.main].count
+            return list(Status).index(verdict.status), -(verdict.cost or 0.0) * max(steps, 1), finding.sort_key
+
+        return sorted(zip(self.findings, self.verdicts, strict=True), key=order)
 
     def fails(self, least: Severity | None) -> bool:
         """Whether a confirmed finding has at least this severity, or the budget is exceeded."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
+from torchlint.confirm.figures import duration, number, percent
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
 from torchlint.confirm.totals import Totals
@@ -20,14 +21,13 @@ _COLORS = {
     Status.NOT_REACHED: "36",
     Status.UNKNOWN: "33",
 }
-_ORDER = (Status.CONFIRMED, Status.UNKNOWN, Status.NOT_REACHED, Status.REFUTED)
 _SPOTS = 10
 _RARELY = 0.005
 Paint = Callable[[str, str], str]
 
 
 def render(result: Result, *, color: bool = False) -> str:
-    """Verdicts, most severe first; then totals, hot spots and the budget."""
+    """The answer; then findings and unflagged lines by cost, totals and the budget."""
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
     lines = [_head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
     if result.run.left is not None:
@@ -36,16 +36,11 @@ def render(result: Result, *, color: bool = False) -> str:
         lines.append(f"note: {visible(result.run.gap)}")
     if result.run.compiled and result.run.mode == "sim":
         lines.append("note: torch.compile compiles nothing under simulation; compiled regions ran eagerly")
-    lines.append("")
-    pairs = sorted(
-        zip(result.findings, result.verdicts, strict=True),
-        key=lambda pair: (_ORDER.index(pair[1].status), -(pair[1].cost or 0), pair[0].sort_key),
-    )
-    for finding, verdict in pairs:
-        lines += _verdict(finding, verdict, paint)
-    if pairs:
-        lines.append("")
-    lines += [*_totals(result), *_hot(result), *_budget(result, paint), _closing(result)]
+    lines += ["", *map(visible, _answer(result)), ""]
+    for finding, verdict in result.pairs:
+        lines += _verdict(finding, verdict, result, paint)
+    lines += [*([""] if result.verdicts else []), *_hot(result), *([""] if result.hot else [])]
+    lines += [*_totals(result), *_budget(result, paint), _closing(result)]
     return "\n".join(lines) + "\n"
 
 
@@ -53,10 +48,9 @@ def _head(result: Result) -> str:
     run = result.run
     on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
     steps = _steps(run)
-    each = f" of {_time(run.step_ns / 1000)}" if run.step_ns and run.mode != "sim" else ""
     ranks = f", {len(run.ranks)} ranks" if len(run.ranks) > 1 else ""
     processes = times(run.processes, "process")
-    return visible(f"{result.order.program} on {on} (torch {run.torch}): {steps}{each}, {processes}{ranks}")
+    return visible(f"{result.order.program} on {on} (torch {run.torch}): {steps}, {processes}{ranks}")
 
 
 def _steps(run: Run) -> str:
@@ -72,39 +66,51 @@ def _steps(run: Run) -> str:
     return f"{said}, {times(evaluated.count, evaluated.unit)} of evaluation" if evaluated.count else said
 
 
-def _verdict(finding: Finding, verdict: Verdict, paint: Paint) -> list[str]:
+def _answer(result: Result) -> list[str]:
+    """What a step takes and waits for, and which prices stand behind modelled times."""
+    lines = list(result.answer.sentences)
+    modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts)
+    if modelled or result.answer.modelled:
+        prices = result.prices
+        measured = f"measured on {prices.device}" if prices.device else "assumed, not measured"
+        lines.append(f"Modelled times use the price profile {prices.name!r} ({measured}).")
+    return lines
+
+
+def _verdict(finding: Finding, verdict: Verdict, result: Result, paint: Paint) -> list[str]:
     status = paint(f"{verdict.status.value:<11}", _COLORS[verdict.status])
     at = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
-    figures = ", ".join(_figures(verdict))
+    said = figures(verdict, result)
     return [
-        f"{status} {at} {visible(finding.rule)} {visible(finding.name)}{f': {figures}' if figures else ''}",
+        f"{status} {at} {visible(finding.rule)} {visible(finding.name)}{f': {said}' if said else ''}",
         f"            {visible(verdict.reason)}",
     ]
 
 
-def _figures(verdict: Verdict) -> list[str]:
+def figures(verdict: Verdict, result: Result) -> str:
+    """How often it happens and what it costs, in words; empty for what is not confirmed."""
     if verdict.status is not Status.CONFIRMED:
-        return []
+        return ""
     if verdict.per_step is not None and verdict.count and verdict.per_step < _RARELY:
-        return [f"{verdict.count:,} in all, next to none between the first and the last step"]
-    step = _step(verdict.phase)
-    figures = [f"{verdict.per_step:.3g} {step}"] if verdict.per_step is not None else []
-    if verdict.cost is not None and verdict.cost_basis is not None:
-        about = "about " if verdict.cost_basis is Basis.MODELLED else ""
-        each = f" {step}" if verdict.per_step is not None else ""
-        figures.append(f"{about}{_time(verdict.cost)}{each} ({verdict.cost_basis.value})")
-    elif verdict.basis is not None:
-        figures.append(verdict.basis.value)
+        return f"{verdict.count:,} in all, next to none between the first and the last step"
+    often = [f"{number(verdict.per_step)} {_step(verdict.phase)}"] if verdict.per_step else []
+    if verdict.cost is None or verdict.cost_basis is None:
+        return ", ".join(often + ([verdict.basis.value] if verdict.basis is not None else []))
+    about = "about " if verdict.cost_basis is Basis.MODELLED else ""
+    basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result)]))
+    return ", ".join([*often, f"{about}{duration(verdict.cost)} ({basis})"])
+
+
+def share(verdict: Verdict, result: Result) -> str:
+    """What part of a step a cost is; under simulation, of what copies and reads would cost on a GPU."""
     if verdict.share is not None:
-        figures.append(f"{verdict.share:.1%} of its time")
-    return figures
-
-
-def _time(microseconds: float) -> str:
-    if microseconds < 1000:
-        return f"{microseconds:.3g} us"
-    milliseconds = microseconds / 1000
-    return f"{milliseconds:.3g} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
+        return f"{percent(verdict.share)} of a step"
+    blocked = result.answer.blocked
+    if result.run.mode != "sim" or verdict.phase != result.run.main or not verdict.cost or not blocked:
+        return ""
+    if verdict.cost_basis is not Basis.MODELLED:
+        return ""
+    return f"{percent(min(verdict.cost / blocked, 1.0))} of copies and reads"
 
 
 def _step(phase: str | None) -> str:
@@ -123,21 +129,18 @@ def _totals(result: Result) -> list[str]:
     if result.run.account is not None:
         lines.append(_account(result))
     lines += _profiled(result)
-    if mode == "sim" or any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts):
-        prices = result.prices
-        measured = f"measured on {visible(prices.device)}" if prices.device else "assumed, not measured"
-        lines.append(f"modelled times use the price profile {prices.name!r} ({measured})")
     return lines
 
 
 def _per_step(found: Totals, mode: str) -> str:
-    waiting = f"{_time(found.waiting_us)} waiting for data"
+    waiting = f"{duration(found.waiting_us)} waiting for data"
     if mode == "cpu":
         return waiting
+    pageable = f"{number(found.pageable_uploads)} pageable"
     counts = [
-        f"{found.uploads:.3g} copies to the device ({size(found.upload_bytes)}, {found.pageable_uploads:.3g} pageable)",
-        f"{found.downloads:.3g} to the host ({size(found.download_bytes)})",
-        f"{found.synchronisations:.3g} synchronisations",
+        f"{number(found.uploads)} copies to the device ({size(found.upload_bytes)}, {pageable})",
+        f"{number(found.downloads)} to the host ({size(found.download_bytes)})",
+        f"{number(found.synchronisations)} synchronisations",
         waiting,
     ]
     return ", ".join(counts)
@@ -160,11 +163,11 @@ def _profiled(result: Result) -> list[str]:
     steps = max(found["steps"], 1)
     lines = []
     for copy in found["copies"]:
-        often, each = copy["count"] / steps, _time(copy["us"] / copy["count"])
-        lines.append(f"on the device: {visible(copy['name'])}: {often:.3g} a step, {each} each")
+        often, each = copy["count"] / steps, duration(copy["us"] / copy["count"])
+        lines.append(f"on the device: {visible(copy['name'])}: {number(often)} a step, {each} each")
     for wait in found.get("waits", ()):
-        often, each = wait["count"] / steps, _time(wait["us"] / wait["count"])
-        lines.append(f"on the host: {visible(wait['name'])}: {often:.3g} a step, {each} each")
+        often, each = wait["count"] / steps, duration(wait["us"] / wait["count"])
+        lines.append(f"on the host: {visible(wait['name'])}: {number(often)} a step, {each} each")
     for kind, counted in found["seen"].items():
         timed = sum(copy["count"] for copy in found["copies"] if copy["kind"] == kind)
         if timed != counted:
@@ -187,7 +190,8 @@ def _spot(spot: HotSpot) -> str:
     noun = {"upload": "copy to the device", "download": "copy to the host"}.get(spot.kind, spot.kind)
     head, _, tail = noun.partition(" ")
     counted = f"{times(spot.count, head)}{f' {tail}' if tail else ''}"
-    return f"  {at}: {counted}, {spot.per_step:.3g} {_step(spot.phase)}{copied}"
+    cost = f", about {duration(spot.cost)} (modelled)" if spot.cost else ""
+    return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {counted}{copied}"
 
 
 def _budget(result: Result, paint: Paint) -> list[str]:
@@ -198,5 +202,5 @@ def _closing(result: Result) -> str:
     counts = Counter(verdict.status for verdict in result.verdicts)
     if not counts:
         return "No findings to confirm."
-    listed = ", ".join(f"{counts[status]} {status.value}" for status in _ORDER if counts[status])
+    listed = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
     return f"{times(len(result.verdicts), 'finding')}: {listed}."

@@ -30,6 +30,11 @@ def waits(event: Event) -> bool:
     return event.kind == "sync" or (event.kind in ("upload", "download") and not event.facts.get("non_blocking"))
 
 
+def blocks(event: Event) -> bool:
+    """Whether it takes time of the host: a synchronization, or any copy between host and device."""
+    return event.kind in ("sync", "upload", "download")
+
+
 def totals(run: Run, phase: str | None = None) -> Totals | None:
     """The totals of a phase, or of the run's main one; None if that has no steps."""
     if not run.phases[phase or run.main].count:

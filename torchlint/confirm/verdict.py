@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 
 class Status(str, enum.Enum):
-    """The outcome for a finding."""
+    """The outcome for a finding, in the order of reports."""
 
     CONFIRMED = "confirmed"
-    REFUTED = "refuted"
-    NOT_REACHED = "not reached"
     UNKNOWN = "unknown"
+    NOT_REACHED = "not reached"
+    REFUTED = "refuted"
 
 
 class Basis(str, enum.Enum):

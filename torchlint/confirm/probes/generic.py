@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlint.confirm.case import Case, times, total
 from torchlint.confirm.evidence import Event
+from torchlint.confirm.figures import duration, number
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
@@ -14,7 +15,7 @@ def evaluations(case: Case) -> Verdict:
     figures = evaluated(case)
     seldom = runs < case.recipe.least
     if case.recipe.each == "step" and steps:
-        figures += f", {runs / steps:.3g} a step"
+        figures += f", {number(runs / steps)} a step"
         seldom = runs / steps < case.recipe.least
     if seldom:
         return case.too_few(figures)
@@ -30,7 +31,7 @@ def function_calls(case: Case) -> Verdict:
     figures = f"{times(total(calls), 'call')} of {named}"
     each = case.per_step(calls) if case.recipe.each == "step" else None
     if each is not None:
-        figures += f", {each:.3g} a step"
+        figures += f", {number(each)} a step"
     if (total(calls) if each is None else each) < case.recipe.least:
         return case.too_few(figures, calls)
     return case.confirmed(calls, case.waited(figures))
@@ -53,7 +54,7 @@ def evaluated(case: Case) -> str:
     figures = times(runs, "evaluation")
     if case.run.mode == "sim":  # which slows down Python code, too
         return figures
-    return f"{figures}, {spent / 1000 / max(runs, 1):.0f} us each"
+    return f"{figures}, {duration(spent / 1000 / max(runs, 1))} each"
 
 
 def as_event(case: Case, count: int | None = None) -> Event:

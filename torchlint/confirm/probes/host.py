@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
+from torchlint.confirm.figures import duration
 from torchlint.confirm.probes.generic import as_event, evaluated
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
@@ -69,7 +70,7 @@ def array_lists(case: Case) -> Verdict:
             )
         return case.unknown("the call was not seen: constructors of legacy types cannot be watched")
     each = sum(event.ns for event in lists) / max(total(lists), 1)
-    reason = f"{times(total(lists), 'call')} with a list of ndarrays, {each / 1000:.0f} us each"
+    reason = f"{times(total(lists), 'call')} with a list of ndarrays, {duration(each / 1000)} each"
     if each < _LIST_NS:
         return case.refuted(f"{reason}: too little to matter", lists)
     return case.confirmed(lists, reason)

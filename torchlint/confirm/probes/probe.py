@@ -14,6 +14,7 @@ class Probe:
     """A judging function, whether it needs an accelerator, and whether it looks at the whole run.
 
     ``kinds`` are the transfers and waits it covers: at the places of its findings these are not reported as unflagged.
+    ``batches`` says that it covers the copies of its loader's batches from pageable memory, wherever they happen.
     ``notes`` is what marks record beside counts and times: backend ``flags``, or results with autograd ``graphs``.
     ``confirms`` is False if only a comparison of two runs can confirm a finding.
     """
@@ -22,5 +23,6 @@ class Probe:
     device: bool = False
     everywhere: bool = False
     kinds: tuple[str, ...] = ()
+    batches: bool = False
     notes: str | None = None
     confirms: bool = True

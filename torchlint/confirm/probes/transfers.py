@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlint.confirm.case import Case, size, times, total, where
 from torchlint.confirm.evidence import Event
+from torchlint.confirm.figures import duration, number
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
@@ -24,8 +25,8 @@ def synchronisations(case: Case) -> Verdict:
         if each is None:
             each = float(count)
         if each <= case.recipe.least:
-            return case.too_few(f"{each:.3g} synchronisations a step", waits)
-        reason = case.waited(f"{times(count, 'synchronisation')}, {each:.3g} a step")
+            return case.too_few(f"{number(each)} synchronisations a step", waits)
+        reason = case.waited(f"{times(count, 'synchronisation')}, {number(each)} a step")
         return case.confirmed(waits, reason, nanoseconds=case.marked)
     if count < case.recipe.least:
         return case.too_few(f"{times(count, 'synchronisation')} in the whole run", waits)
@@ -76,7 +77,7 @@ def _waiting(batches: list[Event]) -> str:
     if not count:
         return ""
     milliseconds = sum(event.ns for event in batches) / count / 1e6
-    return f"; besides, the program waited {milliseconds:.2f} ms for each batch (measured)"
+    return f"; besides, the program waited {duration(milliseconds * 1000)} for each batch (measured)"
 
 
 def born_on_host(case: Case) -> Verdict:
@@ -121,7 +122,7 @@ def _left_at(event: Event, downloads: list[Event]) -> bool:
 PROBES = {
     "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
-    "pageable-batches": Probe(pageable_batches, device=True),
+    "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),
     "round-trips": Probe(round_trips, device=True, kinds=("upload", "download")),
 }

@@ -1,0 +1,124 @@
+"""The first lines of a report: what a step takes, and how much of it is waiting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_verdicts import ITEM, MOVE, Recorded
+from torchlint.confirm.figures import duration, number, percent
+from torchlint.confirm.text import render
+from torchlint.model import Recipe
+
+READS = Recipe("synchronisations", "finding", "reads")
+MOVES = Recipe("blocking-uploads", "finding", "copies")
+LOADER = [1, 9, 1, 15]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.0213, "0.0213"),
+        (1.19, "1.19"),
+        (246.1, "246"),
+        (999.6, "1,000"),
+        (2461, "2,461"),
+        (1e-5, "0.00001"),
+    ],
+)
+def test_numbers_have_three_digits_and_no_exponent(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "text"),
+    [
+        (0, "0 us"),
+        (0.43, "0.43 us"),
+        (43, "43 us"),
+        (999.9, "1 ms"),
+        (246_100, "246 ms"),
+        (1.234e6, "1.23 s"),
+        (9e9, "9,000 s"),
+    ],
+)
+def test_times_have_a_unit_that_fits(microseconds: float, text: str) -> None:
+    assert duration(microseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (0.704, "70 %"), (0.0421, "4.2 %"), (0.0004, "0.04 %"), (0.00001, "below 0.01 %"), (1, "100 %")],
+)
+def test_shares_are_percentages(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def opening(recorded: Recorded) -> list[str]:
+    """The paragraph after the head of the report."""
+    return render(recorded.judged()).split("\n\n")[1].splitlines()
+
+
+def test_a_program_that_waits_for_data_is_told_so_first(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, 10), recorded.at(LOADER, "batch", 10, ns=7_000_000))
+    first, second, _ = opening(recorded)
+    assert first.startswith("A step takes 1 ms here; 700 us of it (70 %) is waiting for data. The CPU computes")
+    assert second == "On a GPU, copies and reads would block a step for about 10 us (modelled)."
+
+
+def test_a_program_that_does_not_wait_is_told_so(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(mode="cpu")
+    assert opening(recorded) == ["A step takes 1 ms, and hardly waits for data."]
+
+
+def test_waiting_that_is_longer_than_a_median_step_is_an_average(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.at(LOADER, "batch", 10, ns=70_000_000), mode="cpu")
+    assert opening(recorded) == ["A step takes 1 ms; it waits for data 7 ms on average, so a few steps wait long."]
+
+
+def test_on_a_gpu_the_measured_time_of_reads_is_a_part_of_the_step(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    account = {"explained": 0, "unexplained": 10}
+    recorded.process(
+        recorded.event("sync", ITEM, 10), mode="gpu", device="H", synchronisations=account, mark={"ns": 2_500_000}
+    )
+    assert opening(recorded) == [
+        "A step takes 1 ms, and hardly waits for data.",
+        "Copies and reads block a step for 278 us (28 %, measured).",
+    ]
+    assert "278 us (measured; 28 % of a step)" in render(recorded.judged())
+
+
+def test_the_parts_of_a_step_add_up_to_it(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, MOVE, MOVES, "TL202")
+    recorded.process(
+        recorded.event("upload", MOVE, 10, bytes=1000, pinned=True, non_blocking=False),
+        recorded.at(LOADER, "batch", 10, ns=4_000_000),
+        mode="gpu",
+        device="H",
+    )
+    found = recorded.judged().answer
+    assert found.step_us == pytest.approx(sum(part.us for part in found.parts))
+
+
+def test_a_run_that_left_the_simulated_subset_says_nothing_about_steps(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(left={"site": ["", 0, -1, 0, -1], "what": "triton"})
+    assert opening(recorded) == ["The program left what can be simulated, so nothing can be said about its steps."]
+
+
+def test_copies_of_a_flagged_loader_are_priced_once(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, MOVE, Recipe("pageable-batches", "finding", "copies"), "TL401")
+    made = [str(recorded.path.resolve()), 2, 8, 2, 20]
+    recorded.process(
+        recorded.at([4, 8, 4, 22], "upload", 10, bytes=10**6, pinned=False, non_blocking=False, loader=made),
+        recorded.event("batch", MOVE, 10, ns=1000),
+    )
+    shown = render(recorded.judged())
+    assert "TL401 a-rule: 1 a step" in shown
+    assert "unflagged" not in shown
