@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchlint.config.config import Config
-from torchlint.confirm.rates import per_step
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.order import digest
 from torchlint.confirm.places import Place, Sources, places_of
+from torchlint.confirm.rates import per_step
 from torchlint.confirm.totals import waits
 from torchlint.model import Finding, Severity
 from torchlint.run import discover, registry, session
