@@ -157,6 +157,10 @@ HOOKS = frozenset(hook for framework in FRAMEWORKS for hook in framework.trainin
 RUNNER_NAMES = frozenset(
     name.rpartition(".")[2] for framework in FRAMEWORKS for name in framework.runners | framework.options
 )
+# The packages that define them; `lightning` is another name of `pytorch_lightning`.
+PACKAGES = frozenset({"lightning"}) | {
+    name.partition(".")[0] for framework in FRAMEWORKS for name in framework.runners | framework.options
+}
 # Functions that move a batch, whatever its structure.
 MOVERS = frozenset(
     {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from torchlint.knowledge.frameworks import HOOKS, RUNNER_NAMES, WRAPPERS
+from torchlint.knowledge.frameworks import HOOKS, PACKAGES, RUNNER_NAMES, WRAPPERS
 from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, MAKER_VERBS, OPTIMIZER_SUFFIXES, STEP_METHODS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
@@ -48,9 +48,7 @@ LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher"
 # The file iterates over loaders, or over something that is usually named like one.
 ITERATES_BATCHES = any_of(LOADERS, identifier_parts("data", "iter", "batch"))
 # The file may run a framework that moves batches, or give it loaders.
-RUNS_FRAMEWORK = all_of(
-    identifiers(*RUNNER_NAMES), identifier_parts("lightning", "fabric", "accelerat", "transformers")
-)
+RUNS_FRAMEWORK = all_of(identifiers(*RUNNER_NAMES), imported(PACKAGES))
 # The file may move batches of loaders that other files give it, or let a framework do so.
 _LOOPS = any_of(ITERATES_BATCHES, identifiers("backward"), identifier_parts("train", "epoch", "evaluat", "infer"))
 FEEDS = all_of(any_of(MOVE, identifiers(*WRAPPERS, *HOOKS), RUNS_FRAMEWORK), _LOOPS)
@@ -66,7 +64,7 @@ STEPS = any_of(
     all_of(identifiers("step"), identifier_parts("optim", " opt ", "opt_", "solver", "scaler")),
 )
 # The file computes gradients itself.
-BACKWARD = identifiers("backward manual_backward")
+BACKWARD = of_library(["backward", "manual_backward"])
 # The file defines losses, optimizers or functions that clip gradients, which a trainer runs in every step, and may read
 # tensors in them. Matches whatever `analysis.values.training_parts` recognizes.
 _ENDINGS = "|".join((*CRITERION_SUFFIXES, *OPTIMIZER_SUFFIXES))
@@ -92,9 +90,11 @@ RENAMED_CONSTRUCTOR = any_of(
     imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
     text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
 )
-# A tensor is constructed from data. The pattern matches in 37 of timm's 304 files; 160 mention `torch.Tensor`.
+# A tensor is constructed from data; not `is_tensor(x)`, `ToTensor()` or "a tensor (of shape ..)" in a comment.
+_NAMED = r"(?:(?<=as_tensor)|(?<=new_tensor)|(?<!ToTensor)(?<=Tensor))[\s\\)]*"
+_DATA_TENSOR = rf"(?:(?<=\.tensor)[\s\\)]*|(?<=[\s\\]tensor)\)*|{_NAMED})"
 CONSTRUCTS = any_of(
-    identifiers("asarray"), text_pattern(r"ensor[\s\\)]*\(", identifier_parts("tensor")), RENAMED_CONSTRUCTOR
+    identifiers("asarray"), text_pattern(rf"ensor{_DATA_TENSOR}\(", identifier_parts("tensor")), RENAMED_CONSTRUCTOR
 )
 
 # -- facts that need no parsing ------------------------------------------------------------------

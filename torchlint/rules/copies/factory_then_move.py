@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.content import GENERATOR_NAMES
+from torchlint.knowledge.content import GENERATORS
 from torchlint.knowledge.factories import FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifiers
+from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class FactoryThenMove(Rule):
     summary = "A tensor is created on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.MOVE, identifiers(*GENERATOR_NAMES))
+    needs = (concepts.TORCH, concepts.MOVE, of_library(GENERATORS))
     layout = False
     recipe = Recipe(
         "born-on-host", "finding", "a tensor created on the host is copied to the device", least=2, share=0.001
