@@ -58,6 +58,12 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     return facts
 
 
+def collect_later(module: SourceModule) -> FileFacts:
+    """The facts of a parsed file that follow from facts of other files: what its functions call in every step."""
+    calls = StepCalls(module).all(later=True)
+    return {"further_step_calls": calls} if calls else {}
+
+
 def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:
     """The functions that other files can import."""
     for statement in module.tree.body:

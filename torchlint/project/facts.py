@@ -129,6 +129,7 @@ class FileFacts(TypedDict, total=False):
     forwarded_loaders: list[ForwardedLoader]
     passed_loaders: list[PassedLoader]
     step_calls: list[StepCall]
+    further_step_calls: list[StepCall]
     framework_runs: dict[str, bool]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]

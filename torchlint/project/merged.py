@@ -127,7 +127,7 @@ class Project:
     def _step_callers(self) -> dict[str, dict[str, StepCaller]]:
         found: dict[str, dict[str, StepCaller]] = {}
         for path, facts in self.facts.items():
-            for call in facts.get("step_calls", ()):
+            for call in (*facts.get("step_calls", ()), *facts.get("further_step_calls", ())):
                 target = self.place(path, call["function"])
                 if target is not None:
                     known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))

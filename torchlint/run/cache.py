@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 3
+_FORMAT = 4
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -144,7 +144,7 @@ class Cache:
         result = analysis.result
         if not (result.problems or analysis.unfinished):
             key = self._key(result.path, data)
-            self._used[key] = [analysis.facts, analysis.queries, *_pack(result)]
+            self._used[key] = [analysis.facts, analysis.later, analysis.queries, *_pack(result)]
             self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -227,7 +227,7 @@ def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-# An entry: facts, queries with the digests of their results, the number of suppressed findings, and findings.
+# An entry: facts, later facts, queries with digests of their results, the number of suppressed findings, and findings.
 _PackedFinding = tuple[
     str, str, str, str, str, str | None, int | None, str, tuple[int, int, int, int], list[tuple[int, int, str]]
 ]
@@ -235,11 +235,15 @@ _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:
-    facts, asked, *packed = entry
-    if not fits(facts, FileFacts) or not fits(asked, list[tuple[tuple[str, ...], str]]):
+    facts, later, asked, *packed = entry
+    if not (
+        fits(facts, FileFacts)
+        and (later is None or fits(later, FileFacts))
+        and fits(asked, list[tuple[tuple[str, ...], str]])
+    ):
         raise TypeError("no facts or questions")
     questions = tuple((tuple(question), found) for question, found in asked)
-    return Analysis(_unpack(path, packed, lines), facts, questions)
+    return Analysis(_unpack(path, packed, lines), facts, questions, later=later)
 
 
 def _unpack(path: str, entry: list[Any], lines: int) -> FileResult:

@@ -6,13 +6,12 @@ file is a finding (``TL000``); an error in torchlint is a problem, and other rul
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.base import limits
+from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
 from torchlint.config.config import Config
 from torchlint.config.options import options_for
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from torchlint.run.suppress import Suppressions
 
 ISSUES = "https://github.com/torchlint/torchlint/issues"
-_RECURSION = 12_000
 _Lines = tuple[int, int]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # prefilters cannot read it, and Python does not accept it
 
@@ -54,12 +52,14 @@ class Analysis(NamedTuple):
 
     ``queries`` holds digests of the results: the findings are valid as long as the project gives the same ones.
     ``unfinished`` means that a limit was exceeded, so that the result says nothing about the content of the file.
+    ``later`` are facts that follow from those of other files, and are valid as long as the findings are.
     """
 
     result: FileResult
     facts: FileFacts
     queries: tuple[tuple[Query, str], ...] = ()
     unfinished: bool = False
+    later: FileFacts | None = None
 
     def is_valid_for(self, project: Project) -> bool:
         """Whether the project gives the same results as when the file was linted."""
@@ -82,6 +82,8 @@ class _File:
         self.view = ProjectView(project if project is not None else Project({path: screened.facts}), path)
         self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
+        self.later: FileFacts = {}
+        self.alone = project is None
         self.screened = screened
         self.asked = asked
         self.path = path
@@ -97,7 +99,7 @@ class _File:
         """The findings in order, with fingerprints."""
         findings = tuple(sorted(self.findings, key=lambda finding: finding.sort_key))
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
-        return Analysis(result, self.facts, self.view.digests())
+        return Analysis(result, self.facts, self.view.digests(), later=self.later or None)
 
     def refused(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The result for a file that cannot be linted because of an error in it."""
@@ -125,7 +127,7 @@ def analyse(
 
     ``rules`` are all known rules, ``active`` the ids of those that are enabled. Only files in which a rule may find
     something, or whose facts other files may need, are parsed; every file that mentions torch must be valid Python.
-    With a ``project``, facts of other files are used; its own facts are known then and not collected again.
+    With a ``project``, facts of other files are used; of its own facts only those that follow from them are collected.
     ``exhaustive`` parses every file with LibCST and runs every rule, with the same result. ``known`` is the result of
     :func:`screen_alone`, if it has been called.
     """
@@ -138,7 +140,8 @@ def analyse(
     if known is None:
         known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
-    _assume_callers(text_index, file.view)  # these queries are recorded: the prefilters depend on them
+    if _assume_callers(text_index, file.view) and project is not None:  # recorded: the prefilters depend on them
+        file.screened = known = known._replace(needs_facts=True)
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
         return file.result()
@@ -183,16 +186,21 @@ def screen_alone(
     return screened(data, text_index, rules, here, exhaustive=exhaustive)
 
 
-def _assume_callers(text_index: TextIndex, view: ProjectView) -> None:
-    """A file whose functions run in every step of another file, or get its loaders, need not show that by itself."""
-    if view.step_callers():
-        text_index.assume(concepts.STEPS)
-        text_index.assume(concepts.ON_ACCELERATOR)
+def _assume_callers(text_index: TextIndex, view: ProjectView) -> bool:
+    """A file whose functions run in every step of another file, or get its loaders, need not show that by itself.
+
+    Returns whether other files call its functions in every step.
+    """
+    called = bool(view.step_callers())
+    if called:
+        for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
+            text_index.assume(concept)
     elif text_index.has(concepts.TRAINS) and view.trains_on_accelerator():
         text_index.assume(concepts.ON_ACCELERATOR)
     if view.given_loaders():
         for concept in (concepts.LOADERS, concepts.ITERATES_BATCHES, concepts.STEPS):
             text_index.assume(concept)
+    return called
 
 
 def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
@@ -219,7 +227,7 @@ def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
                 return file.refused(heavy)
         if text_index.text == text:
             file.text_index = text_index
-        with _deep_recursion(), _no_collection(), warnings.catch_warnings():
+        with deep_recursion(), no_collection(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escape sequences in the file
             layout = exhaustive or any(rule.layout for rule in file.rules)
             refused = _lint_text(file, text, suppressions, layout=layout)
@@ -239,31 +247,6 @@ def _scanned(text: str) -> Suppressions:
     return scan(text)
 
 
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Raise the recursion limit for tree traversals, whose depth :mod:`~torchlint.analysis.syntax.depth` limits."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _RECURSION))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Disable the garbage collector: nearly all objects live to the end of the analysis, and are freed then."""
-    import gc
-
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
     from torchlint.analysis.module import SyntaxProblem, Unsupported
 
@@ -281,7 +264,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
     for finding, lines in found.findings:
         _keep(file, finding, lines, suppressions)
     file.problems += found.problems
-    file.facts = found.facts
+    file.facts, file.later = found.facts, found.later
     return None
 
 
@@ -290,6 +273,7 @@ class _Found:
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
+        self.later: FileFacts = {}
         self.findings: list[tuple[Finding, _Lines]] = []
         self.problems: list[Problem] = []
 
@@ -336,16 +320,18 @@ def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
 
 
 def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
-    """Collect the facts that other files may need, or those that they ask for."""
+    """Collect the facts that other files may need, those that they ask for, or those that follow from their facts."""
     from torchlint.analysis import followed, offers
     from torchlint.analysis.module import Unsupported
 
     try:
         with phase("facts"):
-            if file.asked is None:
+            if file.asked is not None:
+                found.facts = followed.follow(module, file.asked)
+            elif file.alone:
                 found.facts = offers.collect(module, found.facts)
             else:
-                found.facts = followed.follow(module, file.asked)
+                found.later = offers.collect_later(module)
     except (Unsupported, RecursionError):
         raise
     except Exception as error:

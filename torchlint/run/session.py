@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torchlint.run.parallel import Work
 
 Progress = Callable[[int], None]
+_ROUNDS = 12  # of facts that follow from facts of other files
 
 
 def plan(config: Config) -> Plan:
@@ -60,7 +61,8 @@ class Tree:
     """Files that are linted together, with their content on disk or with changes that are not written yet.
 
     Every file is first linted without facts of other files. Files whose queries have other results once all facts are
-    known are linted again. If fixes are to be applied, cached results with findings are not used.
+    known are linted again, and so on if that gives new facts. If fixes are to be applied, cached results with findings
+    are not used.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Tree:
         self._edited: set[str] = set()
         self._seconds: dict[str, float] = {}
         self._alone: dict[str, Analysis] = {}
+        self._later: dict[str, FileFacts] = {}
         self._cached: set[str] = set()
         if cache is not None:
             found = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
@@ -112,15 +115,21 @@ class Tree:
             for (path, _), analysis in self._analyse(paths, None, progress):
                 self._alone[path] = analysis
         self.analyses = dict(self._alone)
+        self._later.clear()
+        self.project = Project(self._facts(), self.contents)
         again, followed = set[str](), self._follow()
-        while stale := {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}:
-            with phase("files again"):
-                for (path, _), analysis in self._analyse(stale, self.project, None):
-                    self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
-            again |= stale
-            asked = self._follow()
+        for _ in range(_ROUNDS):
+            stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}
+            found = self._add_later(self.analyses.keys() - stale)
+            if stale and not found:
+                with phase("files again"):
+                    for (path, _), analysis in self._analyse(stale, self.project, None):
+                        self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
+                again |= stale
+                found = self._add_later(stale)
+            asked = self._follow() if stale or found else set()
             followed |= asked
-            if not asked:
+            if not (found or asked):
                 break
         return again, followed
 
@@ -129,7 +138,7 @@ class Tree:
 
     def _follow(self) -> set[str]:
         """Collect the facts that queries ask for, and merge all facts; returns the files that were asked about."""
-        self.project = Project(self._facts(), self.contents)
+        self.project = self.project.with_facts(self._facts())
         queries = {path: [query for query, _ in analysis.queries] for path, analysis in self.analyses.items()}
         found = unanswered(self.project, queries)
         asked = {p: found[name] for p, a in self._alone.items() if (name := _slashes(p)) in found and not a.unfinished}
@@ -142,7 +151,15 @@ class Tree:
         return set(asked)
 
     def _facts(self) -> dict[str, FileFacts]:
-        return {path: analysis.facts for path, analysis in self._alone.items()}
+        return {path: analysis.facts | self._later.get(path, {}) for path, analysis in self._alone.items()}
+
+    def _add_later(self, paths: Iterable[str]) -> bool:
+        """Add the facts of these files that follow from those of others; whether there are new ones."""
+        found = {
+            path: later for path in paths if (later := self.analyses[path].later or {}) != self._later.get(path, {})
+        }
+        self._later.update(found)
+        return bool(found)
 
     def _analyse(
         self, paths: set[str], project: Project | None, progress: Progress | None, what: Plan | None = None

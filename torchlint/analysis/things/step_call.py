@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,17 +25,28 @@ class StepCalls:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def all(self) -> list[StepCall]:
-        """The functions that are called, each once for each combination of arguments on the device."""
+    def all(self, *, later: bool = False) -> list[StepCall]:
+        """The functions that are called, each once for each combination of arguments on the device.
+
+        With ``later``, only those that follow from calls in other files: made by a function that these call, or with
+        what came from one.
+        """
         found: dict[tuple[object, ...], StepCall] = {}
         for call in self._module.nodes_of(cst.Call):
             name = self._callee(call)
             if name is None or self._module.heat(call).rank < Heat.STEP.rank or self._module.never_runs(call):
                 continue
-            trains = Step(self._module, self._module.heat_analysis.enclosing_step(call)).trains
             device = list(self._arguments_on_device(call))
+            if later and not device and not self._is_called_elsewhere(call):
+                continue
+            trains = Step(self._module, self._module.heat_analysis.enclosing_step(call)).trains
             found.setdefault((name, *device, trains), {"function": name, "device": device, "trains": trains})
         return list(found.values())
+
+    def _is_called_elsewhere(self, call: cst.Call) -> bool:
+        """Whether a call is part of a function that other files call in every step."""
+        function = self._module.function_of(call)
+        return function is not None and self._module.step_caller(function) is not None
 
     def _arguments_on_device(self, call: cst.Call) -> Iterator[str]:
         """The keywords, or indices of positional arguments, that get tensors on an accelerator."""
@@ -83,11 +95,17 @@ class StepCalls:
         return name if name is not None and name.rpartition(".")[2][:1].isupper() else None
 
     def _inherited_from(self, call: cst.Call) -> str | None:
-        """The base class, in another file, of ``self.reduce(..)`` that the file does not define."""
+        """The class around ``self.reduce(..)``, if a base class in another file may define the method."""
         assert isinstance(call.func, cst.Attribute)
         owner = self._module.class_of(call)
         own = isinstance(call.func.value, cst.Name) and call.func.value.value == "self"
         if not own or owner is None or self._module.classes.method(owner, call.func.attr.value) is not None:
             return None
-        bases = (self._module.project_symbol(base.value) for base in owner.bases)
-        return next((base for base in bases if base is not None), None)
+        elsewhere = any(self._module.project_symbol(base.value) is not None for base in owner.bases)
+        return f".{self._stem}{owner.name.value}" if elsewhere else None
+
+    @property
+    def _stem(self) -> str:
+        """The name of the file as a module in its folder, with a dot; empty for a package."""
+        stem = posixpath.basename(self._module.path.replace("\\", "/")).removesuffix(".py")
+        return "" if stem == "__init__" else f"{stem}."

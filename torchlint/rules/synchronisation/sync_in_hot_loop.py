@@ -95,7 +95,7 @@ class SyncInHotLoop(Rule):
     severity = Severity.WARNING
     needs = (
         # A file that only calls `backward` may belong to a project that uses an accelerator.
-        any_of(identifier_parts("torch", "accelerat", "lightning"), concepts.BACKWARD),
+        any_of(concepts.TORCH, identifier_parts("torch", "accelerat", "lightning"), concepts.BACKWARD),
         concepts.ON_ACCELERATOR,
         concepts.HOT,
     )
