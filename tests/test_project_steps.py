@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.test_project import found, run, write
+from torchlint.config.config import Config
+from torchlint.model import RunResult
+from torchlint.run import session
+from torchlint.run.cache import Cache
 
 TRAIN = """
     import torch
@@ -138,3 +142,107 @@ def test_a_program_without_a_device_trains_on_the_cpu_whatever_its_neighbours_do
     text = f"{program}\n{body}{indent}    print(loss.item())\n\n\nif __name__ == '__main__':\n    print(main)\n"
     names = {name for name, *_ in places(tmp_path, {**FILES, "train.py": TRAIN, "plain.py": text}, "TL301")}
     assert names == {"losses.py"}
+
+
+DEEP = """
+    import torch
+    from pkg.middle import relay
+
+    def main(model, loader, device):
+        model.to(device)
+        {around}for x in loader:
+            loss = model(x.to(device)).mean()
+            {backward}
+            relay("loss", loss)
+"""
+MIDDLE = """
+    from pkg.more import further
+
+    def relay(name, value, again=True):
+        further(value, name)
+
+    def beside(value):
+        further(value, "beside")
+"""
+MORE = """
+    from pkg import middle, reads
+
+    def further(value, name):
+        reads.show(value)
+        middle.relay(name, value)
+        reads.show_text(name)
+"""
+READS = """
+    def show(value):
+        print(value.item())
+
+    def show_text(value):
+        print(value.item())
+
+    def never(value):
+        print(value.item())
+"""
+CHAIN = {"pkg/__init__.py": "", "pkg/middle.py": MIDDLE, "pkg/more.py": MORE, "pkg/reads.py": READS}
+
+
+def test_innocent_chains_that_no_step_begins_are_silent(tmp_path: Path) -> None:
+    start = "from pkg.middle import relay\n\ndef main(loss):\n    relay('loss', loss)\n"
+    assert places(tmp_path, {**CHAIN, "train.py": start}, "TL3") == []
+
+
+@pytest.mark.parametrize(
+    ("around", "backward", "severity"),
+    [("", "loss.backward()", "warning"), ("with torch.no_grad():\n         ", "pass", "info")],
+)
+def test_what_runs_in_every_step_is_followed_through_several_files(
+    tmp_path: Path, around: str, backward: str, severity: str
+) -> None:
+    train = DEEP.format(around=around, backward=backward)
+    assert places(tmp_path, {**CHAIN, "train.py": train}, "TL3") == [("reads.py", 3, severity)]
+
+
+def test_a_cached_run_follows_the_same_calls(tmp_path: Path) -> None:
+    train = DEEP.format(around="", backward="loss.backward()")
+    paths = write(tmp_path, {**CHAIN, "train.py": train})
+    first = run_with_cache(tmp_path, paths)
+    assert [(Path(f.path).name, f.span.line) for f in first.findings] == [("reads.py", 3)]
+    warm = run_with_cache(tmp_path, paths)
+    assert warm.findings == first.findings
+    Path(paths[-1]).write_text("import torch\n", encoding="utf-8")
+    assert not run_with_cache(tmp_path, paths).findings
+
+
+def run_with_cache(folder: Path, paths: list[str]) -> RunResult:
+    cache = Cache(folder, "test")
+    return session.run(paths, session.plan(Config(select=("TL301",), root=str(folder))), jobs=1, cache=cache)
+
+
+MIXIN = """
+    class LogMixin:
+        def _log(self, loss):
+            print(loss.item())
+
+    class Base:
+        def _start(self, loss):
+            print(loss.item())
+"""
+TRAINER = """
+    import torch
+    from mixins import Base, LogMixin
+
+    class Trainer(Base, LogMixin):
+        def fit(self, model, loader, device):
+            model.to(device)
+            for x in loader:
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "lines"), [("self._log(loss)", [4]), ("self._missing(loss)", []), ("loss._log(loss)", [])]
+)
+def test_methods_of_a_mixin_in_another_file_run_in_every_step(tmp_path: Path, call: str, lines: list[int]) -> None:
+    files = {"mixins.py": MIXIN, "train.py": TRAINER.format(call=call)}
+    assert places(tmp_path, files, "TL301") == [("mixins.py", line, "warning") for line in lines]
