@@ -96,11 +96,13 @@ def _failed(observation: Observation, error: BaseException) -> int:
     """Print an exception like Python, without frames of the runtime, and record where it was raised."""
     site = observation.failed(error)
     if observation.mode == "sim" and observation.left is None:
-        from torchlint.runtime.sim.subset import beyond
+        from torchlint.runtime.sim.subset import beyond, doubt
 
-        reason = beyond(error)
+        reason, doubtful = beyond(error), doubt(error)
         if reason is not None:
             observation.left = (site, reason)
+        elif doubtful is not None:
+            observation.notes.append(doubtful)
     cleaned(error, set())
     sys.excepthook(type(error), error, error.__traceback__)
     return 130 if isinstance(error, KeyboardInterrupt) else 1

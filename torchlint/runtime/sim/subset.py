@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import os
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from torchlint.runtime.labels import device_of
 from torchlint.runtime.sim.operands import tensors
+from torchlint.runtime.sites import is_own
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -34,6 +37,10 @@ _SIGNS = (
     "dummy base class",
 )
 _GRAPHS = ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle")
+
+
+_RAISING = ("RAISE_VARARGS", "RERAISE")
+_TORCH = os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), "")
 
 
 class Unsimulated(RuntimeError):
@@ -121,6 +128,31 @@ def beyond(error: BaseException) -> str | None:
     if "on the same device" not in text and any(sign in text for sign in _SIGNS):
         return f"{type(error).__name__}: {str(error).partition(chr(10))[0][:160]}"
     return None
+
+
+def doubt(error: BaseException) -> str | None:
+    """What to say of an exception that came out of torch; None if it came from somewhere else."""
+    if not isinstance(error, Exception) or not _from_torch(error):
+        return None
+    return (
+        f"the {type(error).__name__} came out of PyTorch while a GPU was simulated: it may be the simulation's fault and "
+        "not the program's; to find out, run again with --on cpu"
+    )
+
+
+def _from_torch(error: Exception) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    if code.co_filename.startswith(_TORCH) or is_own(code.co_filename):
+        return True
+    if dis.opname[code.co_code[trace.tb_lasti]] in _RAISING:
+        return False
+    text = str(error).lower()
+    return type(error) is RuntimeError or "tensor" in text or "torch" in text or "cuda" in text
 
 
 def _package(trace: TracebackType | None) -> str | None:
