@@ -1,29 +1,27 @@
-"""Gradients: on the device of their tensors."""
+"""Gradients: on the device of their tensors, and computed without the dispatch mode where nothing watches them."""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, label_of
+from torchlint.runtime.labels import LABEL, device_of, label_of, place
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
-_get, _set, _delete = (getattr(torch._C.TensorBase.grad, name) for name in ("__get__", "__set__", "__delete__"))
+_BASE = torch._C.TensorBase
+_get, _set, _delete = (getattr(_BASE.grad, name) for name in ("__get__", "__set__", "__delete__"))
+_untyped_storage = _BASE.untyped_storage
 
 
 def install(simulation: Machine) -> None:
-    """Refuse gradients of another device, as CUDA does."""
-
-    def assign(tensor: Any, gradient: Any) -> None:
-        if isinstance(gradient, torch.Tensor) and _elsewhere(tensor, gradient):
-            raise RuntimeError("assigned grad has data located on a different device")
-        _set(tensor, gradient)
-
-    simulation.patches.set(torch.Tensor, "grad", property(_get, assign, _delete))
+    """Refuse gradients of another device, as CUDA does, and shorten backward passes."""
+    simulation.patches.set(torch.Tensor, "grad", property(_gradient, _assign, _delete))
     real = torch.autograd._make_grads
 
     def make_grads(outputs: Sequence[Any], grads: Sequence[Any], is_grads_batched: bool) -> Any:
@@ -33,6 +31,25 @@ def install(simulation: Machine) -> None:
         return real(outputs, grads, is_grads_batched)
 
     simulation.patches.set(torch.autograd, "_make_grads", make_grads)
+    _shortened(simulation)
+
+
+def _gradient(tensor: Any) -> Any:
+    found = _get(tensor)
+    if found is not None:
+        try:
+            label = getattr(_untyped_storage(found), LABEL, None)
+        except (RuntimeError, NotImplementedError):  # sparse
+            label = label_of(found)
+        if label is None:
+            place(found, device_of(tensor))
+    return found
+
+
+def _assign(tensor: Any, gradient: Any) -> None:
+    if isinstance(gradient, torch.Tensor) and _elsewhere(tensor, gradient):
+        raise RuntimeError("assigned grad has data located on a different device")
+    _set(tensor, gradient)
 
 
 def _elsewhere(tensor: Any, gradient: Any) -> bool:
@@ -43,8 +60,81 @@ def _elsewhere(tensor: Any, gradient: Any) -> bool:
 
 def _check(number: int, output: Any, gradient: Any) -> None:
     if _elsewhere(output, gradient) and gradient.dim() > 0:
-        node = type(output.grad_fn).__name__
+        node = type(_node(output)).__name__
         raise RuntimeError(
             f"Function {node} returned an invalid gradient at index {number} - expected device {output.device} but got "
             f"{gradient.device}"
         )
+
+
+# -- backward passes ----------------------------------------------------------------------------------
+
+_node = _BASE.grad_fn.__get__
+
+
+def _shortened(simulation: Machine) -> None:
+    """Run backward passes without the dispatch mode, which takes most of their time, unless they may cause events.
+
+    Gradients get their labels when they are asked for. As soon as Python code may run in a backward pass (hooks,
+    functions of the program), or an operation whose derivative waits for the device has run, the mode stays active.
+    """
+    real = getattr(torch.autograd, "_engine_run_backward", None)
+    if real is None:
+        return
+
+    def run(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if simulation.watchful or not simulation.alone() or torch.is_anomaly_enabled() or _distributed():
+            return real(t_outputs, *args, **kwargs)
+        with torch._C._DisableTorchDispatch():
+            made = real(t_outputs, *args, **kwargs)
+        for gradient, wanted in zip(made or (), args[3] if len(args) > _INPUTS else (), strict=False):
+            if gradient is not None and isinstance(wanted, torch.Tensor):
+                place(gradient, device_of(wanted))
+        return made
+
+    simulation.patches.set(torch.autograd, "_engine_run_backward", run)
+    _watched(simulation)
+
+
+_INPUTS = 3
+
+
+def _distributed() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _of_torch(module: str) -> bool:
+    """Whether a module of torch asks, which sets no hooks; those of ``torch.autograd`` do."""
+    return module.startswith("torch.") and not module.startswith("torch.autograd")
+
+
+def _watched(simulation: Machine) -> None:
+    """Notice what makes Python code run in a backward pass."""
+
+    def noticed(real: Any) -> Any:
+        @functools.wraps(real)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            simulation.watchful = True
+            return real(*args, **kwargs)
+
+        return call
+
+    def node(tensor: Any) -> Any:
+        found = _node(tensor)
+        if found is not None and not _of_torch(sys._getframe(1).f_globals.get("__name__", "")):
+            simulation.watchful = True  # it may be given a hook
+        return found
+
+    patches = simulation.patches
+    for name in ("register_hook", "register_post_accumulate_grad_hook"):
+        patches.set(torch.Tensor, name, noticed(getattr(torch.Tensor, name)))
+    patches.set(torch.Tensor, "grad_fn", property(node))
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    patches.set(hooks, "__enter__", noticed(hooks.__enter__))
+    apply = torch.autograd.Function.apply.__func__
+
+    def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        simulation.watchful = True
+        return apply(cls, *args, **kwargs)
+
+    patches.set(torch.autograd.Function, "apply", classmethod(applied))

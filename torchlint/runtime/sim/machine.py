@@ -28,6 +28,7 @@ class Machine:
         self.devices = devices
         self.patches = Patches()
         self.current = 0
+        self.watchful = False  # something may happen in backward passes
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
         self.random: Any = None

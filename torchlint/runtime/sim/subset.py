@@ -135,8 +135,8 @@ def doubt(error: BaseException) -> str | None:
     if not isinstance(error, Exception) or not _from_torch(error):
         return None
     return (
-        f"the {type(error).__name__} came out of PyTorch while a GPU was simulated: it may be the simulation's fault and "
-        "not the program's; to find out, run again with --on cpu"
+        f"the {type(error).__name__} came out of PyTorch while a GPU was simulated: it may be the simulation's fault "
+        "and not the program's; to find out, run again with --on cpu"
     )
 
 
