@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from torchlint import on
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import any_of
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.move import Move
     from torchlint.rules.transfers._blocking import Upload
+
+
+_WHAT = "this copy blocks the host until all queued work finishes, in every step"
 
 
 class BlockingTransfer(Rule):
@@ -21,7 +25,8 @@ class BlockingTransfer(Rule):
     from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. A parameter
     counts as a loader if other files pass one for it. Parts of a batch that are joined on the host before the move
     (`torch.cat(views).to(device)`) are an `info`: the result is not pinned, whatever the loader does, so the copy
-    blocks even with `non_blocking=True`.
+    blocks even with `non_blocking=True`. So are batches that a training step cuts from a tensor on the host itself,
+    without a loader: `data[i : i + n].to(device)`.
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With
@@ -80,7 +85,7 @@ class BlockingTransfer(Rule):
     summary = "A batch is moved to the device with a blocking copy"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.LOADERS)
+    needs = (concepts.TORCH, any_of(concepts.LOADERS, concepts.BACKWARD))
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2, share=0.01)
 
@@ -91,6 +96,7 @@ class BlockingTransfer(Rule):
 
         uploads = self.module.shared(Uploads).starting_with(move)
         if not uploads:
+            self._cut(move)
             return
 
         from torchlint.rules.transfers._fixes import make_asynchronous
@@ -104,14 +110,28 @@ class BlockingTransfer(Rule):
             fix=None if any(upload.computed for upload in uploads) else make_asynchronous(self.module, uploads),
         )
 
+    def _cut(self, move: Move) -> None:
+        """Check a move of a part of a tensor that exists before the step."""
+        from torchlint.rules.transfers._cuts import Cuts
+
+        cuts = self.module.shared(Cuts).starting_with(move)
+        if cuts:
+            name = cuts[0].whole.value
+            self.report(
+                move.call,
+                f"{_WHAT}: keep `{name}` on the device, if its memory has room, and cut the batch there",
+                evidence=[self.module.evidence(cut.move.call, "this copy blocks as well") for cut in cuts[1:]],
+                severity=Severity.INFO,
+                heat=self.module.heat(move.call),
+            )
+
     def _message(self, upload: Upload) -> str:
-        what = "this copy blocks the host until all queued work finishes, in every step"
         if upload.computed is not None:
-            return f"{what}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
+            return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
         if upload.pinned is None:
-            return f"{what}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
+            return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
         place = upload.pinned if isinstance(upload.pinned, str) else f"line {self.module.line(upload.pinned)}"
-        return f"{what}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
+        return f"{_WHAT}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
         found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
