@@ -199,7 +199,7 @@ def _hashes_of_libcst() -> None:
 def _garbage_collection() -> None:
     from torchlint.run import engine
 
-    put(engine, "_no_collection", nullcontext)
+    put(engine, "no_collection", nullcontext)
     gc.enable()
 
 
