@@ -57,17 +57,22 @@ def compare(
 def report(truth: list[lines.Line], judged: list[verdicts.Judged], ran: int, why: dict[Key, Reason]) -> str:
     """The tables in Markdown."""
     found = tables.results(truth, why)
-    seen = sum(result.outcome != tables.MISSED for result in found)
-    silent = f"Found, at info or silent by intent: {evaluate.share(seen, len(found))} lines."
+    unseen = [result for result in found if result.line.unseen]
+    all_lines, new_lines = (_share(part) for part in (found, unseen))
     return "\n\n".join(
         [
-            f"{ran} programs, {time.strftime('%Y-%m-%d')}. {silent}",
+            f"{ran} programs, {time.strftime('%Y-%m-%d')}. Found, at info or silent by intent: {all_lines} lines.",
+            f"In repositories on which torchlint had never been run before this benchmark: {new_lines}.",
             tables.by_rule(found),
             tables.by_cause(found),
             "Warnings and errors in the code that ran:",
             tables.of_warnings(judged, why),
         ]
     )
+
+
+def _share(found: list[tables.Result]) -> str:
+    return evaluate.share(sum(result.outcome != tables.MISSED for result in found), len(found))
 
 
 def details(truth: list[lines.Line], judged: list[verdicts.Judged], why: dict[Key, Reason]) -> None:

@@ -19,7 +19,7 @@ from torchlint.confirm.places import Place, Sources, places_of
 from torchlint.confirm.rates import per_step
 from torchlint.confirm.totals import waits
 from torchlint.model import Finding, Severity
-from torchlint.run import discover, registry, session
+from torchlint.run import discover, session
 from truth.runs import Recorded
 
 ENOUGH = 0.95  # per step: a run that is ended within a step has one less
@@ -34,9 +34,13 @@ MADE = {"born": ("TL103", "TL104"), "loader": ("TL401",)}
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the truth, and the finding about it with the highest severity."""
+    """A line of the truth, and the finding that covers or names it with the highest severity.
+
+    ``unseen`` is that of the program.
+    """
 
     program: str
+    unseen: bool
     repository: str
     path: str
     line: int
@@ -55,8 +59,6 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
-        rules = registry.load()
-        self._named = {rule.id for rule in rules if rule.recipe is not None and rule.recipe.span == "evidence"}
         plan = session.plan(Config(root=str(self.root)))
         files, *_ = discover.files([str(self.root)], plan.scopes.configurations, str(self.root))
         self.findings: dict[str, list[Finding]] = defaultdict(list)
@@ -86,8 +88,7 @@ class Repository:
     def _covering(self, place: Place, rules: Sequence[str], recorded: Recorded) -> Iterator[Finding]:
         inside = recorded.relative(place.path)
         for finding in self.findings.get(inside, ()) if inside is not None else ():
-            named = finding.rule in self._named
-            mine = places_of(finding, place.path, self._sources, named=named) if finding.rule in rules else ()
+            mine = places_of(finding, place.path, self._sources, named=True) if finding.rule in rules else ()
             if any(one.line <= place.end_line and place.line <= one.end_line for one in mine):
                 yield finding
 
@@ -102,7 +103,9 @@ def lines(recorded: Recorded, repository: Repository) -> list[Line]:
     every = {key: per_step(recorded.run, events) or 0.0 for key, events in found.items()}
     program = recorded.program
     return [
-        Line(program.name, program.repository, *key, each, repository.about(key[2], found[key], recorded))
+        Line(
+            program.name, program.unseen, program.repository, *key, each, repository.about(key[2], found[key], recorded)
+        )
         for key, each in sorted(every.items())
         if each >= ENOUGH
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from truth import data
@@ -18,7 +18,8 @@ class Program:
     """A program: ``command`` runs in ``folder`` of the repository and is ended after ``steps`` steps.
 
     ``data`` says what is written first (:mod:`truth.data`), ``stubs`` which modules are replaced by one that ignores
-    everything, ``path`` which folders beside it Python looks for modules in.
+    everything, ``path`` which folders beside it Python looks for modules in. ``unseen`` says that torchlint had not
+    been run on the repository before it became part of this benchmark.
     """
 
     name: str
@@ -30,6 +31,14 @@ class Program:
     data: Sequence[data.Recipe] = ()
     stubs: Sequence[str] = ()
     path: Sequence[str] = ()
+    unseen: bool = False
+
+    @property
+    def order(self) -> dict[str, object]:
+        """All that a run depends on, as it is stored."""
+        order: dict[str, object] = json.loads(json.dumps(asdict(self)))
+        del order["unseen"]
+        return order
 
     @property
     def checkout(self) -> str:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from torchlint.confirm import evidence, order
@@ -45,7 +45,7 @@ def recorded(program: Program, checkout: Path, folder: Path) -> Recorded:
     Raises :class:`RunProblem` if it fails.
     """
     target = folder / program.name
-    if _told(target) != json.loads(json.dumps(asdict(program))):
+    if _told(target) != program.order:
         _record(program, checkout, target)
     about = json.loads((target / ABOUT).read_text(encoding="utf-8"))
     made = order.read(str(target))
@@ -73,7 +73,7 @@ def _record(program: Program, checkout: Path, target: Path) -> None:
     if status != 0 or not (target / order.NAME).is_file():
         raise RunProblem(f"{program.name} ended with status {status}; its output is in {folder / 'output.txt'}")
     about = {
-        "program": asdict(program),
+        "program": program.order,
         "root": str(root / "checkout"),
         "date": time.strftime("%Y-%m-%d"),
         "seconds": round(time.monotonic() - began, 1),
