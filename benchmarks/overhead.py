@@ -23,11 +23,12 @@ PROGRAMS = {
     "small CNN": ("cnn", ("cpu", "sim")),
     "ResNet-18 training": ("resnet", ("cpu", "sim")),
 }
-STEPS = {"plain": 3000, "mlp": 3000, "cnn": 200, "resnet": 12}
+STEPS = {"plain": 3000, "mlp": 3000, "cnn": 200, "resnet": 12, "busy": 200}
 
 
 def program(name: str, steps: int) -> None:
     """Train, and print the median time of a step in microseconds and the last loss."""
+    import threading
     import time
 
     import numpy as np
@@ -38,6 +39,8 @@ def program(name: str, steps: int) -> None:
     torch.manual_seed(0)
     torch.backends.cudnn.deterministic = True  # so that results are comparable
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name == "busy":  # another thread wants the interpreter all the time
+        threading.Thread(target=_spin, daemon=True).start()
     model, shape = _model(name, nn)
     model = model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
@@ -59,10 +62,15 @@ def program(name: str, steps: int) -> None:
     print(json.dumps({"us": statistics.median(spent[len(spent) // 10 :]) / 1000, "total": total}))
 
 
+def _spin() -> None:
+    while True:
+        pass
+
+
 def _model(name: str, nn: Any) -> tuple[Any, tuple[int, ...]]:
     if name in ("plain", "mlp"):
         return nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 10)), (16, 32)
-    if name == "cnn":
+    if name in ("cnn", "busy"):
         layers = [nn.Conv2d(3, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.ReLU(), nn.Flatten()]
         return nn.Sequential(*layers, nn.LazyLinear(10)), (16, 3, 32, 32)
     return _resnet18(nn), (8, 3, 96, 96)

@@ -1,0 +1,20 @@
+"""A compiled model."""
+
+import torch
+
+torch.manual_seed(0)
+torch.backends.cudnn.deterministic = True
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 2))
+model = model.to(device)
+compiled = torch.compile(model, backend="aot_eager")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = torch.randn(8, 3, 8, 8, device=device)
+total = torch.zeros((), device=device)
+for _ in range(20):
+    optimizer.zero_grad()
+    loss = compiled(data).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    total += loss.detach()
+print(total.item())

@@ -1,0 +1,33 @@
+"""A step of training that is captured once as a CUDA graph, and replayed."""
+
+import torch
+
+torch.manual_seed(0)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(16, 16).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = torch.randn(8, 16, device=device)
+
+
+def step():
+    optimizer.zero_grad(set_to_none=False)
+    loss = model(data).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+for _ in range(3):
+    loss = step()
+if torch.cuda.is_available():
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step()
+    for _ in range(20):
+        graph.replay()
+print(loss.item())
