@@ -134,6 +134,8 @@ class Evaluator:
             return UNKNOWN
         before = [self.bound(b) for b in self.code.definitions(binding.node) if b is not binding]
         parts = [self.value(binding.value), *before]
+        if before and all(map(lists.is_empty, before)):
+            return before[0]  # `x = []; x += [a]`: what is added is found with the other members
         tensor = next((part for part in parts if part.accelerated), None)
         if tensor is None and all(part.located or part.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for part in parts):
             tensor = next((part for part in parts if part.located), None)
@@ -255,6 +257,7 @@ class Evaluator:
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
         found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        found = found or lists.combined(left, right, node)
         return content.of_operator(self, (node.left, node.right), found) if found else _numbers(left, right)
 
     def comparison(self, node: cst.Comparison) -> Value:

@@ -159,6 +159,8 @@ class Parameters:
         param = binding.statement
         assert isinstance(param, cst.Param)
         function = self._function(param)
+        if isinstance(function, cst.Lambda):
+            return self._mapped(function, param)
         if param.star or not isinstance(function, cst.FunctionDef):
             return UNKNOWN
         owner = self._code.class_of(function)
@@ -181,6 +183,16 @@ class Parameters:
         if promised.kind is Kind.TENSOR:
             return promised._replace(device=given.device) if given.accelerated else promised
         return given
+
+    def _mapped(self, function: cst.Lambda, param: cst.Param) -> Value:
+        """``map(lambda x: .., items)``: the parameter is a member of the items."""
+        arg = self._code.parent(function)
+        call = self._code.parent(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or len(call.args) != 2 or [*function.params.params] != [param]:
+            return UNKNOWN
+        if call.args[0] is not arg or self._code.qualified(call.func) not in ("builtins.map", "builtins.filter"):
+            return UNKNOWN
+        return self._values.iterated_value(call.args[1].value)._replace(fresh=False)
 
     def _is_passed_on_device(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> bool:
         """Whether another file passes a tensor on an accelerator for a parameter, in every step."""

@@ -30,6 +30,18 @@ def grown(values: Values, empty: Value, reads: Iterable[cst.CSTNode]) -> Value:
     return Value(Kind.DICT, element=member if known else None, origin=empty.origin, node=empty.node)
 
 
+def combined(left: Value, right: Value, node: cst.BinaryOperation) -> Value | None:
+    """``[x] * n``, ``[x] + [y]``: a list whose members are all alike; None for other operators and operands."""
+    if isinstance(node.operator, cst.Multiply):
+        lists = [side for side in (left, right) if side.kind is Kind.LIST]
+    elif isinstance(node.operator, cst.Add) and left.kind is right.kind is Kind.LIST:
+        lists = [side for side in (left, right) if side.elements != ()]
+    else:
+        return None
+    member = join(one.iterated_value() for one in lists) if lists else UNKNOWN
+    return Value(Kind.LIST, element=member, origin=node, fresh=True) if member.known or member.located else None
+
+
 def _stored(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
     """What is stored in a dict under any key."""
     members: list[Value] = []
@@ -51,6 +63,8 @@ def _appended(values: Values, reads: Iterable[cst.CSTNode]) -> Value:
         parent = values.code.parent(read)
         if isinstance(parent, cst.Subscript) and isinstance(values.code.parent(parent), cst.AssignTarget):
             return UNKNOWN
+        if isinstance(parent, cst.AugAssign) and parent.target is read:
+            members.append(values.value(parent.value).iterated_value())
         call = values.code.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is read else None
         if not isinstance(call, cst.Call) or call.func is not parent:
             continue

@@ -67,8 +67,8 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
 
 def _container(values: Values, node: cst.Call, name: str) -> Value | None:
     """Python functions that build containers or take them apart."""
-    if name == "builtins.map" and len(node.args) == 2 and isinstance(node.args[0].value, cst.Lambda):
-        mapped = values.value(node.args[0].value.body)
+    if name == "builtins.map" and len(node.args) == 2:
+        mapped = _result_of(values, node.args[0].value)
         return Value(Kind.LIST, element=mapped, origin=node) if mapped.known or mapped.located else None
     if name == "collections.deque" and positional(node, 0) is None:
         return Value(Kind.LIST, elements=(), origin=node)
@@ -94,6 +94,14 @@ def _container(values: Values, node: cst.Call, name: str) -> Value | None:
         listed = inner.iterated_value() if inner.kind in (Kind.LIST, Kind.TUPLE) or len(node.args) == 1 else inner
         return listed._replace(origin=node, fresh=False) if listed.located else None
     return SCALAR if name in ("builtins.float", "builtins.int", "builtins.len", "builtins.bool") else None
+
+
+def _result_of(values: Values, function: cst.BaseExpression) -> Value:
+    """What a function of the file, or a lambda, returns."""
+    if isinstance(function, cst.Lambda):
+        return values.value(function.body)
+    target = values.value(function)
+    return values.return_value(target.node) if isinstance(target.node, cst.FunctionDef) else UNKNOWN
 
 
 def _has_dimension(node: cst.Call) -> bool:
@@ -336,8 +344,8 @@ def iterated(values: Values, node: cst.Call) -> Value | None:
         return Value(Kind.TUPLE, elements=tuple(values.iterated_value(a.value) for a in node.args), origin=node)
     if name == "builtins.range":
         return SCALAR
-    if name == "builtins.map" and len(node.args) == 2 and isinstance(first, cst.Lambda):
-        return values.value(first.body)
+    if name == "builtins.map" and len(node.args) == 2:
+        return _result_of(values, first)
     if name == "builtins.filter" and len(node.args) == 2:
         return values.iterated_value(node.args[1].value)
     return values.iterated_value(first) if name in known.TRANSPARENT_ITERATORS else None

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, is_opaque, positional
+from torchlint.analysis.scopes.guards import implied
+from torchlint.analysis.syntax.calls import argument, is_opaque, literal, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import UNKNOWN, Kind, Value
 from torchlint.knowledge.tensors import LEGACY
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.scopes.guards import Guard
 
 _CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+ARRAY = Value(Kind.NDARRAY)
 _LISTS = (Kind.LIST, Kind.TUPLE)
 _ARRAY_OR_LIST = frozenset({Kind.NDARRAY, Kind.NONE, *_LISTS})  # elements of lists of arrays, and of nested lists
 
@@ -46,11 +48,29 @@ class ArrayLists:
             return None
         if data is None or self._begins_with_other(data) or is_opaque(call) or self._may_be_ragged(call):
             return None
-        element = self._element(data)
+        element = ARRAY if self._is_tested(data) else self._element(data)
         if element.kind is not Kind.NDARRAY:
             return None
         single = isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) == 1
         return ArrayList(call, data, element, single)
+
+    def _is_tested(self, data: cst.BaseExpression) -> bool:
+        """Whether a condition shows that it is a list of arrays: ``isinstance(data[0], np.ndarray)``."""
+        if not isinstance(data, cst.Name):
+            return False
+
+        def shows(test: cst.BaseExpression, holds: bool) -> bool:
+            return holds and isinstance(test, cst.Call) and self._tests_member(test, data.value)
+
+        guards = (guard for guard in self._module.guards(data) if guard.kind == "test" and guard.condition is not None)
+        return any(implied(guard.condition, guard.holds, shows) for guard in guards if guard.condition is not None)
+
+    def _tests_member(self, test: cst.Call, name: str) -> bool:
+        if self._module.qualified(test.func) != "builtins.isinstance" or len(test.args) != 2:
+            return False
+        member, kind = test.args[0].value, test.args[1].value
+        first = isinstance(member, cst.Subscript) and isinstance(member.value, cst.Name) and member.value.value == name
+        return first and literal(_index(member)) == 0 and self._module.qualified(kind) == "numpy.ndarray"
 
     def _begins_with_other(self, data: cst.BaseExpression) -> bool:
         """Whether the first element of a list is no array, so that the other elements need not be inferred."""
@@ -80,6 +100,12 @@ class ArrayLists:
     def _may_be_ragged(self, call: cst.Call) -> bool:
         """Whether a handler of ``ValueError`` shows that the rows may have different lengths."""
         return self._module.any_guard(call, _catches_value_error)
+
+
+def _index(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """The only index of a subscript."""
+    part = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    return part.value if isinstance(part, cst.Index) else None
 
 
 def _catches_value_error(guard: Guard) -> bool:
