@@ -118,6 +118,74 @@ def test_methods_of_instances_are_found_in_base_classes(
     assert places(tmp_path, "from .best import *\n", imports, call, made=made) == [("helpers.py", line)]
 
 
+ENGINE = """
+    import torch
+
+    class Engine:
+        def __init__(self, model, meter=None):
+            self.meter = meter
+
+        def run(self, model, loader, device, other):
+            model.to(device)
+            for x in loader:
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                {call}
+                self.run(model, [], device, other)
+
+    def epoch(model, loader, device, *, meter):
+        model.to(device)
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            helper(loss, meter)
+
+    def helper(loss, meter):
+        meter.update(loss)
+"""
+MAIN = """
+    from engine import Engine, epoch
+    from pkg.helpers import Meter
+
+    def main(model, loader, device, unknown):
+        meter = Meter()
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "start"),
+    [
+        ("self.meter(loss)", "Engine(model, unknown).run(model, loader, device, meter)"),
+        ("self.meter(loss)", "Engine(model, meter.total).run(model, loader, device, meter)"),
+        ("self.meter.reset(loss)", "Engine(model, meter).run(model, loader, device, meter)"),
+        ("other = None; other(loss)", "Engine(model).run(model, loader, device, meter)"),
+        ("pass", "epoch(model, loader, device, meter=unknown)"),
+        ("pass", "epoch(model, loader, device, *meter)"),
+    ],
+)
+def test_innocent_instances_that_no_step_gets_are_silent(tmp_path: Path, step: str, start: str) -> None:
+    assert passed(tmp_path, step, start) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "start", "line"),
+    [
+        ("self.meter(loss)", "Engine(model, meter).run(model, loader, device, unknown)", 12),
+        ("self.meter.update(loss)", "Engine(model, meter=meter)", 9),
+        ("other(loss)", "engine = Engine(model)\n        engine.run(model, loader, device, meter)", 12),
+        ("pass", "epoch(model, loader, device, meter=meter)", 9),
+    ],
+)
+def test_instances_that_another_file_passes_run_in_every_step(tmp_path: Path, step: str, start: str, line: int) -> None:
+    assert passed(tmp_path, step, start) == [("helpers.py", line)]
+
+
+def passed(folder: Path, step: str, start: str) -> list[tuple[str, int]]:
+    files = {"engine.py": ENGINE.format(call=step), "main.py": MAIN.format(call=start), "pkg/helpers.py": HELPERS}
+    return [(Path(f.path).name, f.span.line) for f in found(folder, files, "TL301")]
+
+
 def test_a_loader_is_passed_to_a_function_that_a_package_renames(tmp_path: Path) -> None:
     engine = """
         import torch

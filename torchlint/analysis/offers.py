@@ -46,6 +46,9 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         calls = StepCalls(module).all()
         if calls:
             facts["step_calls"] = calls
+    instances = list(StepCalls(module).instances_passed())
+    if instances:
+        facts["passed_instances"] = instances
     shapes = [(module.line(node), words) for node, words in Shapes(module).varying_places()]
     if shapes:
         facts["varying_shapes"] = shapes

@@ -128,3 +128,17 @@ def _with_forward(name: str) -> str:
     """The name of the method that runs when a module is called."""
     owner, _, method = name.rpartition(".")
     return f"{owner}.forward" if owner and method == CALLED else name
+
+
+def passed_instance(function: str, parameter: str, place: int) -> str:
+    """A name that stands for the class of what other files pass for a parameter of a function."""
+    return f"({function} {parameter} {place})"
+
+
+def split_instance(name: str) -> tuple[str, str, str, str] | None:
+    """The function, the parameter and its place in such a name, and the method after it; None for other names."""
+    if not name.startswith("("):
+        return None
+    inner, _, method = name[1:].rpartition(").")
+    function, parameter, place = inner.split(" ")
+    return function, parameter, place, method

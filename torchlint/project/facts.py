@@ -93,6 +93,14 @@ class StepCall(TypedDict):
     trains: bool
 
 
+class PassedInstance(TypedDict):
+    """An instance of a class (by dotted name) that is passed to a function of another file."""
+
+    function: str
+    argument: str
+    type: str
+
+
 class StepCaller(TypedDict):
     """How other files call a function in every step: as :class:`StepCall`, over all calls."""
 
@@ -130,6 +138,7 @@ class FileFacts(TypedDict, total=False):
     passed_loaders: list[PassedLoader]
     step_calls: list[StepCall]
     further_step_calls: list[StepCall]
+    passed_instances: list[PassedInstance]
     framework_runs: dict[str, bool]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from torchlint.project.definitions import Definitions
+from torchlint.project.definitions import Definitions, split_instance
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller
 from torchlint.project.outline import Outlines
 
@@ -128,11 +128,36 @@ class Project:
         found: dict[str, dict[str, StepCaller]] = {}
         for path, facts in self.facts.items():
             for call in (*facts.get("step_calls", ()), *facts.get("further_step_calls", ())):
-                target = self.place(path, call["function"])
-                if target is not None:
+                for target in self._called(path, call["function"]):
                     known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))
                     device = sorted({*known["device"], *call["device"]})
                     found[target[0]][target[1]] = {"device": device, "trains": known["trains"] or call["trains"]}
+        return found
+
+    def _called(self, path: str, name: str) -> Iterator[tuple[str, str]]:
+        """The function or method that a call runs; the methods of all instances that are passed for a parameter."""
+        instance = split_instance(name)
+        if instance is None:
+            target = self.place(path, name)
+            if target is not None:
+                yield target
+            return
+        function, parameter, index, method = instance
+        taker = self.place(path, function)
+        for giver, argument, type_ in self._passed_instances.get(taker, ()) if taker is not None else ():
+            target = self.place(giver, f"{type_}.{method}") if argument in (parameter, index) else None
+            if target is not None:
+                yield target
+
+    @cached_property
+    def _passed_instances(self) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
+        """The instances that functions get: the file that passes each, the argument, and the class."""
+        found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+        for path, facts in self.facts.items():
+            for passed in facts.get("passed_instances", ()):
+                taker = self.place(path, passed["function"]) if not passed["type"].startswith("(") else None
+                if taker is not None:
+                    found.setdefault(taker, []).append((path, passed["argument"], passed["type"]))
         return found
 
     def device(self, asking: str, name: str) -> str | None:

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
-from torchlint.project.definitions import CALLED
+from torchlint.project.definitions import CALLED, passed_instance
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project.facts import StepCall
+    from torchlint.analysis.scopes.bindings import Binding
+    from torchlint.project.facts import PassedInstance, StepCall
+
+_DEPTH = 4  # of parameters that are passed on
 
 
 class StepCalls:
@@ -74,17 +77,77 @@ class StepCalls:
         owner = self._class_of(call.func.value) or self._inherited_from(call)
         return f"{owner}.{call.func.attr.value}" if owner is not None else None
 
-    def _class_of(self, node: cst.BaseExpression) -> str | None:
-        """The class of another file of which a variable or an attribute of ``self`` holds an instance."""
+    def _class_of(self, node: cst.BaseExpression, depth: int = _DEPTH) -> str | None:
+        """The class of another file of which a variable or an attribute of ``self`` holds an instance.
+
+        For a parameter that other files pass, a name that stands for what they pass.
+        """
         values: list[cst.CSTNode | None] = []
         if isinstance(node, cst.Name):
-            values = [b.value for b in self._module.definitions(node) if not b.path]
+            bindings = self._module.definitions(node)
+            if len(bindings) == 1 and bindings[0].kind == "parameter":
+                return self._passed(bindings[0], depth - 1) if depth else None
+            values = [b.value for b in bindings if not b.path]
         elif isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
             owner = self._module.class_of(node)
             found = self._module.classes.assignments(owner, node.attr.value) if owner is not None else []
             values = [value for value, path in found if not path]
+            if len(found) == 1 and isinstance(found[0][0], cst.Name):
+                return self._class_of(found[0][0], depth)  # ``self.criterion = criterion``
         names = {self._constructed(value) for value in values}
         return names.pop() if len(names) == 1 else None
+
+    def _passed(self, binding: Binding, depth: int) -> str | None:
+        """The class of what the calls of a function pass for a parameter: in this file, or else in others."""
+        given = [
+            value
+            for value in self._module.parameters.known_arguments(binding)
+            if literal(value) is not None and not self._is_itself(value, binding)
+        ]
+        if given:
+            names = {
+                self._class_of(value, depth) if isinstance(value, cst.Name) else self._constructed(value)
+                for value in given
+            }
+            return names.pop() if len(names) == 1 else None
+        function = self._module.function_of(binding.node)
+        if function is None or not isinstance(binding.statement, cst.Param) or self._module.function_of(function):
+            return None
+        owner = self._module.class_of(function)
+        ordered = [*function.params.posonly_params, *function.params.params][owner is not None :]
+        if owner is not None and binding.statement not in (*ordered, *function.params.kwonly_params):
+            return None  # ``self``
+        name = function.name.value
+        if owner is not None:
+            name = owner.name.value if name == "__init__" else f"{owner.name.value}.{name}"
+        place = ordered.index(binding.statement) if binding.statement in ordered else -1
+        return passed_instance(f".{self._stem}{name}", binding.name, place)
+
+    def _is_itself(self, value: cst.BaseExpression, binding: Binding) -> bool:
+        """Whether a recursive call passes a parameter on."""
+        return isinstance(value, cst.Name) and self._module.definitions(value) == (binding,)
+
+    def instances_passed(self) -> Iterator[PassedInstance]:
+        """The instances of classes of the project that are passed to functions of other files."""
+        module = self._module
+        for call in module.nodes_of(cst.Call, module.project_symbol_names | module.project_result_names):
+            name = module.project_symbol(call.func) or module.project_method(call)
+            if name is None or any(arg.star for arg in call.args):
+                continue
+            for place, arg in enumerate(call.args):
+                made = self._instance(arg.value)
+                if made is not None:
+                    key = arg.keyword.value if arg.keyword is not None else str(place)
+                    yield {"function": name, "argument": key, "type": made}
+
+    def _instance(self, node: cst.BaseExpression) -> str | None:
+        """The class of the project of which a variable holds an instance, also one of this file."""
+        if not isinstance(node, (cst.Name, cst.Attribute)):
+            return None
+        owner = self._module.value(node).node
+        if isinstance(owner, cst.ClassDef):
+            return f".{self._stem}{owner.name.value}"
+        return self._class_of(node)
 
     def _constructed(self, node: cst.CSTNode | None) -> str | None:
         """``pkg.Model`` for ``Model(..)``, also in ``Model(..).to(device)``."""
