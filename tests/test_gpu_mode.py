@@ -296,5 +296,21 @@ def test_scripted_compiled_exported_and_replayed_code_is_opaque(
     assert opaque(observing)["replayed"] == 1
 
 
+def test_what_was_compiled_before_the_observation_is_opaque(tmp_path: Path) -> None:
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(function, backend="eager")
+    compiled(torch.ones(1))
+    observation = Observation(order(tmp_path, untraced=True), "gpu")
+    observation.start()
+    try:
+        compiled(torch.ones(1))
+        observation.finish()
+    finally:
+        observation.stop()
+        torch._dynamo.utils.counters.clear()
+    assert opaque(observation) == {"compiled": 1}
+
+
 def function(x: torch.Tensor) -> torch.Tensor:
     return x + 1

@@ -8,12 +8,20 @@ from typing import Any
 
 import torch
 
-from torchlint.runtime.instrument import Instrument
+from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.patches import Patches
+from torchlint.runtime.sites import NOWHERE
 
 
 class Opaque(Instrument):
-    """Counts requests for compilation, calls of TorchScript, exported programs that are made runnable, and replays."""
+    """Counts requests for compilation, calls of TorchScript, exported programs that are made runnable, and replays.
+
+    What was compiled before the observation began, as in an earlier cell of a notebook, is one event at its end.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._before = 0
 
     def install(self, patches: Patches) -> None:
         """Wrap the functions that such code is made or called with."""
@@ -24,6 +32,16 @@ class Opaque(Instrument):
         exported = sys.modules.get("torch.export")  # imported by Dynamo
         if exported is not None:
             self._wrap(patches, exported.ExportedProgram, "module", "exported")
+
+    def forked(self) -> None:
+        """Disregard what the parent has compiled."""
+        self._before = _compiled()
+
+    def finish(self) -> None:
+        """Look for graphs whose compilation was requested before."""
+        known = any(facts["how"] == "compiled" for _, facts, _ in self._recorder.of("opaque"))
+        if not known and _compiled() > self._before:
+            self._recorder.add("opaque", NOWHERE, how="compiled")
 
     def _wrap(self, patches: Patches, owner: Any, name: str, how: str) -> None:
         real = getattr(owner, name, None)
@@ -40,3 +58,9 @@ class Opaque(Instrument):
             return real(*args, **kwargs)
 
         return called
+
+
+def _compiled() -> int:
+    """The number of frames that Dynamo has compiled in this process."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return int(dynamo.counters["frames"]["ok"]) if dynamo is not None else 0
