@@ -181,6 +181,51 @@ def test_time_in_workers_is_no_share_of_a_step(tmp_path: Path) -> None:
     assert (found.status, found.per_step, found.share, found.basis) == (Status.CONFIRMED, 8.0, None, Basis.MEASURED)
 
 
+def test_waits_that_were_not_counted_are_unknown(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(mode="gpu", device="A GPU", synchronisations=None)
+    found = recorded.verdict()
+    assert (found.status, "torch did not report synchronisations" in found.reason) == (Status.UNKNOWN, True)
+    account = {"explained": 0, "unexplained": 0}
+    counted = Recorded(tmp_path / "counted", ITEM, READS)
+    counted.process(mode="gpu", device="A GPU", synchronisations=account)
+    assert counted.verdict().status is Status.REFUTED
+
+
+def test_what_workers_do_is_not_added_to_what_blocks_the_step(tmp_path: Path) -> None:
+    copies = Recipe("array-copies", "finding", "copies", share=0.001)
+    recorded = Recorded(tmp_path, ITEM, copies, "TL101")
+    facts = {"same_dtype": True, "writable": True, "on_host": True}
+    recorded.process(recorded.event("array", ITEM, 10, ns=1_000_000, bytes=80, **facts), mode="cpu")
+    recorded.process(recorded.event("array", ITEM, 80, ns=80_000_000, **facts), role="forked", mode="cpu")
+    found = recorded.verdict()
+    assert (found.status, found.count, found.per_step, found.beside) == (Status.CONFIRMED, 90, 1.0, False)
+    assert found.cost == pytest.approx(100)
+    assert found.share == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("count", "steady", "status", "words"),
+    [
+        (10, 9, Status.CONFIRMED, "10 synchronisations"),
+        (10, 0, Status.REFUTED, "but nothing of it happens in the steps after the first one"),
+    ],
+)
+def test_what_happens_only_once_costs_nothing(
+    tmp_path: Path, count: int, steady: int, status: Status, words: str
+) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, count, steady=[steady, 0, 0]))
+    found = recorded.verdict()
+    assert (found.status, words in found.reason) == (status, True), found.reason
+
+
+def test_a_slow_first_evaluation_is_not_the_cost_of_the_others(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, Recipe("evaluations", "finding", "it runs"))
+    recorded.process(mode="cpu", mark={"ns": 10_900_000, "first": 10_000_000})
+    assert recorded.verdict().share == pytest.approx(0.1)
+
+
 def test_ranks_are_merged_and_one_that_is_alone_is_named(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(rank="0")
@@ -417,7 +462,7 @@ def test_a_rule_without_a_recipe_gets_the_verdict_unknown_and_its_places_are_not
 )
 def test_evaluations_are_counted_and_timed(tmp_path: Path, least: int, status: Status, words: str) -> None:
     recorded = Recorded(tmp_path, ITEM, Recipe("evaluations", "finding", "it runs", least=least / 10, each="step"))
-    recorded.process(mode="gpu", mark={"ns": 5_000_000})
+    recorded.process(mode="gpu", mark={"ns": 5_000_000, "first": 500_000})
     found = recorded.verdict()
     assert (found.status, words in found.reason) == (status, True), found.reason
     if status is Status.CONFIRMED:

@@ -1,4 +1,4 @@
 import torch
 
-device = torch.device("cuda")  # TL701 refuted "nothing was put on CUDA in this run"
+device = torch.device("cuda")  # TL701 unknown "1 evaluation with CUDA"
 print(torch.ones(2).sum())

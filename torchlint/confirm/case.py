@@ -6,16 +6,21 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from torchlint.confirm.evidence import Event, Mark, Run
+from torchlint.confirm.evidence import EVALUATION, Event, Mark, Run
 from torchlint.confirm.figures import duration
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
-from torchlint.confirm.rates import each_step, per_step, phase_of
+from torchlint.confirm.rates import Figure, each_step, per_step, phase_of, time_of
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding, Recipe
 
-NO_MARK = Mark(placed=False, begun=0, ended=0, ns=0, first=0, changed=0, main=True, tensors=0, graphs=0)
-HOST = ("array", "arrays", "data", "batch", "pin")
+NO_MARK = Mark(placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
+HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
+EVALUATIONS = "evaluation"  # the kind of the events of marks
+# What costs less than this part of a step is negligible. Modelled costs have no share, since a step of the simulation
+# does not last as long as one on a GPU: they are held against a fast one, in microseconds.
+SHARE = 0.001
+_FAST_STEP = 1000.0
 
 
 @dataclass(frozen=True)
@@ -50,31 +55,35 @@ class Case:
         """How often the code was evaluated; if that was not counted, the number of events there."""
         return self.mark.begun or total(self.own)
 
-    def confirmed(self, events: Sequence[Event], reason: str, *, nanoseconds: int | None = None) -> Verdict:
-        """The finding has a cost. ``nanoseconds`` replaces the time of the events if a mark has measured it better."""
+    def confirmed(self, events: Sequence[Event], reason: str, *, timed: Sequence[Event] = ()) -> Verdict:
+        """The finding has a cost: that of the events, or of ``timed``, which show it better; it may be negligible."""
         phase = phase_of(self.run, events)
-        cost, basis = self._cost(events, nanoseconds, phase)
-        share = self._share(events, cost, basis, phase)
+        cost, basis = self._cost(timed or events, phase)
+        share = self._share(timed or events, cost, basis, phase)
+        beside = bool(events) and not any(event.main for event in events)
         verdict = Verdict(
             status=Status.CONFIRMED,
-            reason=reason,
+            reason=f"{reason}; in workers, beside the step" if beside else reason,
             basis=Basis.MEASURED if basis is Basis.MEASURED else Basis.COUNTED,
             count=total(events),
             bytes=sum(event.bytes for event in events),
-            per_step=per_step(self.run, events, phase),
+            per_step=per_step(self.run, blocking(events), phase),
             cost=cost,
             cost_basis=basis,
             share=share,
             phase=phase,
+            beside=beside,
+            events=tuple(events),
         )
-        if share is not None and share < self.recipe.share:
-            return _refuted_by_share(verdict, self.recipe)
-        return self._bounded(verdict, events)
+        negligible = _negligible(verdict, self.recipe)
+        if negligible is None:
+            return self._bounded(verdict, events)
+        return replace(verdict, status=Status.REFUTED, reason=f"{reason}, but {negligible}")
 
     def _bounded(self, verdict: Verdict, events: Sequence[Event]) -> Verdict:
         """Model the cost of blocking copies to a GPU: the measured time is mostly that of work queued before."""
-        blocking = any(event.kind == "upload" and not event.facts.get("non_blocking") for event in events)
-        if self.run.mode != "gpu" or not blocking or verdict.cost is None:
+        waits = any(event.kind == "upload" and not event.facts.get("non_blocking") for event in events)
+        if self.run.mode != "gpu" or not waits or verdict.cost is None:
             return verdict
         reason = f"{verdict.reason}: at most {duration(verdict.cost)}{' a step' if self.run.all_steps else ''}"
         cost = self._modelled(events, verdict.phase or self.run.main)
@@ -101,12 +110,14 @@ class Case:
         return Verdict(Status.UNKNOWN, reason)
 
     @property
-    def marked(self) -> int | None:
-        """On a GPU, the time inside the expression over all evaluations, with the first counted like the others."""
-        mark = self.mark
-        if self.run.mode != "gpu" or not mark.ns:
-            return None
-        return mark.ns if mark.ended < 2 else (mark.ns - mark.first) * mark.ended // (mark.ended - 1)
+    def evaluated_events(self) -> list[Event]:
+        """The evaluations of the flagged code as events."""
+        return [replace(event, place=self.places[0]) for event in self.mark.events]
+
+    @property
+    def timed(self) -> list[Event]:
+        """On a GPU, the evaluations: their time contains waits whose own duration is not known."""
+        return self.evaluated_events if self.run.mode == "gpu" and self.mark.ns else []
 
     # -- figures -----------------------------------------------------------------------------------
 
@@ -114,40 +125,52 @@ class Case:
         """Events for each step of the phase that they belong to."""
         return per_step(self.run, events, phase_of(self.run, events))
 
-    def _cost(self, events: Sequence[Event], nanoseconds: int | None, phase: str) -> tuple[float | None, Basis | None]:
-        """Microseconds per step, or for the whole run if there were no steps."""
-        host = bool(events) and all(event.kind in HOST for event in events)
-        if nanoseconds is not None and self.run.mode != "sim":
-            return nanoseconds / 1000 / max(self.run.phases[phase].count, 1), Basis.MEASURED
-        if host or self.run.mode == "gpu":
-            if any(event.kind == "sync" for event in events):  # torch reports the synchronization, but not its duration
-                return None, None
-            spent = each_step(self.run, events, lambda _, part: part.ns, phase)
-            if spent is None:
-                spent = sum(event.ns for event in events)
-            return (spent / 1000, Basis.MEASURED) if spent else (None, None)
-        if self.run.mode != "sim":
+    def _cost(self, events: Sequence[Event], phase: str) -> tuple[float | None, Basis | None]:
+        """Microseconds per step, or for the whole run if there were no steps; None if nothing is known."""
+        kinds = {event.kind for event in events}
+        measured = kinds <= HOST or (kinds <= {EVALUATIONS} and self.run.mode != "sim") or self.run.mode == "gpu"
+        if self.run.mode == "gpu" and "sync" in kinds:  # torch reports the synchronization, but not its duration
             return None, None
-        modelled = self._modelled(events, phase)
-        return (modelled, Basis.MODELLED) if modelled else (None, None)
+        if measured and any(event.ns for event in events):
+            return self._sum(events, lambda event, part: time_of(event, part) / 1000, phase), Basis.MEASURED
+        if self.run.mode == "sim" and any(self.prices.of(event) for event in events):
+            return self._modelled(events, phase), Basis.MODELLED
+        return None, None
 
-    def _modelled(self, events: Sequence[Event], phase: str) -> float | None:
-        modelled = each_step(self.run, events, self.prices.of, phase)
-        return sum(self.prices.of(event) for event in events) if modelled is None else modelled
+    def _modelled(self, events: Sequence[Event], phase: str) -> float:
+        return self._sum(events, self.prices.of, phase)
+
+    def _sum(self, events: Sequence[Event], figure: Figure, phase: str) -> float:
+        """A figure of the events that block the program, for each step or in the whole run."""
+        found = each_step(self.run, blocking(events), figure, phase)
+        return sum(figure(event, event.whole) for event in blocking(events)) if found is None else found
 
     def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None, phase: str) -> float | None:
-        """The share of a step's time, if both are measured and the time is that of the main process."""
+        """The share of a step's time, if both are measured and the time is that of processes that make steps."""
         step_ns = self.run.phases[phase].median_ns
         if basis is not Basis.MEASURED or cost is None or not step_ns or self.run.mode == "sim":
             return None
-        if not (all(event.main for event in events) and self.mark.main):
-            return None
-        return min(cost * 1000 / step_ns, 1.0)
+        return min(cost * 1000 / step_ns, 1.0) if any(event.main for event in events) else None
 
 
-def _refuted_by_share(verdict: Verdict, recipe: Recipe) -> Verdict:
-    reason = f"{verdict.reason}, but that is {verdict.share:.2%} of a step, below {recipe.share:.1%}"
-    return replace(verdict, status=Status.REFUTED, reason=reason)
+def blocking(events: Sequence[Event]) -> Sequence[Event]:
+    """The events in processes that make steps; if there are none, those beside the step, in workers."""
+    return [event for event in events if event.main] or events
+
+
+def _negligible(verdict: Verdict, recipe: Recipe) -> str | None:
+    """Why a cost does not matter; None if it does, or is not known."""
+    if verdict.per_step is None or verdict.cost is None:
+        return None
+    step = "a step of evaluation" if verdict.phase == EVALUATION else "a step"
+    if not verdict.per_step:
+        return "nothing of it happens in the steps after the first one"
+    if verdict.share is not None:
+        least = max(recipe.share, SHARE)
+        return f"that is {verdict.share:.2%} of {step}, below {least:.1%}" if verdict.share < least else None
+    if verdict.cost < SHARE * _FAST_STEP:
+        return f"{duration(verdict.cost)} {step} is below {SHARE:.1%} even of a step of 1 ms"
+    return None
 
 
 def total(events: Iterable[Event]) -> int:

@@ -41,6 +41,8 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "bytes": verdict.bytes,
         "per_step": verdict.per_step,
         "phase": verdict.phase,
+        "beside": verdict.beside,
+        "shared": verdict.shared,
         "share": verdict.share,
         "cost_us": verdict.cost,
         "cost_basis": verdict.cost_basis.value if verdict.cost_basis else None,

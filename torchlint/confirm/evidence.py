@@ -97,20 +97,23 @@ class Event:
 class Mark:
     """How often a flagged expression was evaluated, in all processes.
 
-    ``ns`` is time on the host, ``first`` the part of the first evaluation of each process. ``tensors`` and ``graphs``
-    count evaluations whose result contains a tensor, or a tensor with an autograd graph; they are recorded if a probe
-    needs them.
+    ``events`` are the evaluations: those in processes that make steps, and those beside them. ``tensors`` and
+    ``graphs`` count evaluations whose result contains a tensor, or a tensor with an autograd graph; they are recorded
+    if a probe needs them.
     """
 
     placed: bool
     begun: int
     ended: int
-    ns: int
-    first: int
     changed: int
-    main: bool
     tensors: int
     graphs: int
+    events: tuple[Event, ...]
+
+    @property
+    def ns(self) -> int:
+        """The time on the host."""
+        return sum(event.ns for event in self.events)
 
 
 @dataclass
@@ -316,16 +319,25 @@ def _events(documents: list[dict[str, Any]]) -> list[Event]:
             event = merged.get(key)
             if event is None:
                 event = merged[key] = _event(written, main=main)
-            event.count += written["count"]
-            event.bytes += written["bytes"]
-            event.ns += written["ns"]
-            if main:
-                event.steady = event.steady.plus(written["steady"])
-                for phase in PHASES:
-                    if phase in written["phases"]:
-                        event.phases[phase] = event.phases.get(phase, NOTHING).plus(written["phases"][phase])
+            _count(event, written)
             event.ranks.add(process["rank"] or "0")
     return list(merged.values())
+
+
+def _count(event: Event, written: Mapping[str, Any]) -> None:
+    """Add the figures of one process."""
+    event.count += written["count"]
+    event.bytes += written["bytes"]
+    event.ns += written["ns"]
+    if event.main:
+        event.steady = event.steady.plus(written["steady"])
+        for phase in PHASES:
+            if phase in written["phases"]:
+                event.phases[phase] = event.phases.get(phase, NOTHING).plus(written["phases"][phase])
+
+
+def _each(written: Sequence[int] | None) -> tuple[int, int, int] | None:
+    return (written[0], written[1], written[2]) if written is not None else None
 
 
 def _event(written: Mapping[str, Any], *, main: bool) -> Event:
@@ -334,7 +346,7 @@ def _event(written: Mapping[str, Any], *, main: bool) -> Event:
         kind=written["kind"],
         place=Place(*written["site"]),
         facts=written["facts"],
-        each=tuple(written["each"]) if written["each"] is not None else None,
+        each=_each(written["each"]),
         steps=[(first, last, count) for first, last, count in written["steps"]],
         callers=[(path, line, name) for path, line, name in written["callers"]],
         main=main,
@@ -350,14 +362,20 @@ def _marks(documents: list[dict[str, Any]]) -> dict[str, Mark]:
 
 
 def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
+    events = []
+    for main in (True, False):
+        begun = [part["evaluations"] for part, its in parts if its is main and part["begun"]]
+        if begun:
+            event = Event("evaluation", NOWHERE, {}, each=_each(begun[0]["each"]), main=main)
+            for figures in begun:
+                _count(event, figures)
+            events.append(event)
     return Mark(
         placed=any(part["placed"] for part, _ in parts),
         begun=sum(part["begun"] for part, _ in parts),
         ended=sum(part["ended"] for part, _ in parts),
-        ns=sum(part["ns"] for part, _ in parts),
-        first=sum(part["first"] for part, _ in parts),
         changed=sum(part["changed"] for part, _ in parts),
-        main=all(main for part, main in parts if part["begun"]),
         tensors=sum(part.get("tensors", 0) for part, _ in parts),
         graphs=sum(part.get("graphs", 0) for part, _ in parts),
+        events=tuple(events),
     )

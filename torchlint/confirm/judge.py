@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -12,8 +13,9 @@ from torchlint.confirm.places import Place, Sources, places_of, real
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.probes import PROBES
 from torchlint.confirm.verdict import Status, Verdict
-from torchlint.model import Recipe
+from torchlint.model import Finding, Recipe
 
+_PRICED = ("upload", "download", "sync")
 UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
 
 
@@ -24,7 +26,33 @@ def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
     for name in order.findings:
         recipe = order.recipes[name]
         verdicts[name] = UNCONFIRMED if recipe is None else _verdict(_case(name, recipe, order, run, prices, sources))
-    return verdicts
+    return {**verdicts, **_shared(order, verdicts)}
+
+
+def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
+    """The verdicts on events that are also those of another one, which has their cost."""
+    priced = [
+        name
+        for name in sorted(verdicts, key=lambda name: (-len(verdicts[name].events), order.findings[name].sort_key))
+        if verdicts[name].status is Status.CONFIRMED and verdicts[name].cost is not None
+    ]
+    found = {}
+    for number, name in enumerate(priced):
+        events = {id(event) for event in verdicts[name].events if event.kind in _PRICED}
+        first = next((other for other in priced[:number] if events and events <= _ids(verdicts[other])), None)
+        if first is not None:
+            found[name] = _without_cost(verdicts[name], order.findings[first])
+    return found
+
+
+def _ids(verdict: Verdict) -> set[int]:
+    return {id(event) for event in verdict.events}
+
+
+def _without_cost(verdict: Verdict, other: Finding) -> Verdict:
+    shared = f"{other.rule} at {os.path.basename(other.path)}:{other.span.line}"
+    reason = f"{verdict.reason}; these are the events of {shared}, which has their cost"
+    return replace(verdict, reason=reason, cost=None, cost_basis=None, share=None, shared=shared)
 
 
 def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sources: Sources) -> Case:

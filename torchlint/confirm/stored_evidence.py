@@ -94,13 +94,25 @@ class _Graphs(TypedDict, total=False):
     graphs: Amount
 
 
-class _Mark(_Graphs):
+class _MarkBefore(_Graphs):
+    """A mark in schema 1."""
+
     placed: bool
     begun: Amount
     ended: Amount
     ns: Amount
     first: Amount
     changed: Amount
+
+
+class _Mark(_Graphs):
+    """A mark; ``evaluations`` has the figures of an event."""
+
+    placed: bool
+    begun: Amount
+    ended: Amount
+    changed: Amount
+    evaluations: _Evaluations
 
 
 class _EventBefore(TypedDict):
@@ -122,6 +134,18 @@ class _Event(_EventBefore):
     each: Three | None
     steps: list[Three]
     callers: list[tuple[Path, int, str]]
+
+
+class _Evaluations(TypedDict):
+    """The figures of an event."""
+
+    count: Amount
+    bytes: Amount
+    ns: Amount
+    steady: Three
+    phases: _PhasesOfEvent
+    each: Three | None
+    steps: list[Three]
 
 
 class _Write(TypedDict):
@@ -197,7 +221,6 @@ class _Run(_Instrumented):
     ended: _Plain | _Limited | _Exit | _Signal | _Raised
     left: _Left | None
     compiled: bool
-    marks: dict[str, _Mark]
     switch: _Switch | None
 
 
@@ -205,6 +228,7 @@ class StoredRunBefore(_Run):
     """The evidence of one process of a run in schema 1."""
 
     steps: _StepsBefore
+    marks: dict[str, _MarkBefore]
     events: list[_EventBefore]
 
 
@@ -227,6 +251,7 @@ class StoredRun(_Run):
     """The evidence of one process of a run."""
 
     steps: _Steps
+    marks: dict[str, _Mark]
     events: list[_Event]
     trace: _Trace
     sources: dict[str, str]

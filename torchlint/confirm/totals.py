@@ -41,10 +41,10 @@ def totals(run: Run, phase: str | None = None) -> Totals | None:
         return None
 
     def count(wanted: Callable[[Event], bool]) -> float:
-        return per_step(run, filter(wanted, run.events), phase) or 0.0
+        return per_step(run, (event for event in run.events if event.main and wanted(event)), phase) or 0.0
 
     def copied(kind: str) -> float:
-        return each_step(run, run.of(kind), lambda _, part: part.bytes, phase) or 0.0
+        return each_step(run, _main(run, kind), lambda _, part: part.bytes, phase) or 0.0
 
     return Totals(
         uploads=count(lambda event: event.kind == "upload"),
@@ -53,5 +53,10 @@ def totals(run: Run, phase: str | None = None) -> Totals | None:
         downloads=count(lambda event: event.kind == "download"),
         download_bytes=copied("download"),
         synchronisations=count(waits),
-        waiting_us=(each_step(run, run.of("batch"), lambda _, part: part.ns, phase) or 0.0) / 1000,
+        waiting_us=(each_step(run, _main(run, "batch"), lambda _, part: part.ns, phase) or 0.0) / 1000,
     )
+
+
+def _main(run: Run, kind: str) -> list[Event]:
+    """The events in processes that make steps: what workers do beside them does not block them."""
+    return [event for event in run.of(kind) if event.main]

@@ -32,8 +32,25 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
     ]
     return {
         **document,
+        "marks": {name: _mark(mark, steps["count"]) for name, mark in document["marks"].items()},
         "steps": {**steps, "trainings": 1, "phases": phases, "durations": []},
         "events": events,
         "trace": {"sites": [], "dropped": 0, "steps": []},
         "sources": {},
     }
+
+
+def _mark(mark: dict[str, Any], steps: int) -> dict[str, Any]:
+    """A mark: schema 1 knew the time of the first evaluation, and those of all others together."""
+    count, ns = mark["begun"], mark["ns"]
+    each = (ns - mark["first"]) // (mark["ended"] - 1) if mark["ended"] > 1 else ns
+    figures = {
+        "count": count,
+        "bytes": 0,
+        "ns": ns,
+        "steady": [count - count // max(steps, 1), 0, ns],
+        "phases": {"training": [count, 0, ns]},
+        "each": [each, each, each] if ns else None,
+        "steps": [],
+    }
+    return {**mark, "evaluations": figures}

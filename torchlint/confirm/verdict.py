@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from torchlint.confirm.evidence import Event
 
 
 class Status(str, enum.Enum):
@@ -29,7 +31,8 @@ class Verdict:
 
     ``count`` and ``bytes`` are for the whole run, ``per_step`` is a count; ``cost`` is in microseconds per step (or for
     the whole run if there were no steps) on the given ``cost_basis``, both for steps of ``phase``; ``share`` is the
-    part of a step's measured time, between 0 and 1.
+    part of a step's measured time, between 0 and 1. ``beside`` says that it happened in workers, beside the step, which
+    it does not block; ``shared`` names the verdict that has the cost of the same ``events``.
     """
 
     status: Status
@@ -42,3 +45,6 @@ class Verdict:
     cost_basis: Basis | None = None
     share: float | None = None
     phase: str | None = None
+    beside: bool = False
+    shared: str | None = None
+    events: tuple[Event, ...] = field(default=(), repr=False, compare=False)

@@ -93,6 +93,10 @@ class Copies:
                 facts |= {"born": label.born, "left": label.left, "loader": label.loader}
         self._recorder.add("upload", self._sites.here(3), size, spent, **facts)
 
+    def made(self, size: int, spent: int) -> None:
+        """Record that something was made on the device."""
+        self._recorder.add("made", self._sites.here(3), size, spent)
+
 
 def _pinned(tensor: T) -> bool:
     """Whether the tensor is in pinned memory; False if that cannot be determined."""

@@ -67,4 +67,6 @@ def note_data(copies: Copies, args: Any, made: Any, how: str, spent: int) -> Non
     uploaded = made.is_cuda and not sizes and not (isinstance(data, torch.Tensor) and data.is_cuda)
     if uploaded:
         copies.up(data, size_of(made), how, spent)
+    elif made.is_cuda:
+        copies.made(size_of(made), spent)
     copies.settle(int(uploaded))

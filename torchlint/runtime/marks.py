@@ -22,6 +22,8 @@ from typing import Any
 
 import torch
 
+from torchlint.runtime.phases import Ledger
+from torchlint.runtime.recorder import Count
 from torchlint.runtime.values import tensors_in
 
 _BEGIN, _END, _PASS = "_torchlint_begin", "_torchlint_end", "_torchlint_pass"
@@ -33,20 +35,21 @@ class Mark:
     """A flagged span: its findings, its position in the ``ast``, what to record, and what was recorded.
 
     ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a backend flag, ``tensors`` those whose
-    result contains a tensor, ``graphs`` those whose result contains one with an autograd graph.
+    result contains a tensor, ``graphs`` those whose result contains one with an autograd graph. ``leaves`` says that
+    the span is a statement whose end is not seen, such as ``return``.
     """
 
     ids: list[str]
     span: _Span
+    evaluations: Count
     notes: set[str] = field(default_factory=set)
     placed: bool = False
     begun: int = 0
     ended: int = 0
-    nanoseconds: int = 0
-    first: int = 0
     changed: int = 0
     tensors: int = 0
     graphs: int = 0
+    leaves: bool = False
 
     def written(self) -> dict[str, Any]:
         """The counts as plain data."""
@@ -54,11 +57,10 @@ class Mark:
             "placed": self.placed,
             "begun": self.begun,
             "ended": self.ended,
-            "ns": self.nanoseconds,
-            "first": self.first,
             "changed": self.changed,
             "tensors": self.tensors,
             "graphs": self.graphs,
+            "evaluations": self.evaluations.written(),
         }
 
     def look_at(self, value: Any) -> None:
@@ -71,7 +73,8 @@ class Mark:
 class Marks:
     """The marks of all files, and the functions that marked code calls."""
 
-    def __init__(self, wanted: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    def __init__(self, wanted: Mapping[str, Sequence[Mapping[str, Any]]], ledger: Ledger | None = None) -> None:
+        self._ledger = ledger or Ledger()
         self.by_file: dict[str, list[Mark]] = {}
         self._all: list[Mark] = []
         for path, places in wanted.items():
@@ -81,7 +84,7 @@ class Marks:
                 span = (line, column, end_line, end_column)
                 mark = own.get(span)
                 if mark is None:
-                    mark = own[span] = Mark([], span)
+                    mark = own[span] = Mark([], span, Count(self._ledger))
                     self._all.append(mark)
                 mark.ids.append(place["id"])
                 if place.get("notes"):
@@ -94,8 +97,8 @@ class Marks:
     def forked(self) -> None:
         """Reset the counts in a child process."""
         for mark in self._all:
-            mark.begun = mark.ended = mark.nanoseconds = mark.first = mark.changed = 0
-            mark.tensors = mark.graphs = 0
+            mark.begun = mark.ended = mark.changed = mark.tensors = mark.graphs = 0
+            mark.evaluations = Count(self._ledger)
 
     def written(self) -> dict[str, dict[str, Any]]:
         """What was counted, by the id of the finding."""
@@ -117,12 +120,10 @@ class Marks:
         def end(start: int, number: int, value: Any) -> Any:
             if not start:  # a graph is being traced
                 return value
-            mark = marks[number]
             spent = now() - start
-            mark.nanoseconds += spent
-            if not mark.ended:
-                mark.first = spent
+            mark = marks[number]
             mark.ended += 1
+            mark.evaluations.add(0, spent)
             if "graphs" in mark.notes:
                 mark.look_at(value)
             return value
@@ -137,11 +138,13 @@ class Marks:
             mark = self._all[number]
             if not after:
                 mark.begun += 1
+                if mark.leaves:
+                    mark.evaluations.add(0, 0)
                 self._before[number] = (perf_counter_ns(), flags_now() if "flags" in mark.notes else None)
                 return
             started, before = self._before.pop(number, (perf_counter_ns(), None))
             mark.ended += 1
-            mark.nanoseconds += perf_counter_ns() - started
+            mark.evaluations.add(0, perf_counter_ns() - started)
             if "flags" in mark.notes and before != flags_now():
                 mark.changed += 1
 
@@ -226,8 +229,8 @@ def _statements(tree: ast.Module, wanted: dict[_Span, tuple[int, Mark]]) -> None
         statement = body[index]
         before = _at(statement, ast.Expr(_call(_PASS, [ast.Constant(number)], after=False)))
         after = _at(statement, ast.Expr(_call(_PASS, [ast.Constant(number)], after=True)))
-        leaves = isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue))
-        body[index : index + 1] = [before, statement] if leaves else [before, statement, after]
+        mark.leaves = isinstance(statement, (ast.Return, ast.Raise, ast.Break, ast.Continue))
+        body[index : index + 1] = [before, statement] if mark.leaves else [before, statement, after]
         mark.placed = True
 
 

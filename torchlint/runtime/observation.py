@@ -42,7 +42,7 @@ class Observation:
         self.recorder = Recorder(now_and_then=self._now_and_then, callers=self.sites.callers)
         self.steps = Steps(order.get("steps"), self.recorder.ledger)
         self.recorder.timeline = self.steps.timeline
-        self.marks = Marks(order.get("marks", {}))
+        self.marks = Marks(order.get("marks", {}), self.recorder.ledger)
         self.patches = Patches()
         self.instruments: list[Instrument] = []
         self.children: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from torchlint.confirm.case import Case, times, total, where
@@ -37,13 +37,20 @@ def layer_flags(case: Case) -> Verdict:
     return _layer_flags(case, _layers(case, "convolution", "recurrent"), "layer")
 
 
+def _absent(case: Case, reason: str, layers: Sequence[Event] = ()) -> Verdict:
+    """Nothing of it was seen, which refutes only if all layers were: those of compiled code and the like are not."""
+    if case.run.opaque:
+        return case.unknown(f"{reason}; but {' and '.join(case.run.opaque)} code ran, whose layers are not seen")
+    return case.refuted(reason, layers)
+
+
 def _layer_flags(case: Case, layers: list[Event], noun: str) -> Verdict:
     state = " and ".join(f"{flag}={value}" for flag, value in case.recipe.flags)
     if not layers:
-        return case.refuted(f"no {noun} ran on the device; {timeline(case)}")
+        return _absent(case, f"no {noun} ran on the device; {timeline(case)}")
     under = _under(case, layers)
     if not under:
-        return case.refuted(f"{times(total(layers), noun)}, none under {state}; {timeline(case)}", layers)
+        return _absent(case, f"{times(total(layers), noun)}, none under {state}; {timeline(case)}", layers)
     shapes = len({tuple(event.facts["shape"]) for event in under})
     reason = f"{total(under):,} of {times(total(layers), noun)} ran under {state}, with {times(shapes, 'input shape')}"
     return case.confirmed(under, f"{reason}; {timeline(case)}")
@@ -70,14 +77,14 @@ def convolution_shapes(case: Case) -> Verdict:
     """The input shapes of convolutions keep changing, while cuDNN benchmarks each of them."""
     under = _under(case, _layers(case, "convolution"))
     if not under:
-        return case.refuted(f"no convolution ran with the benchmark on; {timeline(case)}")
+        return _absent(case, f"no convolution ran with the benchmark on; {timeline(case)}")
     by_weight: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
     for event in under:
         by_weight.setdefault(tuple(event.facts["weight"]), set()).add(tuple(event.facts["shape"]))
     most = max(len(shapes) for shapes in by_weight.values())
     figures = f"{times(most, 'input shape')} for one convolution in {times(total(under), 'call')}"
     if most < case.recipe.least:
-        return case.refuted(figures, under)
+        return _absent(case, figures, under)
     return case.confirmed(under, f"{figures}: cuDNN searches anew for each")
 
 
@@ -86,7 +93,7 @@ def untuned_convolutions(case: Case) -> Verdict:
     layers = _layers(case, "convolution")
     under = _under(case, layers)
     if not under:
-        return case.refuted(f"no convolution ran with the benchmark off; {timeline(case)}")
+        return _absent(case, f"no convolution ran with the benchmark off; {timeline(case)}")
     shapes = len({tuple(event.facts["shape"]) for event in under})
     found = f"{times(total(under), 'convolution')} with {times(shapes, 'input shape')} ran without it"
     return case.unknown(f"{found}; whether a step gets faster, `torchlint compare` on a GPU tells")
@@ -99,7 +106,7 @@ def unseeded(case: Case) -> Verdict:
         return case.refuted(f"torch was seeded at {where(event.place for event in seeds) or 'a place in a library'}")
     layers = [e for e in case.run.of("convolution", "recurrent") if e.facts["flags"][2] or e.facts["flags"][3]]
     if not layers:
-        return case.refuted(f"nothing ran under determinism; {timeline(case)}")
+        return _absent(case, f"nothing ran under determinism; {timeline(case)}")
     return case.confirmed(layers, f"{times(total(layers), 'layer')} ran under determinism, and torch was never seeded")
 
 

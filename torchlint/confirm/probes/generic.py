@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torchlint.confirm.case import Case, times, total
-from torchlint.confirm.evidence import Event
 from torchlint.confirm.figures import duration, number
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
@@ -11,15 +12,14 @@ from torchlint.confirm.verdict import Verdict
 
 def evaluations(case: Case) -> Verdict:
     """The flagged code runs as often as the recipe requires."""
-    runs, steps = case.mark.begun, case.run.all_steps
-    figures = evaluated(case)
-    seldom = runs < case.recipe.least
-    if case.recipe.each == "step" and steps:
-        figures += f", {number(runs / steps)} a step"
-        seldom = runs / steps < case.recipe.least
-    if seldom:
+    figures, often = evaluated(case), float(case.mark.begun)
+    each = case.per_step(case.evaluated_events)
+    if case.recipe.each == "step" and each is not None:
+        figures += f", {number(each)} a step"
+        often = each
+    if often < case.recipe.least:
         return case.too_few(figures)
-    return case.confirmed([as_event(case)], figures, nanoseconds=case.mark.ns)
+    return case.confirmed(case.evaluated_events, figures)
 
 
 def function_calls(case: Case) -> Verdict:
@@ -45,7 +45,8 @@ def graphs(case: Case) -> Verdict:
     seen = times(mark.tensors, "result")
     if not mark.graphs:
         return case.refuted(f"none of {seen} carries an autograd graph")
-    return case.confirmed([as_event(case, mark.graphs)], f"{mark.graphs:,} of {seen} carry an autograd graph")
+    verdict = case.confirmed(case.evaluated_events, f"{mark.graphs:,} of {seen} carry an autograd graph")
+    return replace(verdict, count=mark.graphs)
 
 
 def evaluated(case: Case) -> str:
@@ -55,15 +56,6 @@ def evaluated(case: Case) -> str:
     if case.run.mode == "sim":  # which slows down Python code, too
         return figures
     return f"{figures}, {duration(spent / 1000 / max(runs, 1))} each"
-
-
-def as_event(case: Case, count: int | None = None) -> Event:
-    """The evaluations of the flagged code as an event."""
-    event = Event("data", case.places[0], {}, case.mark.begun if count is None else count, 0, case.mark.ns)
-    event.steady = event.whole
-    event.phases = {case.run.main: event.whole}
-    event.main = case.mark.main
-    return event
 
 
 PROBES = {

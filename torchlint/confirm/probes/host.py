@@ -6,7 +6,7 @@ from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
 from torchlint.confirm.figures import duration
-from torchlint.confirm.probes.generic import as_event, evaluated
+from torchlint.confirm.probes.generic import evaluated
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
@@ -79,11 +79,13 @@ def array_lists(case: Case) -> Verdict:
 def host_content(case: Case) -> Verdict:
     """Data is created in Python that torch could create."""
     runs, spent = case.mark.begun, case.mark.ns
-    moved = [event for event in case.events if event.kind == "upload"]
+    moved = case.of("upload")
     figures = evaluated(case)
+    if not moved and case.of("made") and not case.of("data", "array", "arrays"):
+        return case.refuted(f"{figures}: made on the device, with nothing made on the host or copied")
     if runs < case.recipe.least and spent < _MILLISECOND:
         return case.too_few(figures)
-    return case.confirmed(moved or [as_event(case)], figures, nanoseconds=spent)
+    return case.confirmed(moved or case.evaluated_events, figures, timed=case.timed)
 
 
 PROBES = {

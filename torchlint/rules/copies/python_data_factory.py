@@ -95,7 +95,7 @@ class PythonDataFactory(Rule):
     that the conversion accepts.
 
     ## Confirmed by
-    The call, with a copy to the device if one follows, takes a measurable part of the step.
+    The call makes data on the host or copies it to the device, and takes a measurable part of the step.
 
     ## Sources
     - [Performance tuning guide, creating tensors on the target device](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#create-tensors-directly-on-the-target-device)

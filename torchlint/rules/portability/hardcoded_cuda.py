@@ -88,7 +88,8 @@ class HardcodedCuda(Rule):
     index, for tensors and modules of torch.
 
     ## Confirmed by
-    A step fails at this line if CUDA is hidden.
+    In a run with `--on cpu`, the program fails at this line, or with the device requested there. Other runs do not
+    show it.
 
     ## Sources
     - [CUDA semantics: device-agnostic code](https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code)

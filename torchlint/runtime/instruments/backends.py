@@ -9,7 +9,7 @@ import torch
 
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.sites import Site
+from torchlint.runtime.sites import NOWHERE, Site
 
 _SETTERS = {
     "_set_cudnn_enabled": "enabled",
@@ -27,7 +27,7 @@ class Backends(Instrument):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._layers = 0
+        self._layers = self._initial = self._seeded = 0
         self.timeline: list[dict[str, Any]] = []
 
     def install(self, patches: Patches) -> None:
@@ -37,9 +37,9 @@ class Backends(Instrument):
         owner = type(torch.backends.cudnn)
         for flag in ("enabled", "benchmark", "deterministic"):
             patches.set(owner, flag, self._property(flag, vars(owner)[flag]))
-        seed = self._seeding(torch.random.manual_seed)
-        patches.set(torch, "manual_seed", seed)
-        patches.set(torch.random, "manual_seed", seed)
+        self._initial = torch.initial_seed()
+        for owner, name in _seeders():
+            patches.set(owner, name, self._seeding(getattr(owner, name)))
         for name in _CONVOLUTIONS:
             layer = self._layer("convolution", getattr(torch, name))
             for module in (torch, torch.nn.functional):
@@ -95,12 +95,18 @@ class Backends(Instrument):
         is_compiling = torch.compiler.is_compiling
 
         @functools.wraps(real)
-        def manual_seed(seed: Any) -> Any:
+        def seeding(*args: Any, **kwargs: Any) -> Any:
             if not is_compiling():
+                self._seeded += 1
                 self._recorder.add("seed", self._sites.here(2))
-            return real(seed)
+            return real(*args, **kwargs)
 
-        return manual_seed
+        return seeding
+
+    def finish(self) -> None:
+        """Note a seed that was set in another way, such as by a method of the default generator."""
+        if not self._seeded and torch.initial_seed() != self._initial:
+            self._recorder.add("seed", NOWHERE)
 
     # -- layers ------------------------------------------------------------------------------------
 
@@ -132,6 +138,14 @@ class Backends(Instrument):
         self._recorder.add(
             kind, site, flags=flags, shape=tuple(args[0].shape), weight=shape, on_device=bool(args[0].is_cuda)
         )
+
+
+def _seeders() -> list[tuple[Any, str]]:
+    """The functions that seed torch or restore the state of its random numbers: of the host and of all devices."""
+    modules = [torch, torch.random, *(getattr(torch, name, None) for name in ("cuda", "xpu", "mps"))]
+    owners = [owner for module in modules for owner in (module, getattr(module, "random", None)) if owner is not None]
+    names = ("manual_seed", "manual_seed_all", "set_rng_state", "set_rng_state_all")
+    return [(owner, name) for owner in dict.fromkeys(owners) for name in names if hasattr(owner, name)]
 
 
 def _value_of(flag: str) -> bool:

@@ -40,6 +40,8 @@ class TensorType(type):
         if cls.is_cuda:
             if args and not isinstance(args[0], int):
                 note_upload(cls.simulation, made, "legacy")
+            else:
+                cls.simulation.recorder.add("made", cls.simulation.sites.here(2), size_of(made))
             place(made, cls.simulation.current)
         else:
             note_born(cls.simulation, made)
