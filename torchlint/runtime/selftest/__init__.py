@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from torchlint.runtime.recorder import Recorder
+from torchlint.runtime.selftest import running
 from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
@@ -32,10 +33,10 @@ class Failure:
 
 def all_probes() -> dict[str, Probe]:
     """Every probe by name."""
-    from torchlint.runtime.selftest import devices, errors, loading, operations, training
+    from torchlint.runtime.selftest import copies, devices, errors, loading, operations, training, waits
 
     found: dict[str, Probe] = {}
-    for module in (devices, errors, loading, operations, training):
+    for module in (devices, errors, loading, operations, training, waits, copies):
         for name, probe in module.PROBES.items():
             found[f"{module.__name__.rpartition('.')[2]}.{name}"] = probe
     return found
@@ -46,7 +47,8 @@ def run(names: list[str] | None = None) -> list[Failure]:
     probes = all_probes()
     chosen = {name: probes[name] for name in (names if names is not None else probes)}
     on_cpu = {name: _outcome(probe, "cpu") for name, probe in chosen.items()}
-    with Simulation(Recorder(), Sites([]), devices=2):
+    with Simulation(Recorder(), Sites([]), devices=2) as simulation:
+        running.begin(simulation)
         simulated = {name: _outcome(probe, "cuda") for name, probe in chosen.items()}
     failed = []
     for name, wanted in on_cpu.items():

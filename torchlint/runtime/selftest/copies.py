@@ -1,0 +1,103 @@
+"""Probes of copies: how many go to the device, and how many to the host."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from torchlint.runtime.selftest.running import counts, gives, there
+
+
+def _written(target: Any, index: Any, value: Any) -> None:
+    target[index] = value
+
+
+def _loaded() -> None:
+    file = io.BytesIO()
+    torch.save(torch.ones(2), file)
+    file.seek(0)
+    torch.load(file, map_location="cuda")
+
+
+def _state() -> None:
+    nn.Linear(2, 2, device="cuda").load_state_dict(nn.Linear(2, 2).state_dict())
+
+
+def _across() -> None:
+    weight = nn.Parameter(torch.ones(2))
+    (weight.cuda() * 2).sum().backward()
+
+
+def _foreach() -> None:
+    torch._foreach_copy_([there(2)], [torch.ones(2)])
+
+
+def _host(*shape: int) -> Any:
+    return torch.ones(*shape)
+
+
+_UP: dict[str, tuple[int, Callable[[], Any]]] = {
+    "to": (1, lambda: _host(3).to("cuda")),
+    "to_index": (1, lambda: _host(3).to(0)),
+    "to_keywords": (1, lambda: _host(3).to(device="cuda", dtype=torch.half, non_blocking=True, copy=False)),
+    "to_other": (1, lambda: _host(3).to(other=there(1))),
+    "cuda": (1, lambda: _host(3).cuda(device=0, non_blocking=True)),
+    "type": (1, lambda: _host(3).type(torch.cuda.FloatTensor)),
+    "type_as": (1, lambda: _host(3).type_as(there(1))),
+    "already_there": (0, lambda: there(3).to("cuda").cuda()),
+    "module": (2, lambda: nn.Linear(2, 2).to("cuda")),
+    "module_with_buffers": (5, lambda: nn.BatchNorm1d(2).cuda()),
+    "list": (1, lambda: torch.tensor([1, 2], device="cuda")),
+    "array": (1, lambda: torch.as_tensor(np.ones(2), device="cuda")),
+    "tensor": (1, lambda: torch.tensor(_host(2), device="cuda")),
+    "new_tensor": (1, lambda: there(2).new_tensor(data=[1.0, 2.0])),
+    "new": (1, lambda: there(2).new([1.0, 2.0])),
+    "legacy": (1, lambda: torch.cuda.FloatTensor([1.0, 2.0])),
+    "filled": (0, lambda: torch.full((3,), 2.0, device="cuda")),
+    "copy_": (1, lambda: there(3).copy_(_host(3))),
+    "write_slice": (1, lambda: _written(there(4), slice(2), _host(2))),
+    "write_row": (1, lambda: _written(there(4, 3), 1, _host(3))),
+    "write_number": (0, lambda: _written(there(4), 1, 3.0)),
+    "write_host_number": (0, lambda: _written(there(4), 1, torch.tensor(3.0))),
+    "read_by_host_index": (1, lambda: there(4)[torch.tensor([0, 2])]),
+    "read_by_list": (1, lambda: there(4)[[0, 2]]),
+    "read_by_array": (1, lambda: there(4)[np.array([0, 2])]),
+    "read_by_host_mask": (1, lambda: there(4)[_host(4) > 0]),
+    "read_by_two": (2, lambda: there(4, 4)[[0, 1], torch.tensor([1, 2])]),
+    "read_by_slices": (0, lambda: (there(4, 4)[0], there(4, 4)[1:3], there(4, 4)[..., 0], there(4)[None])),
+    "write_by_host_index": (1, lambda: _written(there(4), torch.tensor([1]), 5.0)),
+    "foreach_copy": (1, _foreach),
+    "state_dict": (2, _state),
+    "load": (1, _loaded),
+    "storage": (1, lambda: _host(2).untyped_storage().cuda()),
+}
+_DOWN: dict[str, tuple[int, Callable[[], Any]]] = {
+    "cpu": (1, lambda: there(3).cpu()),
+    "cpu_of_host": (0, lambda: _host(3).cpu()),
+    "to_host": (1, lambda: there(3).to("cpu", torch.double, non_blocking=True)),
+    "force": (1, lambda: there(3).numpy(force=True)),
+    "copy_to_host": (1, lambda: _host(3).copy_(there(3))),
+    "write_into_host": (1, lambda: _written(_host(4), slice(2), there(2))),
+    "write_number_into_host": (1, lambda: _written(_host(4), 0, there(1)[0])),
+    "type_to_host": (1, lambda: there(3).type(torch.FloatTensor)),
+    "type_to_host_by_name": (1, lambda: there(3).type("torch.FloatTensor")),
+    "type_of_dtype": (0, lambda: there(3).type(torch.half)),
+    "save": (1, lambda: torch.save(there(2), io.BytesIO())),
+    "pickle": (1, lambda: pickle.dumps(there(2))),
+    "gradient": (1, _across),
+}
+
+PROBES: dict[str, Callable[[str], Any]] = {
+    **{name: counts(action, uploads=number) for name, (number, action) in _UP.items()},
+    **{name: counts(action, downloads=number) for name, (number, action) in _DOWN.items()},
+    "pinned_does_not_wait": counts(lambda: _host(3).pin_memory().to("cuda", non_blocking=True), waits=0),
+    "asynchronous_down": counts(lambda: there(2).to("cpu", non_blocking=True), waits=0),
+    "host_mask_does_not_count": counts(lambda: there(4)[_host(4) > 0], waits=1),
+    "written_values": gives([3.0, 3.0, 1.0], lambda: torch.cat([_host(2) * 3, _host(1)]).to("cuda").tolist()),
+}
