@@ -47,7 +47,7 @@ def counts(observation: Observation, *kinds: str) -> dict[tuple[str, int], int]:
 def test_every_probe_of_the_self_test_gives_what_the_cpu_gives_and_that_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(all_probes()) >= 120
+    assert len(all_probes()) >= 540
     ordered = order(tmp_path, mode="sim", cache=str(tmp_path / "cache"))
     assert modes.resolve(ordered) == ("sim", [])
     monkeypatch.setattr(modes, "_run", lambda _: (["the self-test is run again"], True))
@@ -289,7 +289,11 @@ def test_memory_of_the_simulated_device_is_not_the_hosts() -> None:
     [
         ("torch.cuda.CUDAGraph()", "CUDA graphs"),
         ("torch.cuda.make_graphed_callables(print, ())", "CUDA graphs"),
+        ("torch.cuda.graph_pool_handle()", "CUDA graphs"),
         ("import torch.utils.cpp_extension as e; e.load_inline('x', '')", "compiled kernels"),
+        ("torch.export.export(torch.nn.Linear(1, 1).cuda(), (torch.ones(1, 1).cuda(),))", "on the device"),
+        ("import torch.distributed.device_mesh as m; m.init_device_mesh('cuda', (1,))", "DTensor"),
+        ("torch.cuda.caching_allocator_alloc(8)", "torch.cuda.caching_allocator_alloc"),
     ],
 )
 def test_what_is_not_simulated_is_said(tmp_path: Path, program: str, what: str) -> None:
@@ -351,3 +355,36 @@ def test_a_tensor_keeps_its_device_on_the_way_to_another_process(tmp_path: Path)
         """
     write(tmp_path, source)
     assert confirm(tmp_path, "--", "program.py").stdout == "cuda:0\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "doubtful"),
+    [
+        ("torch.ones(3, device='cuda').view(7)", True),
+        ("torch.nn.functional.interpolate(torch.ones(3, device='cuda'))", True),
+        ("torch.ones(3) + torch.ones(3, device='cuda')", True),
+        ("raise RuntimeError('of the program')", False),
+        ("{}['key']", False),
+    ],
+)
+def test_an_exception_of_torch_may_be_the_simulations_which_the_report_says(
+    tmp_path: Path, line: str, *, doubtful: bool
+) -> None:
+    write(tmp_path, f"import torch\ndevice = 'cuda'\n{line}\n")
+    done = confirm(tmp_path, "--on", "sim", "--", "program.py")
+    assert done.returncode == 1
+    assert ("may be the simulation's fault and not the program's" in done.stdout + done.stderr) == doubtful
+    assert ("--on cpu" in done.stdout + done.stderr) == doubtful
+
+
+def test_gradients_are_on_their_devices_although_nothing_watches_the_backward_pass() -> None:
+    with Simulation(Recorder(), Sites([])) as simulation:
+        weight = torch.ones(3, device="cuda", requires_grad=True)
+        (weight * 2).sum().backward()
+        assert weight.grad is not None
+        assert weight.grad.device.type == "cuda"
+        assert not simulation.watchful
+        seen: list[str] = []
+        weight.register_hook(lambda gradient: seen.append((gradient * 1).device.type))
+        (weight * 2).sum().backward()
+        assert seen == ["cuda"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from torch.jit._builtins import _find_builtin, _get_builtin_table
@@ -39,6 +40,14 @@ class Patches:
         """Replace an entry of a dictionary."""
         self._entries.append((owner, key, owner.get(key, _MISSING)))
         owner[key] = value
+
+    def replaced(self) -> Iterator[tuple[Any, str, Any]]:
+        """The replaced attributes: owner, name, and the value before, None if there was none."""
+        for owner, name, before in self._before:
+            if before is not _MISSING:
+                yield owner, name, before
+            elif isinstance(owner, type):
+                yield owner, name, getattr(super(owner, owner), name, None)
 
     def restore(self) -> None:
         """Restore everything."""

@@ -6,6 +6,7 @@ version of torch is not simulated faithfully.
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from torchlint.runtime.selftest import running
 from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
+_PARTS = "devices errors loading operations training answers waits copies mixtures drawing precision signatures"
 Probe = Callable[[str], Any]
 __all__ = ["Failure", "all_probes", "run"]
 
@@ -33,12 +35,11 @@ class Failure:
 
 def all_probes() -> dict[str, Probe]:
     """Every probe by name."""
-    from torchlint.runtime.selftest import copies, devices, errors, loading, operations, training, waits
-
     found: dict[str, Probe] = {}
-    for module in (devices, errors, loading, operations, training, waits, copies):
+    for part in _PARTS.split():
+        module = importlib.import_module(f"{__name__}.{part}")
         for name, probe in module.PROBES.items():
-            found[f"{module.__name__.rpartition('.')[2]}.{name}"] = probe
+            found[f"{part}.{name}"] = probe
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import math
 from collections.abc import Callable
@@ -39,6 +40,11 @@ def _scaled() -> None:
     scaler.update()
 
 
+def _attended() -> Any:
+    query = there(1, 1, 2, 8)
+    return functional.scaled_dot_product_attention(query, query, query, is_causal=True)
+
+
 def _packed(*, enforce_sorted: bool = True) -> Any:
     lengths = torch.tensor([3, 2])
     return nn.utils.rnn.pack_padded_sequence(there(2, 3, 1), lengths, batch_first=True, enforce_sorted=enforce_sorted)
@@ -63,6 +69,11 @@ def _categorical(**options: Any) -> Any:
 
 
 _SPARSE = torch.zeros(1, 2, dtype=torch.long)
+
+_OPTIMIZERS: tuple[Any, ...] = (
+    *(torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad),
+    *(torch.optim.RAdam, torch.optim.NAdam, torch.optim.Adadelta, torch.optim.Adamax, torch.optim.Rprop),
+)
 
 # No wait, one, several, at least one.
 _NONE: dict[str, Callable[[], Any]] = {
@@ -98,9 +109,7 @@ _NONE: dict[str, Callable[[], Any]] = {
     "clamp_to_scalar": lambda: there(2).clamp(max=number()),
     "packed_sorted": _packed,
     "gru": lambda: nn.GRU(1, 2, device="cuda")(there(2, 3, 1)),
-    "attention": lambda: functional.scaled_dot_product_attention(
-        *(there(1, 1, 2, 8) for _ in range(3)), is_causal=True
-    ),
+    "attention": _attended,
     "dropout": lambda: functional.dropout(there(3)),
     "convolution": lambda: nn.Conv2d(1, 1, 1, device="cuda")(there(1, 1, 2, 2)),
     "backward": lambda: (there(2).requires_grad_() * 2).sum().backward(),
@@ -111,13 +120,7 @@ _NONE: dict[str, Callable[[], Any]] = {
     "pad_sequence": lambda: nn.utils.rnn.pad_sequence([there(3), there(2)]),
     "meshgrid": lambda: torch.meshgrid(there(2), there(3), indexing="ij"),
     "is_all_true": lambda: torch._is_all_true(there(3) > 0),
-    **{
-        f"optimizer_{kind.__name__.lower()}": lambda kind=kind: _stepped(kind)
-        for kind in (
-            *(torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad),
-            *(torch.optim.RAdam, torch.optim.NAdam, torch.optim.Adadelta, torch.optim.Adamax, torch.optim.Rprop),
-        )
-    },
+    **{f"optimizer_{kind.__name__.lower()}": functools.partial(_stepped, kind) for kind in _OPTIMIZERS},
     "optimizer_fused": lambda: _stepped(torch.optim.Adam, fused=True),
     "optimizer_capturable": lambda: _stepped(torch.optim.Adam, capturable=True),
     "optimizer_one_by_one": lambda: _stepped(torch.optim.Adam, foreach=False),
@@ -160,7 +163,7 @@ _ONE: dict[str, Callable[[], Any]] = {
     "slice_to_scalar": lambda: there(3)[: there(1).long()[0]],
     "index_by_scalar": lambda: there(3)[there(1).long()[0]],
     "alpha": lambda: torch.add(there(2), there(2), alpha=number()),
-    "validated": _categorical,
+    "validated": lambda: _categorical(validate_args=True),
     "packed_unsorted": lambda: _packed(enforce_sorted=False),
     "gaussian_nll": lambda: functional.gaussian_nll_loss(there(2), there(2), there(2)),
     "grad_scaler": _scaled,
@@ -175,7 +178,7 @@ _TWO: dict[str, Callable[[], Any]] = {
     "histc": lambda: torch.histc(there(3), bins=3),
     "tensor_of_list": lambda: torch.tensor([number(), number()]),
     "tensor_of_rows": lambda: torch.tensor([[number()], [number()]]),
-    "validated_twice": _normal,
+    "validated_twice": lambda: _normal(validate_args=True),
 }
 _SOME: dict[str, Callable[[], Any]] = {
     "unique": lambda: torch.unique(there(3)),

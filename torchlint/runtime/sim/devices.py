@@ -236,9 +236,9 @@ def _context(simulation: Machine) -> Any:
     class Device:
         """``with torch.cuda.device(1):``."""
 
-        def __init__(self, device: Any = None) -> None:
-            if isinstance(device, torch.Tensor):
-                device = device.device
+        def __init__(self, device: Any = None, obj: Any = None) -> None:
+            if device is None or isinstance(device, torch.Tensor):  # ``device_of``
+                device = getattr(obj if device is None else device, "device", None)
             self.idx = None if isinstance(device, int) and device < 0 else simulation.index(device)
             self.prev_idx = simulation.current
 

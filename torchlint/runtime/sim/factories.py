@@ -99,7 +99,7 @@ class _Factories:
     def _elsewhere(self, name: str, real: Any, data: Any, asked: Any, args: Any, kwargs: Any) -> Any:
         if isinstance(data, torch.Tensor) and device_of(data) is not None and name in OF_DATA and asked is not None:
             return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))
-        fresh = name not in _LIKE and kwargs.get("out") is None and not _has_tensor(args)
+        fresh = name not in _LIKE and kwargs.get("out") is None and not _has_tensor((*args, *kwargs.values()))
         with self._sim.direct() if fresh else nullcontext():
             made = real(*args, **kwargs)
         if (

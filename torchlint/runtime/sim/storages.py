@@ -50,7 +50,8 @@ def _moves(simulation: Machine) -> None:
     recorder, sites = simulation.recorder, simulation.sites
 
     def copied(storage: Any) -> Any:
-        return _UNTYPED(storage.nbytes()).copy_(storage, False)
+        with simulation.direct():
+            return _UNTYPED(storage.nbytes()).copy_(storage, False)
 
     def clone(storage: Any) -> Any:
         made = copied(storage)

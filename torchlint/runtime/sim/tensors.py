@@ -261,11 +261,11 @@ class Reads:
             with sim.recorder.quiet():
                 return real["__repr__"](tensor, **kwargs)
 
-        def formatted(tensor: T, spec: str) -> Any:
+        def formatted(tensor: T, format_spec: str) -> Any:
             if tensor.dim() == 0:
                 self._waits(tensor, "format")
             with sim.recorder.quiet():
-                return real["__format__"](tensor, spec)
+                return real["__format__"](tensor, format_spec)
 
         methods = {"numpy": numpy, "__array__": array, "tolist": tolist, "__repr__": shown, "__format__": formatted}
         for name, method in methods.items():
