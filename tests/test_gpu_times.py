@@ -15,6 +15,7 @@ else:
     torch = pytest.importorskip("torch")
 
 
+from tests.companion_help import write
 from tests.gpu_help import order
 from torchlint.runtime import blocks
 from torchlint.runtime.instruments import device_steps, profiled
@@ -135,10 +136,17 @@ def event(name: str, us: float) -> Any:
 
 def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observation:
     """A run of some steps with ``--copy-times``, each with one recorded event."""
-    observation = Observation(order(tmp_path, untraced=True, copy_times=True, steps=limit), "gpu")
+    program = write(tmp_path, "flagged()")
+    marks = {str(program): [{"id": "0", "span": [1, 0, 1, 9]}]}
+    observation = Observation(order(tmp_path, untraced=True, copy_times=True, steps=limit, marks=marks), "gpu")
     observation.start()
+    code = observation.marks.compile(program.read_bytes(), str(program))
+
+    def flagged() -> None:
+        observation.recorder.add("upload", observation.sites.here(), 8, 1000)
+
     try:
-        train(steps, lambda: observation.recorder.add("upload", observation.sites.here(), 8, 1000))
+        train(steps, lambda: exec(code, {"flagged": flagged}))
         observation.finish()
     finally:
         observation.stop()
@@ -162,6 +170,10 @@ def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pyte
     uploads = [e for e in evidence["events"] if e["kind"] == "upload"]
     assert [(e["count"], e["bytes"], e["ns"]) for e in uploads] == [(40, 320, 20_000)]
     assert [e["steady"] for e in uploads] == [[19, 152, 19_000]]
+    mark = evidence["marks"]["0"]
+    assert (mark["begun"], mark["ended"], mark["evaluations"]["count"]) == (40, 40, 40)
+    assert mark["evaluations"]["steady"][0] == uploads[0]["steady"][0] == 19
+    assert found.marks._all[0].evaluations.durations._number == 20
     assert evidence["notes"] == []
 
 

@@ -71,7 +71,10 @@ class Mark:
 
 
 class Marks:
-    """The marks of all files, and the functions that marked code calls."""
+    """The marks of all files, and the functions that marked code calls.
+
+    Evaluations in steps that are ``excluded``, since they are profiled, are counted without their time.
+    """
 
     def __init__(self, wanted: Mapping[str, Sequence[Mapping[str, Any]]], ledger: Ledger | None = None) -> None:
         self._ledger = ledger or Ledger()
@@ -92,10 +95,12 @@ class Marks:
             self.by_file[os.path.realpath(path)] = list(own.values())
         self._numbers = {id(mark): number for number, mark in enumerate(self._all)}
         self._before: dict[int, Any] = {}
+        self.excluded = False
         self.other: Callable[[bytes, str], CodeType | None] = lambda source, path: None
 
     def forked(self) -> None:
         """Reset the counts in a child process."""
+        self.excluded = False
         for mark in self._all:
             mark.begun = mark.ended = mark.changed = mark.tensors = mark.graphs = 0
             mark.evaluations = Count(self._ledger)
@@ -123,7 +128,7 @@ class Marks:
             spent = now() - start
             mark = marks[number]
             mark.ended += 1
-            mark.evaluations.add(0, spent)
+            mark.evaluations.add(0, 0 if self.excluded else spent)
             if "graphs" in mark.notes:
                 mark.look_at(value)
             return value
@@ -144,7 +149,7 @@ class Marks:
                 return
             started, before = self._before.pop(number, (perf_counter_ns(), None))
             mark.ended += 1
-            mark.evaluations.add(0, perf_counter_ns() - started)
+            mark.evaluations.add(0, 0 if self.excluded else perf_counter_ns() - started)
             if "flags" in mark.notes and before != flags_now():
                 mark.changed += 1
 

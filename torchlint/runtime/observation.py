@@ -125,6 +125,7 @@ class Observation:
     def _stepped(self, count: int) -> None:
         for instrument in self.instruments:
             instrument.stepped(count)
+        self.marks.excluded = self.recorder.excluded
         self._now_and_then()
 
     def _now_and_then(self) -> None:
