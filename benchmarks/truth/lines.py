@@ -26,7 +26,7 @@ ENOUGH = 0.95  # per step: a run that is ended within a step has one less
 READ, UPLOAD = "read", "upload"
 # The rules about each kind of line, where they cover it. Others cover it by what is copied there.
 ABOUT = {
-    READ: ("TL201", "TL301", "TL302", "TL303", "TL304"),
+    READ: ("TL201", "TL301", "TL302", "TL303", "TL306"),
     UPLOAD: ("TL103", "TL104", "TL105", "TL201", "TL202"),
 }
 MADE = {"born": ("TL103", "TL104"), "loader": ("TL401",)}
