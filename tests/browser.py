@@ -73,7 +73,7 @@ def opened(
     context = chromium.new_context(
         offline=True, color_scheme=scheme, viewport={"width": width, "height": 900}, java_script_enabled=script
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(10_000)
     page = context.new_page()
     seen = Opened(page)
     page.on("console", lambda message: seen.said.append(message.text))

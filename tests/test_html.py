@@ -50,7 +50,7 @@ def page(*findings: Finding, text: str = SOURCE, problems: tuple[Problem, ...] =
     return renderer("html")(run, ReportOptions(source=lambda _: split_lines(text)))
 
 
-class _Tags(HTMLParser):
+class Tags(HTMLParser):
     """The tags of a page with their attributes, and its text."""
 
     def __init__(self, text: str) -> None:
@@ -60,9 +60,11 @@ class _Tags(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a tag."""
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
+        """Keep text."""
         self.text += data
 
 
@@ -92,7 +94,7 @@ def test_the_source_is_shown_with_the_finding_below_its_line_and_the_span_marked
 def test_the_patch_of_a_fix_can_be_applied(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(SOURCE, encoding="utf-8")
     shown = page(finding())
-    text = _Tags(re.findall(r"<pre[^>]*>(.*?)</pre>", shown, re.DOTALL)[0]).text
+    text = Tags(re.findall(r"<pre[^>]*>(.*?)</pre>", shown, re.DOTALL)[0]).text
     done = subprocess.run(["git", "apply"], cwd=tmp_path, input=text, text=True, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "y = torch.from_numpy(x)" in (tmp_path / "train.py").read_text(encoding="utf-8")
@@ -117,7 +119,7 @@ def test_a_finding_without_source_keeps_its_place_in_words() -> None:
 
 
 def test_markup_in_names_messages_and_sources_stays_text() -> None:
-    ours, theirs = _Tags(page(finding(), problems=(Problem("a.py", "b", 3),))), _Tags(hostile())
+    ours, theirs = Tags(page(finding(), problems=(Problem("a.py", "b", 3),))), Tags(hostile())
     assert {tag for tag, _ in theirs.tags} <= {tag for tag, _ in ours.tags} | {"br", "ul", "li", "p"}
     assert sum(tag == "script" for tag, _ in theirs.tags) == 1
     assert not any(name.startswith("on") for _, attributes in theirs.tags for name in attributes)
@@ -126,7 +128,7 @@ def test_markup_in_names_messages_and_sources_stays_text() -> None:
 
 def test_the_policy_allows_the_own_style_and_script_alone() -> None:
     shown = page(finding())
-    (policy,) = (a["content"] for tag, a in _Tags(shown).tags if a.get("http-equiv"))
+    (policy,) = (a["content"] for tag, a in Tags(shown).tags if a.get("http-equiv"))
     assert policy is not None
     for kind in ("style", "script"):
         (text,) = re.findall(rf"<{kind}>(.*?)</{kind}>", shown, re.DOTALL)
@@ -138,7 +140,7 @@ def test_the_policy_allows_the_own_style_and_script_alone() -> None:
 
 
 def test_nothing_is_loaded_from_anywhere() -> None:
-    for tag, attributes in _Tags(page(finding())).tags:
+    for tag, attributes in Tags(page(finding())).tags:
         assert tag not in ("img", "iframe", "object", "embed", "video", "audio")
         assert "src" not in attributes
         if tag == "link":

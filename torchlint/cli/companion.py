@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from torchlint.cli.output import Failure, colored, print_text, write_file
+from torchlint.cli.output import Failure, colored, need, print_text, write_file
 from torchlint.cli.settings import configured
 from torchlint.config.config import Config, ConfigError, read_budget
 from torchlint.confirm import evidence, launch, order, prepare, prices
@@ -43,6 +43,9 @@ def run(arguments: argparse.Namespace, program: Sequence[str]) -> int:
 
 
 def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
+    need(arguments.output_format)
+    if arguments.output_format == "html" and not arguments.output_file:
+        raise Failure("--output-format html: give --output-file FILE; the program's own output goes to the terminal")
     what = prepare.program(given)
     _need_torch()
     plan = _plan(arguments, what.shown)
@@ -175,6 +178,7 @@ class _Progress:
 
 
 def _verdict(arguments: argparse.Namespace) -> int:
+    need(arguments.output_format)
     ordered = order.read(arguments.directory)
     try:
         plan = _plan(arguments, ordered.script or ".")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from torchlint.base.version import __version__
 from torchlint.cli import disguised
-from torchlint.cli.output import Failure, colored, print_text, write_file
+from torchlint.cli.output import Failure, colored, need, print_text, write_file
 
 if TYPE_CHECKING:
     import argparse
@@ -106,7 +106,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise Failure("`-` reads standard input and cannot be mixed with paths")
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise Failure("--unsafe-fixes: give --fix to make the fixes, or --diff to see them")
-    _need(arguments.output_format)
+    need(arguments.output_format)
     if arguments.diff and arguments.output_file:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     what = session.plan_of(settings.configured(arguments, paths))._replace(exhaustive=arguments.exhaustive)
@@ -120,14 +120,6 @@ def _check(arguments: argparse.Namespace) -> int:
     run = _standard_input(arguments, what) if paths == ["-"] else _lint_paths(arguments, paths, what)
     _write(arguments, run)
     return _status(arguments, what, run)
-
-
-def _need(output_format: str) -> None:
-    """Refuse a format whose packages are not installed, before any work is done."""
-    from torchlint.report import unavailable
-
-    if (reason := unavailable(output_format)) is not None:
-        raise Failure(reason)
 
 
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:

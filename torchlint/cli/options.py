@@ -311,7 +311,7 @@ def _judging(group: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--budget", metavar="FILE", help="how much a step may transfer and synchronize")
     group.add_argument(
-        "--output-format", choices=("text", "json", "sarif", "github"), default="text", help="default: text"
+        "--output-format", choices=("text", "json", "sarif", "github", "html"), default="text", help="default: text"
     )
     group.add_argument("--output-file", metavar="FILE", help="write the report to a file; `-` is standard output")
     group.add_argument(

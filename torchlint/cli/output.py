@@ -11,6 +11,14 @@ class Failure(Exception):
     """torchlint cannot do its work; a one-line reason with advice."""
 
 
+def need(output_format: str) -> None:
+    """Refuse a format whose packages are not installed, before any work is done."""
+    from torchlint.report import unavailable
+
+    if (reason := unavailable(output_format)) is not None:
+        raise Failure(reason)
+
+
 def print_text(text: str, stream: TextIO | None = None) -> None:
     """Print text that may contain characters which the terminal's encoding lacks."""
     target = stream or sys.stdout

@@ -85,9 +85,8 @@ def _sentences(run: Run, step: float, data: float, parts: list[Part]) -> list[st
         first = f"{takes}, and hardly waits for data."
     else:
         first = f"{takes}; {duration(data)} of it ({percent(data / step)}) is waiting for data."
-    if run.mode == "sim":
-        first += " The CPU computes in place of a GPU, which would be faster."
-    return [first, *_blocking(run, step, parts)]
+    simulated = ["The CPU computes in place of a GPU, which would be faster."] if run.mode == "sim" else []
+    return [first, *simulated, *_blocking(run, step, parts)]
 
 
 def _blocking(run: Run, step: float, parts: list[Part]) -> list[str]:

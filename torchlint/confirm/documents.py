@@ -1,4 +1,4 @@
-"""Reports of a run for programs: the JSON, SARIF and GitHub formats of linting, with verdicts."""
+"""Reports of a run in the formats of linting, with verdicts: JSON, SARIF, GitHub, HTML."""
 
 from __future__ import annotations
 
@@ -101,6 +101,13 @@ def as_github(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     return render(_run(replace(said, findings=findings), rules), ReportOptions())
 
 
+def as_html(result: Result, rules: tuple[RuleInfo, ...]) -> str:
+    """The page for people."""
+    from torchlint.confirm.html import render
+
+    return render(result, rules)
+
+
 def _with_messages(result: Result) -> Result:
     pairs = zip(result.findings, result.verdicts, strict=True)
     findings = tuple(f._replace(message=f"{f.message}\n[{v.status.value}] {v.reason}") for f, v in pairs)
@@ -115,4 +122,5 @@ RENDERERS: dict[str, Callable[[Result, tuple[RuleInfo, ...]], str]] = {
     "json": as_json,
     "sarif": as_sarif,
     "github": as_github,
+    "html": as_html,
 }

@@ -29,7 +29,7 @@ Paint = Callable[[str, str], str]
 def render(result: Result, *, color: bool = False) -> str:
     """The answer; then findings and unflagged lines by cost, totals and the budget."""
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
-    lines = [_head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
+    lines = [head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
     if result.run.left is not None:
         lines.append(f"note: {visible(left(result.run))}")
     elif result.run.gap is not None:
@@ -44,7 +44,8 @@ def render(result: Result, *, color: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(result: Result) -> str:
+def head(result: Result) -> str:
+    """The program, where it ran, and its steps."""
     run = result.run
     on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
     steps = _steps(run)
@@ -68,7 +69,8 @@ def _steps(run: Run) -> str:
 
 def _answer(result: Result) -> list[str]:
     """What a step takes and waits for, and which prices stand behind modelled times."""
-    lines = list(result.answer.sentences)
+    first, *more = result.answer.sentences
+    lines = [first, " ".join(more)] if more else [first]
     modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts)
     if modelled or result.answer.modelled:
         prices = result.prices

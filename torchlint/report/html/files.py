@@ -7,7 +7,7 @@ stays below its limit. Lines far from a finding are folded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -26,15 +26,19 @@ _LONG = 8
 
 
 class Note(NamedTuple):
-    """What is shown below a line: HTML, the flagged span, and further lines that it refers to."""
+    """What is shown below a line: HTML, the span, further lines that it refers to, and whether the span is marked."""
 
     span: Span
     html: Markup
     lines: tuple[int, ...] = ()
+    marked: bool = True
 
 
 class Annotated(NamedTuple):
-    """A file with its notes. ``gutter`` has the figures of single lines; None is a file without that column."""
+    """A file with its notes. ``gutter`` has the figures of single lines; None is a file without that column.
+
+    ``never`` are lines that were not run.
+    """
 
     id: str
     path: str
@@ -42,6 +46,7 @@ class Annotated(NamedTuple):
     notes: Sequence[Note]
     head: str
     gutter: Mapping[int, Markup] | None = None
+    never: frozenset[int] = frozenset()
 
 
 class Row(NamedTuple):
@@ -49,6 +54,7 @@ class Row(NamedTuple):
 
     number: int
     id: str
+    never: bool
     html: Markup
     gutter: Markup | None
     notes: list[Markup]
@@ -94,13 +100,19 @@ def fitting(files: Sequence[Annotated], room: int = ROOM) -> Fitted:
     return Fitted(list(files[: len(shown)]), shown, sum(len(file.notes) for file in files[len(shown) :]), len(short))
 
 
+def limited(parts: Sequence[Markup], room: int) -> list[Markup]:
+    """As many of these parts as the room allows, from the first."""
+    sizes = accumulate(len(part.encode()) for part in parts)
+    return [part for part, size in zip(parts, sizes, strict=True) if size <= room]
+
+
 def _rendered(file: Annotated, blocks: Sequence[Block]) -> Markup:
     return part("parts.html", "file", file, blocks)
 
 
 def _unplaced(file: Annotated) -> Block:
     """The notes of a file without its lines."""
-    return Block("notes", 0, [Row(0, "", Markup(), None, [note.html for note in file.notes])])
+    return Block("notes", 0, [Row(0, "", False, Markup(), None, [note.html for note in file.notes])])
 
 
 def rows(file: Annotated) -> list[Row]:
@@ -111,11 +123,12 @@ def rows(file: Annotated) -> list[Row]:
         after = span.end_line if span.end_line - span.line < _LONG else span.line
         notes.setdefault(min(max(after, 1), len(file.lines)), []).append(note.html)
     referred = {line for note in file.notes for line in (note.span.line, *note.lines)} | set(file.gutter or ())
-    source = highlighted(file.lines, ranges((note.span for note in file.notes), file.lines))
+    source = highlighted(file.lines, ranges((note.span for note in file.notes if note.marked), file.lines))
     return [
         Row(
             number=number,
             id=f"{file.id}-{number}" if number in referred else "",
+            never=number in file.never,
             html=html,
             gutter=None if file.gutter is None else file.gutter.get(number, Markup()),
             notes=notes.get(number, []),

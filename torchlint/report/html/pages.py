@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,6 +19,8 @@ from markupsafe import Markup, escape
 from torchlint.base.version import __version__
 from torchlint.report.shared import visible, visible_lines
 
+# Between a number and its unit no line ends.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|us|ms|s|B|KB|MB|GB)\b|%)")
 PACKAGE = "torchlint.report.html"
 _POLICY = (
     "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:; base-uri 'none'; "
@@ -81,7 +84,9 @@ def _line(text: str) -> Markup:
 
 
 def _shown(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return _UNIT.sub("\u00a0", visible(value))
 
 
 def _digest(text: str) -> str:
