@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import torchlint.analysis  # noqa: F401
+from tests.browser import chromium  # noqa: F401 - a fixture of all tests that open pages
 
 # Tests run in as many processes as there are processors, so more threads of torch would only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import chromium, opened  # noqa: F401 - a fixture
+from tests.browser import opened
 from torchlint.cli.main import main
 from torchlint.model import Edit, Evidence, Finding, Fix, Problem, RunResult, Safety, Severity, Span
 from torchlint.report import ReportOptions, renderer, split_lines
@@ -210,7 +210,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1600])
-def test_a_page_opens_from_disk_and_fits_the_window(chromium: Any, report: Path, scheme: str, width: int) -> None:  # noqa: F811
+def test_a_page_opens_from_disk_and_fits_the_window(chromium: Any, report: Path, scheme: str, width: int) -> None:
     with opened(chromium, report, width=width, scheme=scheme) as seen:
         assert not seen.overflows
         seen.page.click("#unfold")
@@ -219,7 +219,7 @@ def test_a_page_opens_from_disk_and_fits_the_window(chromium: Any, report: Path,
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 
-def test_keys_lead_from_finding_to_finding(chromium: Any, report: Path) -> None:  # noqa: F811
+def test_keys_lead_from_finding_to_finding(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         focused = "document.activeElement.id"
         for key, expected in (("j", "f0-n1"), ("j", "f0-n2"), ("k", "f0-n1"), ("k", "f0-n1")):
@@ -233,7 +233,7 @@ def test_keys_lead_from_finding_to_finding(chromium: Any, report: Path) -> None:
         assert seen.evaluate("[...document.querySelectorAll('details.fold')].every(fold => fold.open)")
 
 
-def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path) -> None:  # noqa: F811
+def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         wanted = seen.evaluate(
             "[...document.querySelectorAll('a[href], button, summary, pre[tabindex]')]"
@@ -251,14 +251,14 @@ def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path)
         assert len(reached - {-1}) == wanted
 
 
-def test_a_link_to_a_folded_line_unfolds_it(chromium: Any, report: Path) -> None:  # noqa: F811
+def test_a_link_to_a_folded_line_unfolds_it(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         seen.evaluate("document.querySelector('details.fold .l').id = 'far'")
         seen.evaluate("location.hash = 'far'")
         seen.page.wait_for_selector("#far", state="visible")
 
 
-def test_a_patch_is_copied_as_it_is(chromium: Any, report: Path) -> None:  # noqa: F811
+def test_a_patch_is_copied_as_it_is(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         seen.page.locator("button.copy").first.click()
@@ -268,7 +268,7 @@ def test_a_patch_is_copied_as_it_is(chromium: Any, report: Path) -> None:  # noq
         assert "\n@@ " in copied
 
 
-def test_a_page_is_readable_without_script(chromium: Any, report: Path) -> None:  # noqa: F811
+def test_a_page_is_readable_without_script(chromium: Any, report: Path) -> None:
     with opened(chromium, report, script=False) as seen:
         assert not seen.page.is_visible("#theme")
         assert seen.page.is_visible("#f0-n1")
@@ -276,7 +276,7 @@ def test_a_page_is_readable_without_script(chromium: Any, report: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1600])
-def test_a_hostile_source_runs_nothing_and_breaks_no_layout(chromium: Any, tmp_path: Path, width: int) -> None:  # noqa: F811
+def test_a_hostile_source_runs_nothing_and_breaks_no_layout(chromium: Any, tmp_path: Path, width: int) -> None:
     target = tmp_path / "hostile.html"
     target.write_text(hostile(), encoding="utf-8")
     with opened(chromium, target, width=width) as seen:

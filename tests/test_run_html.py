@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import chromium, opened  # noqa: F401 - a fixture
+from tests.browser import opened
 from tests.test_html import EVIL, LIMIT
 from torchlint.cli.main import main
 from torchlint.confirm import evidence, order, prices
@@ -293,7 +293,7 @@ def hostile(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1600])
 def test_a_page_opens_from_disk_and_fits_the_window(
-    chromium: Any,  # noqa: F811
+    chromium: Any,
     page: str,
     tmp_path: Path,
     scheme: str,
@@ -309,7 +309,7 @@ def test_a_page_opens_from_disk_and_fits_the_window(
         assert seen.evaluate("document.activeElement.id") == "c1"
 
 
-def test_the_segments_of_the_bar_fill_it(chromium: Any, page: str, tmp_path: Path) -> None:  # noqa: F811
+def test_the_segments_of_the_bar_fill_it(chromium: Any, page: str, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
     target.write_text(page, encoding="utf-8")
     with opened(chromium, target) as seen:
@@ -319,7 +319,7 @@ def test_the_segments_of_the_bar_fill_it(chromium: Any, page: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("width", [360, 1600])
-def test_a_hostile_run_runs_nothing_and_breaks_no_layout(chromium: Any, hostile: Path, width: int) -> None:  # noqa: F811
+def test_a_hostile_run_runs_nothing_and_breaks_no_layout(chromium: Any, hostile: Path, width: int) -> None:
     with opened(chromium, hostile, width=width) as seen:
         assert not seen.overflows
         assert seen.evaluate("document.images.length + document.scripts.length") == 1
