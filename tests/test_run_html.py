@@ -96,7 +96,8 @@ def recorded(folder: Path, made: Order, **more: Any) -> Result:
     path = folder / (made.script or "")
     nothing = {"count": 0, "steady": 0, "unit": None, "ns": 0, "median_ns": None}
     training = {"count": STEPS, "steady": STEPS, "unit": "optimizer step", "ns": 4 * 10**8, "median_ns": 10**7}
-    run = {"placed": True, "begun": STEPS, "ended": STEPS, "ns": 0, "first": 0, "changed": 0}
+    none = {"count": 0, "bytes": 0, "ns": 0, "steady": [0, 0, 0], "phases": {}, "each": None, "steps": []}
+    run = {"placed": True, "begun": STEPS, "ended": STEPS, "changed": 0, "evaluations": none}
     document = {
         "schema": 2,
         "run": made.run,
@@ -121,7 +122,7 @@ def recorded(folder: Path, made: Order, **more: Any) -> Result:
         "marks": {"0": run, "1": run, "2": {**run, "begun": 0, "ended": 0}, "3": {**run, "begun": 1, "ended": 1}},
         "events": [
             event(path, "upload", MOVE, bytes=10**6, pinned=True, non_blocking=False),
-            event(path, "sync", READ, 3, steps=[[7, 9, 3]]),
+            event(path, "sync", READ, 30, steps=[[7, 9, 3]]),
             event(path, "batch", MADE, ns=4 * 10**6, workers=0),
             event(path, "download", Span(1, 1, 1, 4), 2, steps=[[1, 40, 2]], bytes=100, non_blocking=False),
         ],
@@ -230,7 +231,9 @@ def test_ranks_are_columns(tmp_path: Path) -> None:
 
 def test_evidence_of_schema_1_makes_a_page_without_a_strip(tmp_path: Path) -> None:
     steps = {"count": STEPS, "unit": "optimizer step", "median_ns": 10**7}
-    page = render(recorded(tmp_path, ordered(tmp_path), schema=1, steps=steps), ())
+    mark = {"placed": True, "begun": STEPS, "ended": STEPS, "ns": 0, "first": 0, "changed": 0}
+    marks = {str(number): mark for number in range(4)}
+    page = render(recorded(tmp_path, ordered(tmp_path), schema=1, steps=steps, marks=marks), ())
     assert '<svg class="steps"' not in page
     assert "A step takes 10 ms here" in words(page)
 

@@ -69,7 +69,8 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
 
 def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> tuple[float, Basis]:
     """How long copies and reads block a step: modelled for all, unless a GPU has measured those of the findings."""
-    measured = [v for v in verdicts if v.status is Status.CONFIRMED and v.cost_basis is Basis.MEASURED]
+    confirmed = [v for v in verdicts if v.status is Status.CONFIRMED and not v.beside]
+    measured = [v for v in confirmed if v.cost_basis is Basis.MEASURED]
     if run.mode == "gpu" and measured:
         return sum(v.cost or 0.0 for v in measured if v.phase == run.main), Basis.MEASURED
     events = [event for event in run.events if event.main and blocks(event)]

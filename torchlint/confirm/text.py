@@ -99,7 +99,8 @@ def figures(verdict: Verdict, result: Result) -> str:
     if verdict.cost is None or verdict.cost_basis is None:
         return ", ".join(often + ([verdict.basis.value] if verdict.basis is not None else []))
     about = "about " if verdict.cost_basis is Basis.MODELLED else ""
-    basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result)]))
+    beside = "in workers, beside the step" if verdict.beside else ""
+    basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result), beside]))
     return ", ".join([*often, f"{about}{duration(verdict.cost)} ({basis})"])
 
 

@@ -51,7 +51,7 @@ def cards(
     found = []
     for number, (finding, verdict) in enumerate(pairs, start=1):
         path = real(finding.path, result.order.base)
-        events = _events(finding, path, result)
+        events = _events(finding, verdict, path, result)
         source = lines.get(path, ())
         found.append(
             Card(
@@ -80,14 +80,11 @@ def _weight(verdict: Verdict, result: Result) -> float:
     return (verdict.cost or 0.0) * max(result.run.phases[verdict.phase or result.run.main].count, 1)
 
 
-def _events(finding: Finding, path: str, result: Result) -> list[Event]:
-    """What happened at the lines of a finding."""
+def _events(finding: Finding, verdict: Verdict, path: str, result: Result) -> list[Event]:
+    """The events of a verdict, or what happened at the lines of a finding without one."""
     span = finding.span
-    return [
-        event
-        for event in result.run.of(*SHOWN)
-        if event.place.path == path and span.line <= event.place.line <= span.end_line
-    ]
+    at_lines = (e for e in result.run.events if e.place.path == path and span.line <= e.place.line <= span.end_line)
+    return [event for event in verdict.events or at_lines if event.kind in SHOWN]
 
 
 def compare(finding: Finding, order: Order) -> str:
