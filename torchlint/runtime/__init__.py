@@ -1,15 +1,17 @@
-"""The runtime half of the companion, which runs in the user's program. No other code of torchlint imports torch."""
+"""The runtime half of the companion, which runs in the user's program. No other code of torchlint imports torch.
 
-from __future__ import annotations
+Like ``torchlint.__main__``, this module imports nothing: ``python -m torchlint.runtime`` has the current folder on the
+module path when it is imported.
+"""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 __all__ = ["observe"]
 
 
-@contextmanager
-def observe(*, on: str = "auto", evidence: str | None = None) -> Iterator[None]:
+def observe(*, on: str = "auto", evidence: "str | None" = None) -> "AbstractContextManager[None]":
     """Observe some steps of a training loop in a script or notebook, and print their cost.
 
     ``on`` is ``auto``, ``gpu``, ``sim`` or ``cpu``; objects must be moved to the simulated GPU inside the block.
@@ -18,5 +20,4 @@ def observe(*, on: str = "auto", evidence: str | None = None) -> Iterator[None]:
     """
     from torchlint.runtime.block import observed
 
-    with observed(on, evidence):
-        yield
+    return observed(on, evidence)

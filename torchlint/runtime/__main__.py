@@ -1,10 +1,22 @@
 """``python -m torchlint.runtime ORDER``: runs the program of an order and writes evidence."""
 
-from __future__ import annotations
-
-import json
-import os
+import os  # Python itself has already imported these two
 import sys
+
+
+def _leave_the_current_folder() -> None:
+    """Remove the entry for the current folder that ``python -m`` put on the module path.
+
+    A ``random.py`` there must not replace the standard library's while torch is imported; programs get their own entry.
+    """
+    if sys.path[:1] in ([os.getcwd()], [""]) and not getattr(sys.flags, "safe_path", sys.flags.isolated):
+        del sys.path[0]
+
+
+if __name__ == "__main__":
+    _leave_the_current_folder()
+
+import json  # noqa: E402
 
 REFUSED = 2
 

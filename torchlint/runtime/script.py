@@ -67,7 +67,7 @@ def _run_script(observation: Observation, script: str, arguments: list[str], mai
     path = os.path.abspath(script)
     sys.argv[:] = [script, *arguments]
     if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
+        sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     loader = SourceFileLoader("__main__", path)
     main.__dict__.update(__file__=path, __loader__=loader, __builtins__=__builtins__, __cached__=None)
     main.__annotations__ = {}
@@ -79,7 +79,7 @@ def _run_script(observation: Observation, script: str, arguments: list[str], mai
 def _run_module(module: str, arguments: list[str]) -> None:
     sys.argv[:] = [module, *arguments]
     if not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.getcwd()
+        sys.path.insert(0, os.getcwd())
     runpy._run_module_as_main(module)  # type: ignore[attr-defined]
 
 
