@@ -79,6 +79,18 @@ def test_arguments_and_main_are_those_of_the_program(tmp_path: Path) -> None:
     assert observed.stdout == plain.stdout
 
 
+def test_a_module_of_the_current_folder_does_not_shadow_the_standard_library(tmp_path: Path) -> None:
+    write(tmp_path, "raise ImportError('not the standard library')\n", "random.py")
+    write(tmp_path, "raise ImportError('not the standard library')\n", "json.py")
+    write(
+        tmp_path, "import random, torch\nprint(random.__file__ != 'random.py', torch.ones(2).sum())\n", "sub/program.py"
+    )
+    plain = run(tmp_path, "sub/program.py")
+    observed = run(tmp_path, *CONFIRM, "cpu", "--", "sub/program.py")
+    assert (observed.returncode, observed.stdout) == (plain.returncode, plain.stdout), observed.stderr
+    assert plain.returncode == 0
+
+
 def test_imported_modules_are_confirmed_and_their_byte_code_is_left_alone(tmp_path: Path) -> None:
     write(tmp_path, "from package.train import train\ntrain()\n")
     body = "\n".join(f"    {line}" for line in TRAINING.splitlines())
@@ -467,6 +479,43 @@ def test_the_worth_of_a_fix_is_measured_in_one_process(tmp_path: Path) -> None:
     assert found["losses"] == {"compared": 20, "equal": True, "repeatable": True}
     assert found["pairs"] >= 11
     assert found["interval"][0] <= found["ratio"] <= found["interval"][1]
+
+
+def test_code_of_workers_is_compared_by_pairs_on_the_plain_cpu_and_says_so(tmp_path: Path) -> None:
+    source = """
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+
+        class Images(Dataset):
+            def __init__(self):
+                self.x = np.ones((16, 4), dtype=np.float32)
+
+            def __len__(self):
+                return 16
+
+            def __getitem__(self, i):
+                return torch.tensor(self.x[i])
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = torch.nn.Linear(4, 1).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for x in DataLoader(Images(), batch_size=4, num_workers=1):
+            optimizer.zero_grad()
+            model(x.to(device)).sum().backward()
+            optimizer.step()
+        """
+    write(tmp_path, source)
+    command = ["-m", "torchlint", "compare", "--isolated", "--finding", "TL101", "--pairs", "2", "--unsafe-fixes"]
+    switched = warm_run(tmp_path, *command, "--method", "switch", "--", "program.py")
+    assert (switched.returncode, "use --method pairs" in switched.stderr) == (2, True), switched.stderr
+    done = warm_run(tmp_path, *command, "--", "program.py")
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert "torchlint: the flagged code does not run in the steps of the main process" in done.stderr
+    assert any(line.startswith("torchlint: 1 of 2 pairs of processes: about ") for line in lines)
+    assert any(line.startswith("on the CPU: ") for line in lines)
+    assert "note: this ran on the plain CPU" in done.stderr
 
 
 def test_loader_options_are_compared_by_pairs_of_processes(tmp_path: Path) -> None:

@@ -217,9 +217,8 @@ def _compare(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     try:
         finding = compare.chosen(found, arguments.finding)
         made = _limited(arguments, prepare.make(what, [finding], paths, plan, directory))
-        method = compare.method_of(finding) if arguments.method == "auto" else arguments.method
         forms = compare.Forms(finding, made, unsafe=arguments.unsafe_fixes)
-        measured = compare.measure(forms, method, blocks=arguments.blocks, pairs=arguments.pairs)
+        measured = compare.measure(forms, arguments.method, blocks=arguments.blocks, pairs=arguments.pairs, told=_tell)
     except compare.ComparisonProblem as problem:
         raise Failure(str(problem)) from None
     finally:
@@ -230,6 +229,10 @@ def _compare(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     else:
         print_text(written, sys.stderr)
     return CLEAN
+
+
+def _tell(doing: str) -> None:
+    print_text(f"torchlint: {doing}\n", sys.stderr)
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:

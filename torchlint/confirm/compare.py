@@ -8,11 +8,13 @@ import os
 import random
 import statistics
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from torchlint.base.limits import content
+from torchlint.base.two_forms import LEAST_NS, LEAST_STEPS, Unswitchable, merged
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
 from torchlint.confirm.figures import duration
@@ -27,6 +29,12 @@ _CONFIDENCE = 0.99
 _RESAMPLES = 4000
 _CHECKED_STEPS = 20
 _BY_PAIRS = ("4", "5")
+_RESERVATION = (
+    "note: this ran on the plain CPU, where nothing is copied to a device or waits for one: what a fix of copies, "
+    "waits or cuDNN is worth shows only on a GPU"
+)
+# Told in a line what is done, and how long it will take.
+Told = Callable[[str], None]
 
 
 class ComparisonProblem(Exception):
@@ -109,10 +117,26 @@ class Forms:
         except (OSError, DecodeProblem) as problem:
             raise ComparisonProblem(f"{finding.path}: cannot be read: {problem}") from None
 
-    def run(self, form: str, *, steps: int | None = None, blocks: int = 0, seed: int = 0) -> Run:
+    def method(self, wanted: str) -> str:
+        """How to compare: ``switch`` or ``pairs``. Raises :class:`ComparisonProblem` for what is not possible."""
+        reason = self._unswitchable()
+        if wanted == "auto":
+            return "pairs" if reason else method_of(self.finding)
+        if wanted == "switch" and reason:
+            raise ComparisonProblem(f"--method switch: {reason}; use --method pairs")
+        return wanted
+
+    def _unswitchable(self) -> str | None:
+        try:
+            merged(content(self._path), self._fixed)
+        except (Unswitchable, SyntaxError) as reason:
+            return str(reason)
+        return None
+
+    def run(self, form: str, method: str, *, steps: int | None = None, blocks: int = 0) -> Run:
         """Run one form, or both in alternating blocks; the program's output is not captured."""
         with tempfile.TemporaryDirectory(dir=self._made.directory) as directory:
-            switch = {"path": self._path, "fixed": self._fixed, "form": form, "blocks": blocks, "seed": seed}
+            switch = {"path": self._path, "fixed": self._fixed, "form": form, "method": method, "blocks": blocks}
             made = replace(
                 self._made, directory=directory, findings={}, recipes={}, switch=switch, steps=steps or self._made.steps
             )
@@ -128,12 +152,17 @@ class Forms:
         return seen
 
 
-def measure(forms: Forms, method: str, *, blocks: int, pairs: int) -> Comparison:
-    """Time both forms, and compare their losses. Raises :class:`ComparisonProblem`."""
-    first = forms.run("old", steps=_CHECKED_STEPS)
-    again = forms.run("old", steps=_CHECKED_STEPS)
-    other = forms.run("new", steps=_CHECKED_STEPS)
-    timed = _switched(forms, blocks) if method == "switch" else _paired(forms, pairs)
+def measure(forms: Forms, wanted: str, *, blocks: int, pairs: int, told: Told) -> Comparison:
+    """Time both forms, and compare their losses; ``told`` what is done. Raises :class:`ComparisonProblem`."""
+    method = forms.method(wanted)
+    told(f"comparing the losses of both forms in three runs of {_CHECKED_STEPS} steps")
+    first = forms.run("old", method, steps=_CHECKED_STEPS)
+    if method == "switch" and not _switch(first)["evaluated"][0]:
+        method = _other_method(wanted)
+        told("the flagged code does not run in the steps of the main process: comparing pairs of processes")
+    again = forms.run("old", method, steps=_CHECKED_STEPS)
+    other = forms.run("new", method, steps=_CHECKED_STEPS)
+    timed = _switched(forms, blocks, first, told) if method == "switch" else _paired(forms, pairs, told)
     logs = [math.log(old / new) for old, new in timed if old > 0 and new > 0]
     low, high = interval(logs)
     losses = [list(_switch(run)["losses"]) for run in (first, again, other)]
@@ -155,20 +184,24 @@ def measure(forms: Forms, method: str, *, blocks: int, pairs: int) -> Comparison
     )
 
 
+def _other_method(wanted: str) -> str:
+    if wanted == "switch":
+        raise ComparisonProblem("the flagged code does not run in the steps of the main process: use --method pairs")
+    return "pairs"
+
+
 def _switch(run: Run) -> Any:
     if run.switch is None:
         raise ComparisonProblem("the program left no measurements; did it end before its first step?")
     return run.switch
 
 
-def _switched(forms: Forms, blocks: int) -> list[tuple[float, float]]:
-    run = forms.run("blocks", blocks=blocks)
+def _switched(forms: Forms, blocks: int, first: Run, told: Told) -> list[tuple[float, float]]:
+    step = first.step_ns or 0
+    block = max(LEAST_STEPS * step, LEAST_NS) + step  # one step of each block is not measured
+    told(f"comparing {blocks} pairs of blocks of steps: about {_seconds(2 * blocks * block)}")
+    run = forms.run("blocks", "switch", blocks=blocks)
     found = _switch(run)
-    if not all(found["evaluated"]):
-        raise ComparisonProblem(
-            "the flagged code was not run in the main process in both forms: compare with --method pairs, or give the "
-            "program more steps"
-        )
     if len(found["pairs"]) < 5:
         raise ComparisonProblem(
             f"only {len(found['pairs'])} pairs of blocks in {run.steps} steps: give the program more steps (a pair "
@@ -177,17 +210,25 @@ def _switched(forms: Forms, blocks: int) -> list[tuple[float, float]]:
     return [(old, new) for old, new in found["pairs"]]
 
 
-def _paired(forms: Forms, pairs: int) -> list[tuple[float, float]]:
+def _paired(forms: Forms, pairs: int, told: Told) -> list[tuple[float, float]]:
     order_of = random.Random(0)
-    found = []
-    for _ in range(pairs):
+    found: list[tuple[float, float]] = []
+    begun = time.monotonic_ns()
+    for number in range(pairs):
         spent: dict[str, float] = {}
         for form in order_of.sample(("old", "new"), 2):
-            run = forms.run(form)
+            run = forms.run(form, "pairs")
             blocks = _switch(run).get("blocks")
             spent[form] = statistics.median(blocks) if blocks else float(run.step_ns or run.wall_ns)
         found.append((spent["old"], spent["new"]))
+        left = (time.monotonic_ns() - begun) * (pairs - number - 1) / (number + 1)
+        told(f"{number + 1} of {pairs} pairs of processes" + (f": about {_seconds(left)} more" if left else ""))
     return found
+
+
+def _seconds(nanoseconds: float) -> str:
+    seconds = nanoseconds / 1e9
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def interval(logs: Sequence[float]) -> tuple[float, float]:
@@ -212,7 +253,7 @@ def as_text(found: Comparison) -> str:
     head = f"{finding.rule} {finding.name} at {finding.path}:{finding.span.line}: {title}"
     lines = [head, f"on {on}: {found.decided}; {ratio}, {times}", _results(found)]
     if found.mode == "cpu":
-        lines.append("note: this run had no GPU, so time that the fix saves on a GPU does not show")
+        lines.append(_RESERVATION)
     return "\n".join(lines) + "\n"
 
 

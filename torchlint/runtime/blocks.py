@@ -7,8 +7,8 @@ from time import perf_counter_ns
 
 import torch
 
-_LEAST_STEPS = 3
-_LEAST_NS = 50_000_000
+from torchlint.base.two_forms import LEAST_NS, LEAST_STEPS
+
 _TRIES = 3
 
 
@@ -31,7 +31,7 @@ class Blocks:
             self._begin()
             return None
         self._steps += 1
-        if self._steps < _LEAST_STEPS or perf_counter_ns() - self._begun < _LEAST_NS:
+        if self._steps < LEAST_STEPS or perf_counter_ns() - self._begun < LEAST_NS:
             return None
         synchronize()
         spent = (perf_counter_ns() - self._begun) / self._steps

@@ -40,6 +40,8 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
     if asked in ("gpu", "auto"):
         if available:
             return "gpu", _traceable(order)
+        if order.get("switch"):  # forms of a program are compared where it runs fastest: the simulation takes time
+            return "cpu", []
         if not order.get("accelerated", True):
             return "cpu", ["nothing in the code mentions an accelerator: observed on the CPU"]
     return _simulated(order)
