@@ -22,8 +22,9 @@ PROGRAMS = {
     "MLP, five watched calls a step": ("mlp", ("cpu", "sim")),
     "small CNN": ("cnn", ("cpu", "sim")),
     "ResNet-18 training": ("resnet", ("cpu", "sim")),
+    "PPO, many small calls a step": ("ppo", ("cpu", "sim")),
 }
-STEPS = {"plain": 3000, "mlp": 3000, "cnn": 200, "resnet": 12, "busy": 200}
+STEPS = {"plain": 3000, "mlp": 3000, "cnn": 200, "resnet": 12, "busy": 200, "ppo": 60}
 
 
 def program(name: str, steps: int) -> None:
@@ -146,6 +147,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--program", choices=STEPS)
     arguments = parser.parse_args()
+    if arguments.program == "ppo":
+        import agent
+
+        spent, total = agent.train(STEPS["ppo"])
+        print(json.dumps({"us": statistics.median(spent[6:]) / 1000, "total": total}))
+        return
     if arguments.program:
         program(arguments.program, STEPS[arguments.program])
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # By module: the name of the function, and how often the host waits in it.
 _FUNCTIONS: dict[Any, dict[str, int]] = {
     torch: {"ctc_loss": 0, "pinverse": 1},
-    torch.linalg: {"svdvals": 1, "pinv": 1, "lstsq": 1},
+    torch.linalg: {"svdvals": 1, "pinv": 1, "lstsq": 1, "matrix_rank": 1},
 }
 _ACROSS = frozenset(("ctc_loss",))
 

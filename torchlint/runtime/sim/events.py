@@ -38,7 +38,7 @@ _WAITS = {
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
 _COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
 # Their derivatives wait, too.
-_DERIVATIVES = frozenset(name for name, why in _WAITS.items() if why == "linalg") | {"aten::prod", "aten::cumprod"}
+_DERIVATIVES = frozenset(name for name, why in _WAITS.items() if why == "linalg")
 SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED | _DERIVATIVES
 
 

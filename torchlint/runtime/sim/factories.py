@@ -109,7 +109,7 @@ class _Factories:
         ):
             label = labelled(made)
             label.host = True
-            label.born = label.born or self._sim.sites.here(4)
+            label.born = label.born or self._sim.sites.here(3)
         return made
 
     def method(self, name: str, real: Any) -> Any:

@@ -76,7 +76,7 @@ class Moves:
         label = label_of(tensor)
         known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
         pinned = bool(label and label.pinned)
-        site = self._sim.sites.here(4)
+        site = self._sim.sites.here(3)
         size = size_of(tensor)
         self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
         if not non_blocking:
@@ -85,7 +85,7 @@ class Moves:
 
     def down(self, tensor: T, how: str, *, non_blocking: bool = False, **options: Any) -> T:
         """Copy to the host."""
-        site = self._sim.sites.here(4)
+        site = self._sim.sites.here(3)
         self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
         made = self._placed(tensor, None, options)
         labelled(made).left = site
@@ -111,7 +111,7 @@ class Moves:
         return made
 
     def _across(self, tensor: T, index: int, **options: Any) -> T:
-        self._sim.recorder.add("peer", self._sim.sites.here(4), size_of(tensor))
+        self._sim.recorder.add("peer", self._sim.sites.here(3), size_of(tensor))
         return self._placed(tensor, index, options)
 
     def moved(self, tensor: T, target: int | None, how: str, *, copy: bool = False, **options: Any) -> T:
