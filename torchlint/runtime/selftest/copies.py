@@ -52,6 +52,7 @@ _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "type_as": (1, lambda: _host(3).type_as(there(1))),
     "already_there": (0, lambda: there(3).to("cuda").cuda()),
     "module": (2, lambda: nn.Linear(2, 2).to("cuda")),
+    "module_index": (2, lambda: nn.Linear(2, 2).to(0)),
     "module_with_buffers": (5, lambda: nn.BatchNorm1d(2).cuda()),
     "list": (1, lambda: torch.tensor([1, 2], device="cuda")),
     "array": (1, lambda: torch.as_tensor(np.ones(2), device="cuda")),

@@ -71,6 +71,7 @@ def _helpers(simulation: Machine) -> None:
         return found
 
     simulation.patches.set(torch._C, "_group_tensors_by_device_and_dtype", group)
+    _modules(simulation)
     simulation.patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
     _sequences(simulation)
     real_allclose = torch.allclose
@@ -92,6 +93,24 @@ def _helpers(simulation: Machine) -> None:
             return one_hot(tensor, num_classes)
 
     simulation.patches.set(torch.nn.functional, "one_hot", quiet_one_hot)
+
+
+def _modules(simulation: Machine) -> None:
+    """``Module.to(0)`` parses its arguments in C++, where an integer needs an accelerator."""
+    real = torch._C._nn._parse_to
+
+    def parse(*args: Any, **kwargs: Any) -> Any:
+        def named(device: Any) -> Any:
+            whole = isinstance(device, int) and not isinstance(device, bool)
+            return torch.device("cuda", simulation.index(device)) if whole else device
+
+        if args:
+            args = (named(args[0]), *args[1:])
+        elif "device" in kwargs:
+            kwargs["device"] = named(kwargs["device"])
+        return real(*args, **kwargs)
+
+    simulation.patches.set(torch._C._nn, "_parse_to", parse)
 
 
 def _by_index(lists: Any) -> dict[int | None, list[int]]:
