@@ -215,6 +215,23 @@ def test_copies_that_the_profiler_timed_are_a_table(tmp_path: Path) -> None:
     assert "Memcpy HtoD 1 20 us" in words(page)
 
 
+def test_sampled_steps_are_shown_where_times_are_those_of_the_program(tmp_path: Path) -> None:
+    made = ordered(tmp_path)
+    sites = [site(tmp_path / "train.py", MADE), site(tmp_path / "train.py", READ)]
+    step = {
+        "step": 2,
+        "phase": "training",
+        "ns": 10**7,
+        "entries": [[0, 4 * 10**6, "batch", 0, 9], [5 * 10**6, 0, "sync", 1, 0]],
+    }
+    trace = {"sites": sites, "dropped": 0, "steps": [step]}
+    page = render(recorded(tmp_path, made, mode="cpu", trace=trace), ())
+    (drawn,) = re.findall('<svg class="sample".*?</svg>', page)
+    assert 'class="data" x="0.0" width="400.0"' in drawn
+    assert "sync at train.py:3" in words(drawn)
+    assert '<svg class="sample"' not in render(recorded(tmp_path, made, trace=trace), ())
+
+
 def test_ranks_are_columns(tmp_path: Path) -> None:
     made = ordered(tmp_path)
     process = {"pid": 1, "parent": 0, "role": "main", "rank": "0", "children": []}

@@ -97,7 +97,7 @@ def figures(verdict: Verdict, result: Result) -> str:
         return f"{verdict.count:,} in all, next to none between the first and the last step"
     often = [f"{number(verdict.per_step)} {_step(verdict.phase)}"] if verdict.per_step else []
     if verdict.cost is None or verdict.cost_basis is None:
-        return ", ".join(often + ([verdict.basis.value] if verdict.basis is not None else []))
+        return ", ".join([*often, verdict.basis.value]) if often and verdict.basis is not None else ""
     about = "about " if verdict.cost_basis is Basis.MODELLED else ""
     beside = "in workers, beside the step" if verdict.beside else ""
     basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result), beside]))

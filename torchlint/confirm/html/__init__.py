@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from torchlint.confirm.html.cards import Card, cards, command
 from torchlint.confirm.html.lines import Line, gutter, lines, shown_path
 from torchlint.confirm.html.notes import facts, flags, per_step, profiled, spots, unseen, who
-from torchlint.confirm.html.pictures import segments, strip
+from torchlint.confirm.html.pictures import samples, segments, strip
 from torchlint.confirm.html.words import counted, happened
 from torchlint.confirm.places import Sources, real
 from torchlint.confirm.result import Result
@@ -34,6 +34,7 @@ def render(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     made = cards(result, {rule.id: rule for rule in rules}, names, text)
     shown = limited([part("run-parts.html", "card", card) for card in made], _CARDS)
     room = ROOM - sum(len(html.encode()) for html in shown)
+    confirmed = sum(card.kind == "confirmed" for card in made)
     found = result.answer
     return page(
         "run.html",
@@ -43,11 +44,13 @@ def render(result: Result, rules: tuple[RuleInfo, ...]) -> str:
         bar=segments(found, result.run.mode),
         result=result,
         counts=_counts(result),
-        cards=shown,
+        confirmed=shown[:confirmed],
+        others=shown[confirmed:],
         omitted=len(made) - len(shown),
         spots=spots(result, names),
         fitted=fitting([_file(path, names[path], text[path], made, hot, result) for path in paths], room),
         strip=strip(result.run, hot, names),
+        samples=samples(result.run),
         per_step=per_step(result),
         profiled=profiled(result.run),
         flags=flags(result),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from torchlint.confirm.answer import Answer
 from torchlint.confirm.evidence import EVALUATION, Run
@@ -15,6 +15,7 @@ WIDTH, HEIGHT = 1000.0, 100.0
 # Steps longer than this many medians are drawn cut, so that the others can be told apart.
 _CUT = 4
 _ROWS = 12
+_TRACED = {"batch": "data", "upload": "blocked", "download": "blocked", "sync": "blocked"}
 # The least width of a tick.
 _TICK = 2.5
 
@@ -59,6 +60,33 @@ class Strip(NamedTuple):
     steps: int
     longest: str
     cut: bool
+
+
+class Sample(NamedTuple):
+    """A sampled step on a time axis: what happened on the host, as ``(x, width, kind, title)``."""
+
+    name: str
+    time: str
+    entries: tuple[tuple[float, float, str, str], ...]
+
+
+def samples(run: Run) -> list[Sample]:
+    """The sampled steps; none on the simulated GPU, whose times say nothing."""
+    if run.mode == "sim":
+        return []
+    return [_sample(sample, run.trace["sites"]) for sample in run.trace["steps"]]
+
+
+def _sample(sample: Mapping[str, Any], sites: Sequence[Sequence[Any]]) -> Sample:
+    whole = max([int(sample["ns"]), *(begun + spent for begun, spent, *_ in sample["entries"]), 1])
+    shown = []
+    for begun, spent, kind, number, _ in sample["entries"]:
+        path, line = sites[number][:2] if number < len(sites) else ("", 0)
+        at = f"{os.path.basename(path)}:{line}" if path else "in a library"
+        took = f", {duration(spent / 1000)}" if spent else ""
+        width = max(WIDTH * spent / whole, _TICK)
+        shown.append((WIDTH * begun / whole, width, _TRACED.get(kind, "other"), f"{kind} at {at}{took}"))
+    return Sample(f"step {sample['step']}, {sample['phase']}", duration(whole / 1000), tuple(shown))
 
 
 def segments(answer: Answer, mode: str) -> list[Segment]:
