@@ -32,7 +32,13 @@ def given(status: str, basis: str = "counted") -> dict[str, str]:
     ],
 )
 def test_a_verdict_that_differs_is_judged(expected: str, found: dict[str, Any] | None, verdict: str) -> None:
-    assert gpu_parts.judged(expected, found)[0] == verdict
+    assert gpu_parts.judged(expected, found, "# TL301 why")[0] == verdict
+
+
+def test_costs_that_do_not_matter_elsewhere_may_matter_here() -> None:
+    line = '# TL301 refuted "below 0.1% even of a step of 1 ms"'
+    assert gpu_parts.judged("refuted", given("confirmed", "measured"), line)[0] == "measured"
+    assert gpu_parts.judged("refuted", given("confirmed"), line)[0] == "fault"
 
 
 @pytest.mark.parametrize(("counted", "own", "verdict"), [(1, 0, "fault"), (0, 1, "undecided"), (-1, 1, "undecided")])
