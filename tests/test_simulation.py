@@ -172,6 +172,27 @@ def test_a_mark_notes_which_results_carry_a_graph(tmp_path: Path) -> None:
     assert found == {"graph": (1, 1), "detached": (1, 0), "leaf": (1, 0), "number": (0, 0), "several": (1, 1)}
 
 
+def copy_by_other_means(x: torch.Tensor) -> None:
+    there = torch.zeros(4, 4, device="cuda")
+    x.type("torch.cuda.FloatTensor")
+    x.type(torch.cuda.HalfTensor)
+    x.to("cuda", torch.float16)
+    there.half()[0] = x[0]
+    x.copy_(there.double())
+    x.type_as(there)
+    there.type_as(x)
+    there.new_tensor([1.0, 2.0])
+    there.new([1.0, 2.0])
+    torch.cuda.FloatTensor([1.0, 2.0])
+    torch.cuda.FloatTensor(2, 2)
+    there[0] = x[0]
+    there[0] = 1.0
+    x[1] = there[1]
+    there[[0, 1]]
+    there[torch.tensor([0, 1])] = 1.0
+    torch._foreach_copy_([there, x], [x, there])
+
+
 def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_path: Path) -> None:
     """The instruments of ``gpu`` mode, on top of the simulated device: both accounts must agree."""
     simulated = Observation(order(tmp_path), "sim")
@@ -190,6 +211,7 @@ def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_pa
         x.pin_memory().cuda(non_blocking=True)
         torch.tensor([1.0, 2.0], device="cuda")
         torch.nn.Linear(4, 4).to("cuda")
+        copy_by_other_means(x)
     finally:
         watching.stop()
         simulated.stop()

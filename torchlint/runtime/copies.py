@@ -74,7 +74,7 @@ class Copies:
             return False
         site, size = self._sites.here(3), size_of(source)
         if there is None:
-            self.up(source, size, how, spent, non_blocking=non_blocking)
+            self.up(source, size_of(source, target.dtype), how, spent, non_blocking=non_blocking)
         elif here is None:
             self._recorder.add("download", site, size, spent, how=how, non_blocking=non_blocking)
             labelled(target).left = site

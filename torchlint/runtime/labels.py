@@ -115,8 +115,11 @@ def place_storage(storage: Any, device: int | None) -> None:
         label.device, label.host = device, device is None
 
 
-def size_of(tensor: torch.Tensor) -> int:
-    """The size of a tensor's elements in bytes; 0 for sparse and uninitialized tensors."""
+def size_of(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
+    """The size of a tensor's elements in bytes, as another dtype; 0 for sparse and uninitialized tensors.
+
+    Uploads convert before they copy, downloads after.
+    """
     if tensor.layout is not torch.strided or isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return 0
-    return int(tensor.numel() * tensor.element_size())
+    return int(tensor.numel() * (dtype or tensor.dtype).itemsize)

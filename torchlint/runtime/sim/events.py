@@ -97,7 +97,7 @@ def _copies(simulation: Machine, name: str, args: Any) -> None:
             continue
         here, there = device_of(target), device_of(source)
         if here is not None and there is None and source.dim() > 0 and _from_host(source):
-            upload(simulation, source, "copy_")
+            upload(simulation, source, "copy_", target.dtype)
         elif here is None and there is not None and name == "aten::fill_":
             simulation.sync("read")
         elif here is None and there is not None and _from_host(target):
@@ -112,11 +112,11 @@ def _from_host(tensor: torch.Tensor) -> bool:
     return label is not None and label.host
 
 
-def upload(simulation: Machine, source: torch.Tensor, how: str) -> None:
+def upload(simulation: Machine, source: torch.Tensor, how: str, dtype: torch.dtype | None = None) -> None:
     """Record a copy to the device that an operation makes by itself."""
     label = label_of(source)
     known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
     pinned = bool(label and label.pinned)
     facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **known}
-    simulation.recorder.add("upload", simulation.sites.here(2), size_of(source), **facts)
+    simulation.recorder.add("upload", simulation.sites.here(2), size_of(source, dtype), **facts)
     simulation.blocks()

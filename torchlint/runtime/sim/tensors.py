@@ -77,7 +77,7 @@ class Moves:
         known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
         pinned = bool(label and label.pinned)
         site = self._sim.sites.here(3)
-        size = size_of(tensor)
+        size = size_of(tensor, options.get("dtype"))
         self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
         if not non_blocking:
             self._sim.blocks()
@@ -184,7 +184,8 @@ class Moves:
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
             if kind == "upload":
                 facts["pinned"] = bool(getattr(label_of(source), "pinned", False))
-            self._sim.recorder.add(kind, self._sim.sites.here(3), size_of(source), **facts)
+            size = size_of(source, tensor.dtype if kind == "upload" else None)
+            self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
             self._real["copy_"](tensor, source, non_blocking)
         place(tensor, here)
