@@ -12,6 +12,7 @@ from torchlint.confirm.case import size
 from torchlint.confirm.evidence import EVALUATION, Event
 from torchlint.confirm.figures import duration, number
 from torchlint.confirm.html.words import NOTABLE
+from torchlint.confirm.places import real
 from torchlint.confirm.rates import each_step, per_step, phase_of, time_of
 from torchlint.confirm.result import Result
 from torchlint.confirm.totals import blocks
@@ -55,6 +56,12 @@ def lines(result: Result) -> list[Line]:
             line.events.append(event)
     for line in found.values():
         _judge(line, result)
+    for finding, verdict in result.pairs:
+        line_of = found.get((real(finding.path, result.order.base), finding.span.line))
+        if line_of is not None and verdict.cost_basis is Basis.MEASURED and verdict.phase == line_of.phase:
+            line_of.us, line_of.basis = verdict.cost, Basis.MEASURED
+    for line in found.values():
+        line.weight = (line.us or 0.0) * result.run.phases[line.phase].count
     return sorted(found.values(), key=lambda line: (-line.weight, line.path, line.number))
 
 
@@ -72,7 +79,6 @@ def _judge(line: Line, result: Result) -> None:
         line.us, line.basis = modelled, Basis.MODELLED
     if measured > (line.us or 0.0):
         line.us, line.basis = measured, Basis.MEASURED
-    line.weight = (line.us or 0.0) * run.phases[line.phase].count
 
 
 def _by_kind(events: Iterable[Event]) -> list[list[Event]]:

@@ -81,6 +81,6 @@ def burst(events: Iterable[Event], run: Run) -> str:
 def ranks(events: Sequence[Event], run: Run) -> str:
     """The ranks in which it happened, if not in all."""
     seen = {rank for event in events for rank in event.ranks}
-    if len(run.ranks) < 2 or len(seen) == len(run.ranks):
+    if len(run.ranks) < 2 or not seen or len(seen) == len(run.ranks):
         return ""
     return f"on rank {', '.join(sorted(seen, key=int))}" if all(map(str.isdigit, seen)) else ""
