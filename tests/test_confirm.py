@@ -433,6 +433,30 @@ def test_a_block_of_code_is_observed(tmp_path: Path) -> None:
     assert done.stdout.endswith("False True\n")
 
 
+def test_a_loader_that_was_made_before_the_block_is_not_said_to_be_unused(tmp_path: Path) -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        from torchlint.runtime import observe
+
+        loader = DataLoader(torch.randn(32, 8), batch_size=4, num_workers=1)
+        with observe(on="sim"):
+            device = torch.device("cuda")
+            model = torch.nn.Linear(8, 2).to(device)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for x in loader:
+                loss = model(x.to(device)).sum()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+        """
+    write(tmp_path, source)
+    done = warm_run(tmp_path, "-m", "program")
+    assert done.returncode == 0, done.stderr
+    assert "its file was not run" not in done.stdout
+    assert "8 copies in it came from pageable batches of loaders made earlier" in done.stdout, done.stdout
+
+
 def test_tests_are_observed(tmp_path: Path) -> None:
     body = "\n".join(f"    {line}" for line in TRAINING.splitlines())
     write(tmp_path, f"def train():\n{body}\n    return total\n", "training.py")

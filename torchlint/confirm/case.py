@@ -25,7 +25,10 @@ _FAST_STEP = 1000.0
 
 @dataclass(frozen=True)
 class Case:
-    """A finding, its recipe, its mark, and the events at its places; ``own`` are those in its own span."""
+    """A finding, its recipe, its mark, and the events at its places; ``own`` are those in its own span.
+
+    ``block`` says that a block of code was observed, in a program that had begun before.
+    """
 
     finding: Finding
     recipe: Recipe
@@ -35,6 +38,7 @@ class Case:
     own: Sequence[Event]
     run: Run
     prices: Prices
+    block: bool = False
 
     def of(self, *kinds: str) -> list[Event]:
         """The events of these kinds at the finding's places."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from torchlint.confirm.case import NO_MARK, Case, where
+from torchlint.confirm.case import NO_MARK, Case, times, where
 from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
@@ -62,7 +62,7 @@ def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sou
     rivals = _rivals(name, order, sources)
     events = [event for event in run.events if _nearest(event.place, places, rivals)]
     own = [event for event in events if event.place.overlaps(places[0])]
-    return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, prices)
+    return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, prices, order.lint)
 
 
 def _rivals(name: str, order: Order, sources: Sources) -> list[Place]:
@@ -109,11 +109,22 @@ def _unreached(case: Case) -> Verdict:
     run = case.run
     if not run.complete:
         return case.unknown(f"not evaluated as far as is known: {run.gap}")
+    if case.block:
+        return case.unknown(f"nothing of it was seen in the block; what ran before it was not observed{_earlier(case)}")
     if not case.mark.placed:
         return case.unknown("its file was not run, or its evaluations cannot be counted")
     if run.compiled and run.mode != "sim":
         return case.unknown("not evaluated outside of compiled regions, inside of which nothing is counted")
     return Verdict(Status.NOT_REACHED, "never evaluated in this run")
+
+
+def _earlier(case: Case) -> str:
+    """What the block shows of loaders that were made before it, whose lines are not known."""
+    if case.recipe.probe != "pageable-batches":
+        return ""
+    made = [(event, event.place_of("loader")) for event in case.run.of("upload") if not event.facts.get("pinned")]
+    count = sum(event.count for event, loader in made if loader is not None and not loader.known)
+    return f", but {times(count, 'copy')} in it came from pageable batches of loaders made earlier" if count else ""
 
 
 def _with_ranks(case: Case, verdict: Verdict) -> Verdict:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import sys
 import threading
 import time
 from typing import Any
@@ -93,8 +94,14 @@ class Observation:
         # Each rank on a machine has its own device, as programs expect.
         devices = max(self.order.get("devices", 1), int(os.environ.get("LOCAL_WORLD_SIZE", "1") or 1))
         simulation = Simulation(self.recorder, self.sites, devices)
-        simulation.on_leaving = self.leave
+        simulation.on_leaving, simulation.on_note = self.leave, self._note
         self._stack.enter_context(simulation)
+
+    def _note(self, what: str) -> None:
+        """Say something at once that the report says as well."""
+        self.notes.append(what)
+        if self.role == "main":
+            sys.stderr.write(f"torchlint: {what}\n")
 
     def stop(self) -> None:
         """Uninstall the instruments, in reverse order."""

@@ -15,6 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from torchlint.runtime.labels import device_of
+from torchlint.runtime.sim import half
 from torchlint.runtime.sim.operands import tensors
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def install(simulation: Machine) -> None:
     regions = Regions()
 
     def begin(self: Any) -> Any:
+        if self.device == "cuda" and self._enabled and self.fast_dtype is torch.float16:
+            simulation.say_once(half.notice)
         made = enter(self)
         if self.device == "cuda":
             regions.before.append((_enabled("cpu"), _dtype("cpu")))

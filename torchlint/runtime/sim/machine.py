@@ -34,6 +34,8 @@ class Machine:
         self.random: Any = None
         self.generators: set[int] = set()  # those of simulated devices, by address
         self.on_leaving: Callable[[str], None] = lambda what: None
+        self.on_note: Callable[[str], None] = lambda what: None
+        self._asked: set[Any] = set()
 
     def index(self, device: object) -> int | None:
         """The index of the simulated device that an argument names; None for any other device."""
@@ -51,6 +53,16 @@ class Machine:
         if not 0 <= index < self.devices:
             raise _ERROR("CUDA error: invalid device ordinal")
         return index
+
+    def say_once(self, notice: Callable[[], str | None]) -> None:
+        """Tell the user what a function returns, if it returns anything; it is called only once."""
+        if notice in self._asked:
+            return
+        self._asked.add(notice)
+        with self.recorder.quiet():
+            said = notice()
+        if said is not None:
+            self.on_note(said)
 
     def direct(self) -> Any:
         """Call torch without the dispatch mode, unless another mode is active."""
