@@ -356,7 +356,7 @@ def fit(steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2", "--dist", "each")])
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_tests_that_train_are_trainings(tmp_path: Path, workers: tuple[str, ...]) -> None:
     write(tmp_path, FITS, "training.py")
     tests = "".join(f"def test_{n}():\n    fit({n})\n\n" for n in (6, 5, 3, 2))

@@ -218,15 +218,18 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
     phases = {name: _phase(name, mains) for name in PHASES}
     phases[TRAINING] = replace(phases[TRAINING], median_ns=_step_ns(first))
     main = TRAINING if phases[TRAINING].count else EVALUATION
+    # Main processes without ranks are programs of their own: the workers of pytest-xdist.
+    apart = all(d["process"]["role"] == "main" and d["process"]["rank"] is None for d in mains)
+    programs = mains if apart else [first]
     lefts = [d["left"] for d in documents if d["left"]]
     return Run(
         mode=first["mode"],
         device=first["device"],
         torch=first["torch"],
-        steps=first["steps"]["phases"][main]["count"],
+        steps=sum(d["steps"]["phases"][main]["count"] for d in programs),
         main=main,
         phases=phases,
-        trainings=first["steps"]["trainings"],
+        trainings=sum(d["steps"]["trainings"] for d in programs),
         durations=[tuple(step) for step in first["steps"]["durations"]],
         trace=first["trace"],
         sources=_sources(documents),
