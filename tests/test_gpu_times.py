@@ -239,7 +239,15 @@ class Queue:
 
 
 def switched(tmp_path: Path, **more: Any) -> Switch:
-    wanted = {"path": str(tmp_path / "p.py"), "fixed": "", "form": "blocks", "blocks": 8, "seed": 3, **more}
+    wanted = {
+        "path": str(tmp_path / "p.py"),
+        "fixed": "",
+        "form": "blocks",
+        "method": "switch",
+        "blocks": 8,
+        "seed": 3,
+        **more,
+    }
     return Switch({"switch": wanted})
 
 

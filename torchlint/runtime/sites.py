@@ -84,7 +84,8 @@ class Sites:
 
     def _of_backward(self, frame: FrameType) -> Site:
         """Autograd runs the operations of a GPU in a thread of its own: the site of the thread that waits for it."""
-        if list(_outward(frame))[-1].f_code is _STARTED:
+        main = threading.get_ident() == threading.main_thread().ident
+        if main or list(_outward(frame))[-1].f_code is _STARTED:
             return NOWHERE
         waiting = [_of_engine(top) for top in sys._current_frames().values()]
         found = {self._around(frame) for frame in waiting} - {NOWHERE}
