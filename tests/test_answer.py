@@ -64,9 +64,13 @@ def opening(recorded: Recorded) -> list[str]:
 def test_a_program_that_waits_for_data_is_told_so_first(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(recorded.event("sync", ITEM, 10), recorded.at(LOADER, "batch", 10, ns=7_000_000))
-    first, second, _ = opening(recorded)
-    assert first == "A step takes 1 ms here; 700 us of it (70 %) is waiting for data."
-    assert second.endswith("On a GPU, copies and reads would block a step for about 10 us (modelled).")
+    assert opening(recorded) == [
+        "A step takes 1 ms here; 700 us of it (70 %) is waiting for data.",
+        "The CPU computes in place of a GPU, which would be faster.",
+        "On a GPU, copies and reads would block a step for about 10 us (modelled).",
+        "Fixing 1 finding would save at most about 10 us a step.",
+        "Modelled times use the price profile 'nominal' (assumed, not measured).",
+    ]
 
 
 def test_a_program_that_does_not_wait_is_told_so(tmp_path: Path) -> None:
@@ -90,6 +94,7 @@ def test_on_a_gpu_the_measured_time_of_reads_is_a_part_of_the_step(tmp_path: Pat
     assert opening(recorded) == [
         "A step takes 1 ms, and hardly waits for data.",
         "Copies and reads block a step for 278 us (28 %, measured).",
+        "Fixing 1 finding saves at most 278 us a step.",
     ]
     assert "278 us (measured; 28 % of a step)" in render(recorded.judged())
 
@@ -104,6 +109,22 @@ def test_the_parts_of_a_step_add_up_to_it(tmp_path: Path) -> None:
     )
     found = recorded.judged().answer
     assert found.step_us == pytest.approx(sum(part.us for part in found.parts))
+
+
+def test_what_a_gpu_has_not_measured_is_modelled_beside_what_it_has(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    account = {"explained": 0, "unexplained": 10}
+    recorded.process(
+        recorded.event("sync", ITEM, 10),
+        recorded.at([4, 8, 4, 22], "download", 10, non_blocking=False),
+        mode="gpu",
+        device="H",
+        synchronisations=account,
+        mark={"ns": 2_500_000},
+    )
+    bases = [part.basis.value for part in recorded.judged().answer.parts if part.name.startswith("blocked")]
+    assert bases == ["measured", "modelled"]
+    assert "278 us measured and 20 us modelled" in opening(recorded)[1]
 
 
 def test_a_run_that_left_the_simulated_subset_says_nothing_about_steps(tmp_path: Path) -> None:

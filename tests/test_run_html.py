@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.browser import opened
+from tests.companion_help import TRAINING, confirm, write
 from tests.test_html import EVIL, LIMIT
 from torchlint.cli.main import main
 from torchlint.confirm import evidence, order, prices
@@ -282,6 +283,16 @@ def test_many_findings_stay_below_the_limit(tmp_path: Path) -> None:
     page = render(recorded(tmp_path, made), ())
     assert len(page.encode()) < LIMIT
     assert "more findings are in the text and JSON reports" in page
+
+
+def test_confirm_writes_a_page(tmp_path: Path) -> None:
+    write(tmp_path, TRAINING)
+    options = ("--output-format", "html", "--output-file", "report.html", "--fail-on", "never")
+    done = confirm(tmp_path, *options, "--", "program.py", "--name", "a b")
+    assert done.returncode == 0, done.stderr
+    text = words((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "program.py on a simulated GPU" in text
+    assert "torchlint confirm --on sim -- program.py --name 'a b'" in text
 
 
 def test_html_needs_a_file_since_the_program_prints_to_the_terminal(

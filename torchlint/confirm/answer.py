@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from torchlint.confirm.case import times
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.figures import duration, percent
 from torchlint.confirm.prices import Prices
@@ -57,24 +58,45 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
     if not run.step_ns:
         return Answer(("The run has too few steps to say how long one takes.",))
     step, data = run.step_ns / 1000, totals.waiting_us
-    blocked, basis = _blocked(run, prices, verdicts)
     parts = [Part(DATA, data, Basis.MEASURED)]
     if run.mode != "cpu":
-        parts.append(Part(BLOCKED, blocked, basis))
-    inside = data if run.mode == "sim" else data + blocked
+        parts += _blocked(run, prices, verdicts)
+    inside = data if run.mode == "sim" else sum(part.us for part in parts)
     name = "computing on the CPU in place of a GPU" if run.mode == "sim" else "the rest"
     parts.append(Part(name, max(step - inside, 0.0), Basis.MEASURED))
-    return Answer(tuple(_sentences(run, step, data, parts)), step, tuple(parts))
+    sentences = [*_sentences(run, step, data, parts), *_worth(run, verdicts)]
+    return Answer(tuple(sentences), step, tuple(parts))
 
 
-def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> tuple[float, Basis]:
-    """How long copies and reads block a step: modelled for all, unless a GPU has measured those of the findings."""
-    confirmed = [v for v in verdicts if v.status is Status.CONFIRMED and not v.beside]
-    measured = [v for v in confirmed if v.cost_basis is Basis.MEASURED]
-    if run.mode == "gpu" and measured:
-        return sum(v.cost or 0.0 for v in measured if v.phase == run.main), Basis.MEASURED
-    events = [event for event in run.events if event.main and blocks(event)]
-    return each_step(run, events, prices.of) or 0.0, Basis.MODELLED
+def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[Part]:
+    """How long copies and reads block a step: as a GPU has measured it at findings, and modelled for all others."""
+    measured = [verdict for verdict in verdicts if run.mode == "gpu" and _is_measured(verdict, run)]
+    known = {id(event) for verdict in measured for event in verdict.events}
+    events = [event for event in run.events if event.main and blocks(event) and id(event) not in known]
+    modelled = each_step(run, events, prices.of) or 0.0
+    found = [Part(BLOCKED, sum(verdict.cost or 0.0 for verdict in measured), Basis.MEASURED)] if measured else []
+    return found + ([Part(BLOCKED, modelled, Basis.MODELLED)] if modelled or not measured else [])
+
+
+def _is_measured(verdict: Verdict, run: Run) -> bool:
+    return _counts(verdict, run) and verdict.cost_basis is Basis.MEASURED and any(map(blocks, verdict.events))
+
+
+def _counts(verdict: Verdict, run: Run) -> bool:
+    """Whether a finding has a cost that is a part of a step."""
+    own = verdict.status is Status.CONFIRMED and verdict.phase == run.main and not verdict.beside
+    return own and verdict.cost is not None
+
+
+def _worth(run: Run, verdicts: tuple[Verdict, ...]) -> list[str]:
+    """How much of a step the findings stand for."""
+    found = [verdict for verdict in verdicts if _counts(verdict, run)]
+    if not found:
+        return []
+    modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in found)
+    saved = f"{'about ' if modelled else ''}{duration(sum(verdict.cost or 0.0 for verdict in found))}"
+    would = "would save" if run.mode == "sim" else "saves"
+    return [f"Fixing {times(len(found), 'finding')} {would} at most {saved} a step."]
 
 
 def _sentences(run: Run, step: float, data: float, parts: list[Part]) -> list[str]:
@@ -91,13 +113,15 @@ def _sentences(run: Run, step: float, data: float, parts: list[Part]) -> list[st
 
 
 def _blocking(run: Run, step: float, parts: list[Part]) -> list[str]:
-    found = next((part for part in parts if part.name == BLOCKED), None)
-    if found is None:
+    found = [part for part in parts if part.name == BLOCKED]
+    if not found:
         return []
+    whole = sum(part.us for part in found)
     if run.mode == "sim":
-        if not found.us:
+        if not whole:
             return ["Copies and reads would not block a step on a GPU."]
-        return [f"On a GPU, copies and reads would block a step for about {duration(found.us)} (modelled)."]
-    about = "about " if found.basis is Basis.MODELLED else ""
-    said = f"{percent(found.us / step)}, {found.basis.value}"
-    return [f"Copies and reads block a step for {about}{duration(found.us)} ({said})."]
+        return [f"On a GPU, copies and reads would block a step for about {duration(whole)} (modelled)."]
+    about = "about " if any(part.basis is Basis.MODELLED for part in found) else ""
+    bases = " and ".join(f"{duration(part.us)} {part.basis.value}" for part in found)
+    said = f"{percent(whole / step)}, {found[0].basis.value if len(found) == 1 else bases}"
+    return [f"Copies and reads block a step for {about}{duration(whole)} ({said})."]

@@ -27,6 +27,7 @@ def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
         {"key": e.key, "limit": e.limit, "figure": e.figure, "lines": [list(line) for line in e.lines]}
         for e in result.excesses
     ]
+    whole["answer"] = asdict(result.answer)
     whole["run"] = _described(result)
     return dump(whole)
 

@@ -69,8 +69,7 @@ def _steps(run: Run) -> str:
 
 def _answer(result: Result) -> list[str]:
     """What a step takes and waits for, and which prices stand behind modelled times."""
-    first, *more = result.answer.sentences
-    lines = [first, " ".join(more)] if more else [first]
+    lines = list(result.answer.sentences)
     modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts)
     if modelled or result.answer.modelled:
         prices = result.prices

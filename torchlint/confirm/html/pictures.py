@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torchlint.confirm.answer import Answer
+from torchlint.confirm.answer import BLOCKED, DATA, Answer
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.figures import duration, percent
 from torchlint.confirm.html.lines import Line
@@ -96,8 +96,8 @@ def segments(answer: Answer, mode: str) -> list[Segment]:
         return []
     found: list[Segment] = []
     at = 0.0
-    kinds = ("data", "blocked", "rest") if len(answer.parts) > 2 else ("data", "rest")
-    for kind, part in zip(kinds, answer.parts, strict=True):
+    for part in answer.parts:
+        kind = {DATA: "data", BLOCKED: "blocked"}.get(part.name, "rest")
         width = WIDTH * part.us / whole
         share = "" if mode == "sim" and kind != "data" else percent(part.us / (answer.step_us or whole or 1.0))
         found.append(Segment(at, width, kind, part.name, duration(part.us), share, part.basis.value))

@@ -17,7 +17,7 @@
   let open = false;
   const unfold = () => {
     open = !open;
-    for (const fold of document.querySelectorAll("details.fold")) fold.open = open;
+    for (const fold of document.querySelectorAll("details.fold, details.more, details.events")) fold.open = open;
     get("unfold").textContent = open ? "Fold all" : "Unfold all";
     get("unfold").setAttribute("aria-pressed", String(open));
   };
