@@ -13,7 +13,7 @@ from torchlint.confirm.evidence import EVALUATION, Event
 from torchlint.confirm.figures import duration, number
 from torchlint.confirm.html.words import NOTABLE
 from torchlint.confirm.places import real
-from torchlint.confirm.rates import each_step, per_step, phase_of, time_of
+from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.result import Result
 from torchlint.confirm.totals import blocks
 from torchlint.confirm.verdict import Basis
@@ -74,7 +74,7 @@ def _judge(line: Line, result: Result) -> None:
     priced = [event for event in line.events if blocks(event)]
     timed = [event for event in line.events if not blocks(event) and event.ns]
     modelled = each_step(run, priced, prices.of, line.phase) or 0.0
-    measured = (each_step(run, timed, time_of, line.phase) or 0.0) / 1000
+    measured = (each_step(run, timed, lambda _, part: part.ns, line.phase) or 0.0) / 1000
     if modelled and run.mode != "cpu":
         line.us, line.basis = modelled, Basis.MODELLED
     if measured > (line.us or 0.0):
