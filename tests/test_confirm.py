@@ -457,6 +457,26 @@ def test_a_loader_that_was_made_before_the_block_is_not_said_to_be_unused(tmp_pa
     assert "8 copies in it came from pageable batches of loaders made earlier" in done.stdout, done.stdout
 
 
+def test_a_loader_that_a_framework_has_replaced_stands_where_the_program_made_it(tmp_path: Path) -> None:
+    source = """
+        from torch.utils.data import DataLoader
+
+        def prepared(loader):
+            return DataLoader(loader.dataset, batch_size=loader.batch_size, num_workers=loader.num_workers)
+        """
+    write(tmp_path, source, "site-packages/framework.py")
+    training = TRAINING.replace(
+        "total = 0.0\n", "from framework import prepared\nloader, total = prepared(loader), 0.0\n"
+    )
+    path = "import os, sys\nsys.path.append(os.path.join(os.path.dirname(__file__), 'site-packages'))\n"
+    program = write(tmp_path, path + training)
+    confirmed(tmp_path, "--evidence", "kept", "--", "program.py")
+    evidence = json.loads(next((tmp_path / "kept").glob("evidence-*.json")).read_text(encoding="utf-8"))
+    (batches,) = [event for event in evidence["events"] if event["kind"] == "batch"]
+    line = program.read_text(encoding="utf-8").splitlines()[batches["site"][1] - 1]
+    assert line.startswith("loader = DataLoader("), line
+
+
 def test_tests_are_observed(tmp_path: Path) -> None:
     body = "\n".join(f"    {line}" for line in TRAINING.splitlines())
     write(tmp_path, f"def train():\n{body}\n    return total\n", "training.py")

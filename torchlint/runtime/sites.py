@@ -64,6 +64,10 @@ class Sites:
             for frame in islice(mine, _CALLERS)
         ]
 
+    def directly(self, depth: int = 1) -> bool:
+        """Whether the caller, ``depth`` frames above this one, is user code itself, not a library."""
+        return self._is_user_code(sys._getframe(depth).f_code)
+
     def _is_user_code(self, code: CodeType) -> bool:
         mine = self._mine.get(id(code))
         if mine is None:

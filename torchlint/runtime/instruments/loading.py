@@ -30,7 +30,8 @@ class Loading(Instrument):
 
         def made(loader: Any, *args: Any, **kwargs: Any) -> None:
             make(loader, *args, **kwargs)
-            self._made[loader] = self._sites.here(2)
+            known = None if self._sites.directly(2) else self._original(loader)
+            self._made[loader] = known or self._sites.here(2)
 
         def begun(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
             begin(iterator, loader, *args, **kwargs)
@@ -47,6 +48,10 @@ class Loading(Instrument):
         patches.set(_BaseDataLoaderIter, "__next__", fetched)
         if _BaseDataLoaderIter.__dict__.get("next") is fetch:
             patches.set(_BaseDataLoaderIter, "next", fetched)
+
+    def _original(self, loader: Any) -> Site | None:
+        """Where the loader was constructed that a framework replaces by this one, which has the same dataset."""
+        return next((site for made, site in self._made.items() if made.dataset is loader.dataset), None)
 
     def _fetched(self, iterator: Any, batch: Any, spent: int) -> None:
         loader = self._iterators.get(iterator)
