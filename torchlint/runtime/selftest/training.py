@@ -293,6 +293,20 @@ def _losses(device: str) -> float:
     return float(total + functional.binary_cross_entropy_with_logits(logits, torch.ones_like(logits)))
 
 
+def _hooked(device: str) -> Any:
+    """Gradients are the same to the last bit whether or not hooks run in the backward pass."""
+    model = nn.Sequential(nn.Linear(4, 8), nn.SiLU(), nn.LayerNorm(8), nn.GELU(), nn.Linear(8, 2)).to(device)
+    found = []
+    for hooked in (False, True):
+        x = torch.linspace(-1, 1, 12).reshape(3, 4).to(device).requires_grad_()
+        if hooked:
+            x.register_hook(lambda gradient: gradient * 1)
+        model(x).pow(2).sum().backward()
+        gradient = x.grad
+        found.append([] if gradient is None else gradient.tolist())
+    return found
+
+
 PROBES: dict[str, Callable[[str], Any]] = {
     "sgd": _trained(_mlp, _of("SGD", lr=0.1, momentum=0.9), (5, 4)),
     "adam": _trained(_mlp, _of("Adam"), (5, 4)),
@@ -330,6 +344,7 @@ PROBES: dict[str, Callable[[str], Any]] = {
     "deepcopy": _copied,
     "functional_call": _functional_call,
     "weight_norm": _weight_norm,
+    "hooked": _hooked,
     "averaged_model": _averaged,
     "parameter_data": _data,
     "buffers": _buffers,

@@ -174,6 +174,7 @@ _ONE: dict[str, Callable[[], Any]] = {
     "inference_cpu": _inference(lambda: there(3).cpu()),
 }
 _TWO: dict[str, Callable[[], Any]] = {
+    "mask_and_derivative": lambda: there(3).requires_grad_()[there(3) > 0].sum().backward(),
     "repeat_tensor": lambda: torch.repeat_interleave(there(3), there(3).long()),
     "histc": lambda: torch.histc(there(3), bins=3),
     "tensor_of_list": lambda: torch.tensor([number(), number()]),

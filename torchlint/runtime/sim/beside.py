@@ -39,7 +39,6 @@ def _beside(simulation: Machine, name: str, real: Any, waits: int) -> Any:
         index, _ = found_in(simulation, operation, args, kwargs)
         if index is None or not simulation.alone():
             return real(*args, **kwargs)
-        simulation.watchful = True
         for _ in range(waits):
             simulation.sync("linalg")
         with simulation.direct():

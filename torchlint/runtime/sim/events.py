@@ -37,9 +37,7 @@ _WAITS = {
 }
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
 _COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
-# Their derivatives wait, too.
-_DERIVATIVES = frozenset(name for name, why in _WAITS.items() if why == "linalg")
-SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED | _DERIVATIVES
+SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED
 
 
 def record(simulation: Machine, func: Any, name: str, args: Any, kwargs: Any) -> None:
@@ -47,8 +45,6 @@ def record(simulation: Machine, func: Any, name: str, args: Any, kwargs: Any) ->
     if not simulation.recorder.listening:
         return
     why = _WAITS.get(name)
-    if name in _DERIVATIVES:
-        simulation.watchful = True
     if why is not None:
         simulation.sync(why)
     elif name in INDEXED:
@@ -84,7 +80,8 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
         elif index.dtype in (torch.bool, torch.uint8):
             masks = True
     one = name not in ("aten::index", "aten::_unsafe_index") and args[2].numel() == 1
-    simulation.watchful = simulation.watchful or masks
+    if masks and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (args[0], *args[2:3])):
+        simulation.masked += 1
     if masks and not one:  # x[mask] = number needs no count
         simulation.sync("mask")
 

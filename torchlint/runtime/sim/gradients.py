@@ -76,7 +76,7 @@ def _shortened(simulation: Machine) -> None:
     """Run backward passes without the dispatch mode, which takes most of their time, unless they may cause events.
 
     Gradients get their labels when they are asked for. As soon as Python code may run in a backward pass (hooks,
-    functions of the program), or an operation whose derivative waits for the device has run, the mode stays active.
+    functions of the program), the mode stays active. The derivative of an index by a mask counts it again.
     """
     real = getattr(torch.autograd, "_engine_run_backward", None)
     if real is None:
@@ -85,6 +85,9 @@ def _shortened(simulation: Machine) -> None:
     def run(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         if simulation.watchful or not simulation.alone() or torch.is_anomaly_enabled() or _distributed():
             return real(t_outputs, *args, **kwargs)
+        for _ in range(simulation.masked):
+            simulation.sync("mask")
+        simulation.masked = 0
         with torch._C._DisableTorchDispatch():
             made = real(t_outputs, *args, **kwargs)
         for gradient, wanted in zip(made or (), args[3] if len(args) > _INPUTS else (), strict=False):

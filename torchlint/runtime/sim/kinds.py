@@ -39,7 +39,7 @@ def kind_of(func: Any) -> int:
         return READ
     if func.namespace != "aten" and _written_for_cuda(func):
         return FOREIGN
-    if func._can_decompose() and func._schema.name.partition("::")[2] not in _SIMPLE:
+    if _composed(func):
         return COMPOSED
     schema = func._schema
     named = schema.name in operands.SPECIAL or schema.name in events.SPECIAL
@@ -53,6 +53,13 @@ def kind_of(func: Any) -> int:
     if not schema.name.startswith("aten::") or not (aliases or (not schema.returns and _in_place(schema))):
         return GENERAL
     return ALIAS if len(tensors) == 1 and str(tensors[0].type) == "Tensor" and aliases else WRITE
+
+
+def _composed(func: Any) -> bool:
+    """Whether it only consists of other operations. Some have a kernel of their own beside that, with other bits."""
+    if func._schema.name.partition("::")[2] in _SIMPLE or not func._can_decompose():
+        return False
+    return not torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CPU")
 
 
 def _written_for_cuda(func: Any) -> bool:
