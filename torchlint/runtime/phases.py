@@ -41,12 +41,13 @@ class Ledger:
         self._outcomes[segment] = step << 4 | (_STEADY if steady else 0) | phase
 
     def phase(self, segment: int) -> int:
-        """The phase of a segment; ``OPEN`` while it is not known."""
+        """The phase of a segment; ``OPEN`` (0) while it is not known."""
         return self._outcomes[segment] & 7
 
-    def steady(self, segment: int) -> bool:
-        """Whether it belongs to a step of training other than the first."""
-        return bool(self._outcomes[segment] & _STEADY)
+    def outcome(self, segment: int) -> tuple[int, int, bool]:
+        """The phase of a segment, its step, and whether that is a step of training other than the first."""
+        outcome = self._outcomes[segment]
+        return outcome & 7, outcome >> 4, bool(outcome & _STEADY)
 
     def step(self, segment: int) -> int:
         """The number of the step that it belongs to; 0 for none."""

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from torchlint.runtime.occurrences import Occurrences
-from torchlint.runtime.phases import NAMES, OPEN, Ledger
+from torchlint.runtime.phases import NAMES, Ledger
 from torchlint.runtime.reservoir import Reservoir
 from torchlint.runtime.sites import Site
 from torchlint.runtime.timeline import Timeline
@@ -73,14 +73,17 @@ class Count:
 
     def settle(self) -> None:
         """Add the events of decided segments to their phases."""
-        ledger = self._ledger
-        decided = [segment for segment in self._parts if ledger.phase(segment) != OPEN]
-        for segment in sorted(decided, key=ledger.step):
-            part = self._parts.pop(segment)
-            if ledger.step(segment):
-                self.steps.add(ledger.step(segment))
-            _add(self.phases.setdefault(ledger.phase(segment), [0, 0, 0]), part)
-            if ledger.steady(segment):
+        ledger, parts = self._ledger, self._parts
+        decided = [segment for segment in parts if ledger.phase(segment)]
+        if len(decided) > 1:
+            decided.sort(key=ledger.step)
+        for segment in decided:
+            part = parts.pop(segment)
+            phase, step, steady = ledger.outcome(segment)
+            if step:
+                self.steps.add(step)
+            _add(self.phases.setdefault(phase, [0, 0, 0]), part)
+            if steady:
                 _add(self.steady, part)
 
     def written(self) -> dict[str, Any]:
@@ -99,8 +102,9 @@ class Count:
 
 
 def _add(total: list[int], part: list[int]) -> None:
-    for figure in (0, 1, 2):
-        total[figure] += part[figure]
+    total[0] += part[0]
+    total[1] += part[1]
+    total[2] += part[2]
 
 
 @dataclass
