@@ -14,6 +14,32 @@ import pytest
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
+# Texts whose contrast with their background is below the 4.5 of WCAG 2.1 (AA).
+TOO_FAINT = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const drawn = (color) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const part = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const ground = (element) => {
+    const color = drawn(getComputedStyle(element).backgroundColor);
+    return color[3] > 200 || !element.parentElement ? color : ground(element.parentElement);
+  };
+  const faint = (element) => {
+    const pair = [luminance(drawn(getComputedStyle(element).color)), luminance(ground(element))];
+    return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) < 4.5;
+  };
+  const written = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  return [...document.querySelectorAll("body *")]
+    .filter((element) => element.checkVisibility() && !element.closest("svg, script") && written(element))
+    .filter(faint)
+    .map((element) => `${element.tagName}.${element.className}`);
+}"""
+
 
 def executable() -> str | None:
     """The browser to test with; None where there is none."""

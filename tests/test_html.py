@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import opened
+from tests.browser import TOO_FAINT, opened
 from torchlint.cli.main import main
 from torchlint.model import Edit, Evidence, Finding, Fix, Problem, RunResult, Safety, Severity, Span
 from torchlint.report import ReportOptions, renderer, split_lines
@@ -215,6 +215,7 @@ def test_a_page_opens_from_disk_and_fits_the_window(chromium: Any, report: Path,
         assert not seen.overflows
         seen.page.click("#unfold")
         assert not seen.overflows
+        assert seen.evaluate(TOO_FAINT) == []
         background = seen.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 

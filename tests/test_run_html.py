@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.browser import opened
+from tests.browser import TOO_FAINT, opened
 from tests.companion_help import TRAINING, confirm, write
 from tests.test_html import EVIL, LIMIT
 from torchlint.cli.main import main
 from torchlint.confirm import evidence, order, prices
+from torchlint.confirm.compare import Comparison, as_json
 from torchlint.confirm.html import render
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
@@ -168,6 +169,17 @@ def test_findings_come_by_cost_with_their_patch_and_the_command_that_measures_it
     assert "torchlint compare --finding TL202:train.py:2 --unsafe-fixes -- train.py --epochs 3" in text
     assert "+ x = x.to(device, non_blocking=True)" in text
     assert "Caveat: the copy may overlap" in text
+
+
+def test_a_comparison_that_is_stored_beside_the_evidence_is_shown(tmp_path: Path) -> None:
+    recorded(tmp_path, ordered(tmp_path))
+    measured = Comparison(
+        finding("TL202", MOVE, "train.py", fix=FIX), "switch", "gpu", "H", 60, 1.5, 1.4, 1.6, 300, 200, True, True, 8
+    )
+    (tmp_path / "compare-1.json").write_text(as_json(measured), encoding="utf-8")
+    (tmp_path / "compare-2.json").write_text("{}", encoding="utf-8")
+    text = words(render(judged(tmp_path), ()))
+    assert "faster, x1.50 [1.40, 1.60], 300 us a step before and 200 us after (measured on H)" in text
 
 
 def test_what_happens_in_few_steps_is_a_burst(page: str) -> None:
@@ -336,6 +348,7 @@ def test_a_page_opens_from_disk_and_fits_the_window(
         assert not seen.overflows
         seen.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
         assert not seen.overflows
+        assert seen.evaluate(TOO_FAINT) == []
         seen.page.keyboard.press("j")
         assert seen.evaluate("document.activeElement.id") == "c1"
 

@@ -137,6 +137,24 @@ class StoredOrder(_OrderOfBlock):
     switch: dict[str, Any] | None
 
 
+# -- comparisons ---------------------------------------------------------------------------------
+
+
+class StoredComparison(TypedDict):
+    """The result of `torchlint compare`."""
+
+    rule: str
+    path: Path
+    line: int
+    mode: str
+    device: str | None
+    ratio: float
+    interval: tuple[float, float]
+    decided: Literal["faster", "slower", "no difference"]
+    old_us: float
+    new_us: float
+
+
 # -- prices --------------------------------------------------------------------------------------
 
 

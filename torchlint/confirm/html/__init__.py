@@ -85,7 +85,7 @@ def _file(
         path=shown_path(path, result.order.base),
         lines=text,
         notes=notes,
-        head=plural(len(own), "finding"),
+        head=plural(len(own), "finding") if own else "no findings",
         gutter={line.number: gutter(line) for line in here},
         never=frozenset(
             number

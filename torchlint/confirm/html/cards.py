@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from torchlint.confirm.comparisons import comparisons, key_of
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.html.words import SHOWN, burst, happened, ranks
 from torchlint.confirm.order import Order
@@ -37,6 +38,7 @@ class Card(NamedTuple):
     ranks: str
     events: tuple[str, ...]
     compare: str
+    compared: str
     patch: Patch | None
     placed: bool
     cost: float
@@ -47,6 +49,7 @@ def cards(
 ) -> list[Card]:
     """The cards of all findings, in the order of the report; ``files`` are ids by real path, ``lines`` their text."""
     pairs = result.pairs
+    known = comparisons(result.order)
     most = max((_weight(verdict, result) for _, verdict in pairs), default=0.0)
     found = []
     for number, (finding, verdict) in enumerate(pairs, start=1):
@@ -66,6 +69,7 @@ def cards(
                 ranks=ranks(events, result.run),
                 events=tuple(map(happened, events[:_EVENTS])),
                 compare=compare(finding, result.order),
+                compared=known.get(key_of(finding), ""),
                 patch=patch(finding, source),
                 placed=bool(source) and finding.cell is None,
                 cost=_weight(verdict, result) / most if most else 0.0,
