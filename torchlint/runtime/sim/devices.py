@@ -72,14 +72,15 @@ def install(simulation: Machine) -> None:
     _tools(simulation)
     _accelerator(simulation, answers, streams)
     known = {*answers, *contexts, *_ELSEWHERE}
-    refuse(simulation, torch.cuda, [name for name in torch.cuda.__all__ if name not in known])
+    for module in (torch.cuda, torch.cuda.memory, torch.cuda.nccl):
+        refuse(simulation, module, [name for name in module.__all__ if name not in known])
 
 
 # Replaced by other modules of the simulation, or right as they are.
 _ELSEWHERE = frozenset(
-    "amp memory nccl nvtx profiler random sparse streams tunable graphs has_half has_magma cudaStatus CudaError "
-    "DeferredCudaCallError CUDAGraph graph make_graphed_callables default_generators get_rng_state get_rng_state_all "
-    "set_rng_state set_rng_state_all manual_seed manual_seed_all seed seed_all initial_seed".split()
+    "version amp memory nccl nvtx profiler random sparse streams tunable graphs has_half has_magma cudaStatus "
+    "CudaError DeferredCudaCallError CUDAGraph graph make_graphed_callables default_generators get_rng_state "
+    "get_rng_state_all set_rng_state set_rng_state_all manual_seed manual_seed_all seed seed_all initial_seed".split()
 ) | {name for name in torch.cuda.__all__ if name.endswith(("Storage", "Tensor"))}
 
 
