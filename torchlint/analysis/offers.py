@@ -16,6 +16,7 @@ from torchlint.analysis.things.framework_use import FrameworkUses
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.things.step_call import StepCalls
+from torchlint.analysis.things.step_results import StepResults
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.heat import MAKER_VERBS
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
@@ -62,9 +63,15 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
 
 
 def collect_later(module: SourceModule) -> FileFacts:
-    """The facts of a parsed file that follow from facts of other files: what its functions call in every step."""
+    """The facts of a parsed file that follow from those of others: what functions call in every step, and return."""
+    facts: FileFacts = {}
     calls = StepCalls(module).all(later=True)
-    return {"further_step_calls": calls} if calls else {}
+    if calls:
+        facts["further_step_calls"] = calls
+    results = StepResults(module).all()
+    if results:
+        facts["step_results"] = results
+    return facts
 
 
 def _offered(module: SourceModule) -> Iterator[cst.FunctionDef]:

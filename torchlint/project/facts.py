@@ -93,6 +93,28 @@ class StepCall(TypedDict):
     trains: bool
 
 
+class Returned(TypedDict, total=False):
+    """What is known of a return value: its device (``cpu`` for everything else that is not on an accelerator), or its
+    members if it is a ``tuple``, ``list`` or ``dict``.
+    """
+
+    device: str
+    tensor: bool
+    container: str
+    elements: list[Returned]
+    element: Returned
+
+
+class StepResult(TypedDict):
+    """The result of a function that other files call in every step.
+
+    ``needs`` are the parameters that must be on an accelerator for that, each by its name and its place.
+    """
+
+    needs: list[list[str]]
+    value: Returned
+
+
 class PassedInstance(TypedDict):
     """An instance of a class (by dotted name) that is passed to a function of another file."""
 
@@ -138,6 +160,7 @@ class FileFacts(TypedDict, total=False):
     passed_loaders: list[PassedLoader]
     step_calls: list[StepCall]
     further_step_calls: list[StepCall]
+    step_results: dict[str, StepResult]
     passed_instances: list[PassedInstance]
     framework_runs: dict[str, bool]
     varying_shapes: list[tuple[int, str]]

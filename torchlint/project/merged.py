@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from torchlint.project.definitions import Definitions, split_instance
-from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller
+from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller, StepResult
 from torchlint.project.outline import Outlines
 
 _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
@@ -164,6 +164,11 @@ class Project:
         """The device that a function of another file returns: ``cpu``, ``cuda`` or ``variable``; None if unknown."""
         found = self.definition(asking, name, "devices")
         return self.facts[found[0]]["devices"][found[1]] if found else None
+
+    def step_result(self, asking: str, name: str) -> StepResult | None:
+        """What a function of another file returns that is called in every step; None if that is unknown."""
+        found = self.definition(asking, name, "step_results")
+        return self.facts[found[0]]["step_results"][found[1]] if found else None
 
     def seeds(self, _: str) -> bool:
         """Whether some file of the run seeds random number generators."""

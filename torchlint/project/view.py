@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, StepCaller
+    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, StepCaller, StepResult
     from torchlint.project.merged import Project
 
 Query = tuple[str, ...]
@@ -68,6 +68,10 @@ class ProjectView:
     def step_callers(self) -> dict[str, StepCaller]:
         """See :meth:`Project.step_callers`."""
         return self._run("step_callers")  # type: ignore[no-any-return]
+
+    def step_result(self, name: str) -> StepResult | None:
+        """See :meth:`Project.step_result`."""
+        return self._run("step_result", name)  # type: ignore[no-any-return]
 
     def device(self, name: str) -> str | None:
         """See :meth:`Project.device`."""
@@ -134,6 +138,6 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator contains_all has_custom_to convolves "
-    "flag_helper feeding_of feedings_of_results given_loaders runs_framework step_callers device varying_shapes "
-    "cuda_only needs_cuda cuda_check".split()
+    "flag_helper feeding_of feedings_of_results given_loaders runs_framework step_callers step_result device "
+    "varying_shapes cuda_only needs_cuda cuda_check".split()
 )

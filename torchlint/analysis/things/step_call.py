@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.things.step import Step
-from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.results import is_on_device
 from torchlint.model import Heat
 from torchlint.project.definitions import CALLED, passed_instance
 
@@ -56,10 +56,7 @@ class StepCalls:
         if any(arg.star for arg in call.args):
             return
         for position, arg in enumerate(call.args):
-            value = self._module.value(arg.value)
-            if value.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT):
-                value = value.iterated_value()
-            if value.accelerated:
+            if is_on_device(self._module.value(arg.value)):
                 yield arg.keyword.value if arg.keyword is not None else str(position)
 
     # -- what is called --------------------------------------------------------------------------

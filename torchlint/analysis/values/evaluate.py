@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, content, devices, lists, models, tensors
+from torchlint.analysis.values import arrays, content, devices, lists, models, results, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
@@ -229,7 +229,9 @@ class Evaluator:
                 return content.of_method(self, base, node, found)
             if base.located or base.kind not in _OWNERS:
                 return UNKNOWN
-        return models.applied(self, target, node) or UNKNOWN
+        found = models.applied(self, target, node) or UNKNOWN
+        name = self.code.project_symbol(node.func) if not target.known else None
+        return results.of_call(self, node, name, found) if name is not None else found
 
     def _project_call(self, node: cst.Call) -> Value:
         """A call of a function of another project file: a device, or a tensor on the device of its arguments."""
@@ -238,7 +240,9 @@ class Evaluator:
             device = self.code.project.device(name)
             if device is not None:
                 return Value(Kind.DEVICE, Device(device), origin=node)
-        return models.applied(self, UNKNOWN, node) or UNKNOWN if name is not None else UNKNOWN
+        if name is None:
+            return UNKNOWN
+        return results.of_call(self, node, name, models.applied(self, UNKNOWN, node) or UNKNOWN)
 
     def return_value(self, function: cst.FunctionDef) -> Value:
         """The return value of a function of the file, joined over all callers."""
