@@ -89,7 +89,7 @@ def reads(folder: Path, line: str, read: str) -> list[str]:
     ],
 )
 def test_innocent_results_are_silent(tmp_path: Path, line: str, read: str) -> None:
-    other = "" if "zeros" not in line else "helpers.combined(out, y); "
+    other = "helpers.combined(out, y); " if "zeros" in line else ""
     assert reads(tmp_path, other + line, read) == []
 
 
@@ -112,7 +112,7 @@ def test_a_cached_run_knows_the_same_results(tmp_path: Path) -> None:
     train = TRAIN.format(line="t = helpers.combined(out, y)", read="print(t.item())")
     paths = write(tmp_path, {"helpers.py": HELPERS, "train.py": train})
     first = run_with_cache(tmp_path, paths)
-    assert len(first.findings) == 1 or len(first.findings) == 2
+    assert [Path(f.path).name for f in first.findings] == ["train.py"]
     assert run_with_cache(tmp_path, paths).findings == first.findings
     Path(paths[0]).write_text("def combined(outputs, targets):\n    return len(outputs)\n", encoding="utf-8")
     assert not run_with_cache(tmp_path, paths).findings
