@@ -57,9 +57,10 @@ def kind_of(func: Any) -> int:
 
 def _composed(func: Any) -> bool:
     """Whether it only consists of other operations. Some have a kernel of their own beside that, with other bits."""
-    if func._schema.name.partition("::")[2] in _SIMPLE or not func._can_decompose():
+    if func._schema.name.partition("::")[2] in _SIMPLE:
         return False
-    return not torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CPU")
+    has, name = torch._C._dispatch_has_kernel_for_dispatch_key, func.name()
+    return bool(has(name, "CompositeImplicitAutograd") and not has(name, "CPU"))
 
 
 def _written_for_cuda(func: Any) -> bool:

@@ -27,7 +27,8 @@ class Streams:
         self._classes = {"Event": event, "Stream": stream, "StreamContext": _context_class(self)}
         self._defaults = [self._numbered(stream, index) for index in range(simulation.devices)]
         for name, own in (("Stream", stream), ("Event", event)):
-            simulation.patches.set(torch, name, _generic(getattr(torch, name), own, simulation))
+            if hasattr(torch, name):
+                simulation.patches.set(torch, name, _generic(getattr(torch, name), own))
 
     def _numbered(self, stream: Any, index: int) -> Any:
         made = stream(index)
@@ -66,7 +67,7 @@ class Streams:
             self._own.current = {**getattr(self._own, "current", {}), stream.device_index: stream}
 
 
-def _generic(real: Any, own: Any, simulation: Machine) -> Any:
+def _generic(real: Any, own: Any) -> Any:
     """``torch.Stream(device="cuda")``, of which streams of ``torch.cuda`` are instances."""
 
     class Meta(type):
