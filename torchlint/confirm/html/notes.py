@@ -139,6 +139,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     """Versions, the machine, and prices."""
     run, prices = result.run, result.prices
     on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
+    priced = [("prices of modelled times", f"{prices.name}. {prices.source}")] if run.mode != "cpu" else []
     return [
         ("ran on", on),
         ("torch", run.torch),
@@ -146,5 +147,5 @@ def facts(result: Result) -> list[tuple[str, str]]:
         ("took", duration(run.wall_ns / 1000)),
         ("processes", str(run.processes)),
         ("ended", str(run.ended["how"])),
-        ("prices of modelled times", f"{prices.name}. {prices.source}"),
+        *priced,
     ]
