@@ -35,9 +35,9 @@ class Evaluator:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.memo = FixpointMemo()
-        self.device_evidence = DeviceEvidence(self)
         self.classes = Classes(self)
         self.functions = Functions(self, self.classes)
+        self.device_evidence = DeviceEvidence(self, self.functions)
         self.parameters = Parameters(self, self.functions, self.classes)
         self.stores = AttributeStores(self, self.parameters)
 
