@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal, positional
+from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.knowledge import content as known
 from torchlint.knowledge.factories import FACTORIES, LIKE_FACTORIES
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
 _NUMBERS = frozenset({Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.STRING, Kind.NONE, Kind.DTYPE, Kind.DEVICE})
-_NOT_CONTENT = LEGACY.keys() | PARAMETERS | {"torch.tensor"}
+_FROM_DATA = LEGACY.keys() | {"torch.tensor"}
 _KEPT_BY_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
 
 
@@ -103,11 +104,31 @@ def holds_data(value: Value) -> bool:
 
 
 def _is_number(values: Values, node: cst.BaseExpression) -> bool:
-    """Whether an unknown variable is a parameter whose default is a number."""
+    """Whether an unknown operand is a number: by its default, as a bound of ``arange``, or computed from such."""
+    if values.value(node).known:
+        return False
+    if isinstance(node, cst.BinaryOperation):
+        return not any(may_be_data(values, part) for part in (node.left, node.right))
     bindings = values.code.definitions(node) if isinstance(node, cst.Name) else ()
     defaults = [b.statement.default for b in bindings if isinstance(b.statement, cst.Param) and b.statement.default]
-    unknown = not values.value(node).known
-    return unknown and len(bindings) == len(defaults) == 1 and isinstance(literal(defaults[0]), (int, float))
+    by_default = len(bindings) == len(defaults) == 1 and isinstance(literal(defaults[0]), (int, float))
+    return by_default or (isinstance(node, cst.Name) and _is_bound(values, node))
+
+
+def _is_bound(values: Values, name: cst.Name) -> bool:
+    """Whether a variable is also part of a bound of ``torch.arange`` in its statement, which takes numbers alone."""
+    calls = (part for part in descendants(values.code.statement_of(name)) if isinstance(part, cst.Call))
+    bounds = (arg.value for call in calls if values.code.qualified(call.func) == "torch.arange" for arg in call.args)
+    return any(name.value in _operands(bound) for bound in bounds)
+
+
+def _operands(node: cst.BaseExpression) -> Iterator[str]:
+    """The variables from which an arithmetic expression is computed."""
+    if isinstance(node, cst.BinaryOperation):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif isinstance(node, cst.Name):
+        yield node.value
 
 
 def _marked(made: Value, generates: Callable[[], bool]) -> Value:
@@ -121,8 +142,10 @@ def _marked(made: Value, generates: Callable[[], bool]) -> Value:
 
 
 def _function_generates(values: Values, node: cst.Call, name: str) -> bool:
-    if _is_particular(node) or name in _NOT_CONTENT or name.startswith("numpy.random."):
+    if _is_particular(node) or name in PARAMETERS or name.startswith("numpy.random."):
         return False
+    if name in _FROM_DATA:
+        return _is_list_of_numbers(node)
     if name in known.CONVERSIONS:
         return values.value(positional(node, 0)).generated
     if name in FACTORIES or name in known.ARRAY_FACTORIES:
@@ -130,6 +153,13 @@ def _function_generates(values: Values, node: cst.Call, name: str) -> bool:
     operands = [arg.value for arg in node.args if arg.keyword is None]
     operands = operands[:1] if name in known.SINGLE else operands
     return any(is_marked(values.value(one)) for one in operands) and not any(may_be_data(values, o) for o in operands)
+
+
+def _is_list_of_numbers(node: cst.Call) -> bool:
+    """Whether ``torch.tensor([0.5])`` or a legacy constructor gets a display of literal numbers; none is a factory."""
+    given = positional(node, 0)
+    elements = given.elements if isinstance(given, (cst.List, cst.Tuple)) else ()
+    return bool(elements) and all(isinstance(literal(element.value), (int, float)) for element in elements)
 
 
 def _method_generates(values: Values, base: Value, node: cst.Call) -> bool:
