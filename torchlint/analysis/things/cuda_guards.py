@@ -173,6 +173,8 @@ class CudaGuards:
         if literal(right) is True or literal(right) is False:
             positive = isinstance(operator, (cst.Equal, cst.Is)) is literal(right)
             return self.implies_cuda(left, holds is positive, depth - 1)
+        if holds and isinstance(operator, cst.Equal) and isinstance(count := literal(right), int) and count > 0:
+            return self.implies_cuda(left, True, depth - 1)  # `num_gpus == 1`
         if isinstance(operator, _GREATER):
             return self.implies_cuda(left, holds, depth - 1)
         return isinstance(operator, _LESS_OR_EQUAL) and not holds and self.implies_cuda(left, True, depth - 1)

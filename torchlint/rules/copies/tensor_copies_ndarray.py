@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.arrays import ARRAY_LIBRARIES
-from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
@@ -54,8 +54,11 @@ class TensorCopiesNdarray(Rule):
     ```
 
     ## When to leave it
-    Where the copy is needed: the array is a buffer that is refilled, is written to or read later while the tensor
-    is changed in place, is read-only, or becomes a parameter or buffer of a module. The rule is silent in all of
+    What does not run in every step is `info`: a single copy costs microseconds.
+
+    Keep the copy where it is needed: the tensor is pickled and the array is a view (sharing would pickle the memory
+    around it as well), or the array is a buffer that is refilled, is written to or read later while the tensor is
+    changed in place, is read-only, or becomes a parameter or buffer of a module. The rule is silent in all of
     these cases, as far as it can see them. It is also silent for lists, numbers, NumPy scalars and tensors, and
     where a `dtype=` converts anyway. An array from pandas 3 is read-only: `torch.as_tensor` warns about it, and a
     tensor that shares its memory must not be written to.
@@ -104,15 +107,14 @@ class TensorCopiesNdarray(Rule):
             node,
             self._message(copy),
             evidence=self._evidence(copy),
-            severity=self._severity(copy, heat),
+            severity=self._severity(copy),
             heat=heat,
             fix=without_copy(self.module, copy),
         )
 
-    def _severity(self, copy: ArrayCopy, heat: Heat) -> Severity:
-        once = heat is Heat.ONCE and self.module.function_of(copy.call) is None
-        # The top level of a script runs once; an array of unknown dtype may be converted anyway.
-        return Severity.INFO if once or not copy.certain else Severity.WARNING
+    def _severity(self, copy: ArrayCopy) -> Severity:
+        # A single copy costs microseconds; an array of unknown dtype may be converted anyway.
+        return Severity.WARNING if copy.certain and self.module.every_step(copy.call) else Severity.INFO
 
     def _message(self, copy: ArrayCopy) -> str:
         data = self.module.code(copy.data)
