@@ -46,11 +46,11 @@ def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: c
     if Device.CPU in (target.device, placed):
         return Device.CPU
     # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
-    compared = given is Device.CPU and _is_loss_name(called) and not first_operand(values, node).batch
+    compared = given is Device.CPU and is_loss_name(called) and not first_operand(values, node).batch
     return Device.CPU if compared else Device.UNKNOWN
 
 
-def _is_loss_name(node: cst.BaseExpression) -> bool:
+def is_loss_name(node: cst.BaseExpression) -> bool:
     """Whether a callee is named like a loss, such as ``criterion``: it computes on the device of its operands."""
     name = (dotted(node) or "").rpartition(".")[2].lower().strip("_")
     return not LOSS_WORDS.isdisjoint(name.split("_")) or name.endswith(("loss", "criterion"))

@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.models import is_loss_name
 from torchlint.knowledge import synchronisation as known
 from torchlint.rules.synchronisation._required_reads import RequiredReads
 
@@ -76,9 +77,19 @@ class ElementLoops:
         if iterable is None or self._module.heat_analysis.iterates_batches(iterable):
             return None
         found = self._kind_of(loop)
-        if found is None and any(self._module.value(node.value).accelerated for node in _indexed_by(loop, read.tensor)):
+        if found is None and any(self._may_be_tensor(node.value) for node in _indexed_by(loop, read.tensor)):
             return "indices"
         return found
+
+    def _may_be_tensor(self, node: cst.BaseExpression) -> bool:
+        """Whether an indexed expression may be a tensor on an accelerator.
+
+        What a loss function returns is usually one number, so a result that is indexed is a tuple of losses.
+        """
+        if not self._module.value(node).accelerated:
+            return False
+        made = [b.value for b in self._module.definitions(node)] if isinstance(node, cst.Name) else [node]
+        return not any(isinstance(value, cst.Call) and is_loss_name(value.func) for value in made)
 
     def _kind_of(self, loop: cst.CSTNode) -> str | None:
         """The kind of a loop by its iterable: ``parameters`` or ``elements``; None for other loops."""
