@@ -13,6 +13,7 @@ from torchlint.analysis.things.batch_flow import BatchFlow
 from torchlint.analysis.things.batch_uses import BatchUses
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.move import Moves, names_accelerator
+from torchlint.analysis.things.options import Options
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import loaders as known
@@ -43,7 +44,7 @@ class Loader:
 
     @property
     def has_workers(self) -> bool:
-        """Whether the loader may have worker processes: ``num_workers`` is given, and not certainly 0."""
+        """Whether the loader may have worker processes: ``num_workers`` is given, and not 0 unless changed."""
         return any(not self._is_zero(value) for value in self.arguments("num_workers"))
 
     @cached_property
@@ -84,6 +85,8 @@ class Loader:
 
     def _is_zero(self, node: cst.BaseExpression) -> bool:
         value = self._module.value(node)
+        if isinstance(node, cst.Attribute) and not value.known:
+            return self._module.shared(Options).default(node.attr.value) == 0
         return value.kind is Kind.SCALAR and value.literal == "0"
 
     def _implies_cuda(self, node: cst.BaseExpression) -> bool:

@@ -61,9 +61,9 @@ class LoaderNotPinned(Rule):
 
     ## When to leave it
     On hosts that are short of memory, or in containers that limit locked memory. The finding is an `info` if there
-    are no worker processes, since the main process would then pin, and for loaders that are only used for
-    evaluation, from which single batches are fetched now and then, or that a framework gets of which it is not known
-    where it runs. The rule is silent where a framework runs on the CPU (`Trainer(accelerator="cpu")`), where
+    are no worker processes, or none by default, since the main process would then pin, and for loaders that are only
+    used for evaluation, from which single batches are fetched now and then, or that a framework gets of which it is
+    not known where it runs. The rule is silent where a framework runs on the CPU (`Trainer(accelerator="cpu")`), where
     `**kwargs` or a wrapper may set `pin_memory`, for loaders of other libraries, for batches that cannot be pinned
     (sparse, nested, already on the device, objects without `pin_memory`), and on accelerators other than CUDA, such
     as XLA and MPS.
