@@ -87,3 +87,7 @@ NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
 # Frameworks that move model and batches to the device themselves.
 FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
+# The names of the objects that run Accelerate and Fabric, and their methods whose results, from all processes, are on
+# the device of the argument.
+RUNNERS = frozenset({"accelerator", "fabric"})
+COLLECTIVES = frozenset({"gather", "gather_for_metrics", "reduce", "all_gather", "all_reduce"})

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
+from torchlint.analysis.scopes.bindings import dotted
+from torchlint.analysis.syntax.calls import argument, keyword, literal, positional, receiver
 from torchlint.analysis.values import devices, models
 from torchlint.analysis.values.devices import moved_to, of_operands
 from torchlint.analysis.values.dtypes import dtype_of
@@ -15,7 +16,7 @@ from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Val
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.synchronisation import PARAMETER_METHODS, SHAPES
-from torchlint.knowledge.transfers import TENSOR_METHODS
+from torchlint.knowledge.transfers import COLLECTIVES, RUNNERS, TENSOR_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -149,6 +150,9 @@ def _unknown_method(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
     if name == "size" and len(node.args) == 1:
         return SCALAR
+    if name in COLLECTIVES and (dotted(receiver(node)) or "").rpartition(".")[2].lower() in RUNNERS:
+        gathered = values.value(positional(node, 0))
+        return gathered._replace(fresh=False, rank=None, origin=node) if gathered.located else None
     sure = _sure_tensor(node, name)
     if sure is not None or name not in ("to", "cuda", "cpu"):
         return sure
