@@ -46,9 +46,11 @@ class ModuleCall:
 
     def _callers_record(self, function: cst.FunctionDef, depth: int) -> bool:
         functions = self._module.functions
-        if not all(self._keeps_grad_mode(d.decorator) for d in function.decorators) or self._is_framework_method(
-            function
-        ):
+        if not all(self._keeps_grad_mode(d.decorator) for d in function.decorators):
+            return False
+        if self._module.heat_analysis.trains(function):
+            return True  # without gradients it could not train, whatever calls it
+        if self._is_framework_method(function):
             return False
         if functions.body(function).is_generator:
             return False
@@ -60,7 +62,8 @@ class ModuleCall:
     def _is_framework_method(self, function: cst.FunctionDef) -> bool:
         """Whether a function is a method of a class with bases, which a framework may call under ``no_grad``."""
         owner = self._module.class_of(function)
-        return owner is not None and bool(owner.bases)
+        bases = owner.bases if owner is not None else ()
+        return any(self._module.qualified(base.value) != "builtins.object" for base in bases)
 
     def _keeps_grad_mode(self, node: cst.BaseExpression) -> bool:
         return self._module.qualified(node.func if isinstance(node, cst.Call) else node) in _WITHOUT_EFFECT_ON_GRADIENTS

@@ -19,8 +19,8 @@ _MEMORY = "the program may run out of memory"
 
 @or_none
 def without_gradients(module: SourceModule, function: cst.FunctionDef | None) -> Fix:
-    """Decorate a function with ``@torch.no_grad()``."""
-    if function is None or function.decorators:
+    """Decorate a function with ``@torch.no_grad()``, unless it trains as well."""
+    if function is None or function.decorators or module.heat_analysis.trains(function):
         raise Unfixable
     name = module.shared(Speller).spell("torch.no_grad", function)
     edit = module.shared(Editor).insert_before(function, f"@{name.text}()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.tensors import FACTORIES
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library
@@ -21,7 +22,7 @@ _EVALUATION_WORDS = frozenset(
 )
 # With one of these in the file, autograd may be disabled globally, or parameters may not require gradients.
 _GLOBAL_SETTINGS = frozenset(
-    "set_grad_enabled requires_grad requires_grad_ volatile enter_context __enter__ quantization quantize_ "
+    "set_grad_enabled requires_grad_ volatile enter_context __enter__ quantization quantize_ "
     "quantize_dynamic onnxruntime".split()
 )
 # With one of these in the function, the evaluation may need gradients.
@@ -29,6 +30,8 @@ _GRADIENT_WORDS = frozenset(
     "backward grad autograd inference_mode enable_grad create_graph attack adversarial fgsm pgd saliency gradcam cam "
     "captum score langevin maml meta inner unrolled tta adapt".split()
 )
+# What these construct are inputs, not parameters.
+_TENSOR_CONSTRUCTORS = FACTORIES | {"torch.autograd.Variable", "torch.autograd.variable.Variable"}
 
 
 class EvalWithoutNoGrad(Rule):
@@ -81,9 +84,9 @@ class EvalWithoutNoGrad(Rule):
 
     ## When to leave it
     Where gradients are the point: adversarial examples, saliency maps, test-time training. The rule is silent where the
-    function names anything of autograd, under decorators and context managers that it does not know, in functions
-    that nothing in the file calls or that are handed on, in classes of frameworks, and in files that switch autograd
-    off or say which parameters need gradients.
+    function names anything of autograd, other than in a loop of its own that trains; under decorators and context
+    managers that it does not know; in functions that neither train nor are called in the file, or that are handed on;
+    in classes of frameworks; and in files that switch autograd off or say which parameters need gradients.
 
     ## Fix safety
     Unsafe: the results of the function no longer require gradients, which code out of sight may rely on.
@@ -116,7 +119,7 @@ class EvalWithoutNoGrad(Rule):
         if not isinstance(loop, cst.For) or not step.iterates_batches or step.trains or self.module.in_test(loop):
             return
         function = self.module.function_of(loop)
-        if not self._is_evaluation(loop, function) or self._needs_gradients(function):
+        if not self._is_evaluation(loop, function) or self._needs_gradients(loop, function):
             return
         found = next(iter(self.module.shared(ModuleCalls).in_evaluation_mode(loop)), None)
         if found is None or not found.records_graph:
@@ -140,17 +143,47 @@ class EvalWithoutNoGrad(Rule):
         names = [name.value.lower().replace("loader", "_loader") for name in self.module.within(loop.iter, cst.Name)]
         return any(not _words(name).isdisjoint(_EVALUATION_WORDS) for name in names)
 
-    def _needs_gradients(self, function: cst.FunctionDef | None) -> bool:
+    def _needs_gradients(self, loop: cst.For, function: cst.FunctionDef | None) -> bool:
+        """Whether autograd may be off or in use: anything around the loop but other loops, which train, names it."""
         import libcst as cst
 
-        def found(place: cst.CSTNode) -> set[str]:
-            return {name.value for name in self.module.within(place, cst.Name)}
-
-        every = found(self.module.tree)
-        if not every.isdisjoint(_GLOBAL_SETTINGS):
+        every = {name.value for name in self.module.within(self.module.tree, cst.Name)}
+        if not every.isdisjoint(_GLOBAL_SETTINGS) or any(map(self._sets, self.module.names_spelled("requires_grad"))):
             return True
-        own = found(function) if function is not None else every
+        place = function or self.module.tree
+        inputs = {name for name in self.module.names_spelled("requires_grad") if self._is_of_input(name)}
+        names = (name for name in self.module.within(place, cst.Name) if name not in inputs)
+        own = (name.value for name in names if not self._in_training_loop(name, loop))
         return not _GRADIENT_WORDS.isdisjoint({word for name in own for word in (name, *_words(name))})
+
+    def _in_training_loop(self, name: cst.Name, loop: cst.For) -> bool:
+        """Whether a name is in a loop that trains, and that the evaluation is not a part of."""
+        import libcst as cst
+
+        around = set(self.module.ancestors(loop))
+        others = (a for a in self.module.ancestors(name) if isinstance(a, cst.For) and a not in around)
+        return any(self.module.heat_analysis.trains(other) for other in others)
+
+    def _sets(self, name: cst.Name) -> bool:
+        """Whether ``requires_grad`` is set, rather than read, or passed to a constructor of tensors."""
+        import libcst as cst
+
+        parent = self.module.parent(name)
+        if isinstance(parent, cst.Attribute):
+            return isinstance(self.module.parent(parent), (cst.AssignTarget, cst.AnnAssign, cst.AugAssign))
+        return not self._is_of_input(name)
+
+    def _is_of_input(self, name: cst.Name) -> bool:
+        """Whether this is ``requires_grad=False`` in a call that constructs a tensor."""
+        import libcst as cst
+
+        from torchlint.analysis.syntax.calls import keyword, literal
+
+        parent = self.module.parent(name)
+        call = self.module.parent(parent) if isinstance(parent, cst.Arg) and parent.keyword is name else None
+        if not isinstance(call, cst.Call) or literal(keyword(call, "requires_grad")) is not False:
+            return False
+        return self.module.qualified(call.func) in _TENSOR_CONSTRUCTORS
 
 
 def _words(name: str) -> set[str]:
