@@ -14,7 +14,7 @@ from torchlint.cli.main import main
 from torchlint.config.config import Config, ConfigError, in_folder
 from torchlint.config.configurations import configurations
 
-COPIES = "import numpy as np\nimport torch\n\n\ndef f(path):\n    return torch.tensor(np.load(path))\n"
+COPIES = "import numpy as np\nimport torch\n\n\ndef collate_fn(path):\n    return torch.tensor(np.load(path))\n"
 NAMED = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"
 FILES = [
     "bare.py",
