@@ -246,6 +246,22 @@ def test_what_waits_in_backward_stands_at_the_call_of_backward(monkeypatch: pyte
     ]
 
 
+def test_what_a_header_of_a_statement_does_is_not_at_its_lines() -> None:
+    library = "class Items:\n    def __init__(self):\n        self.found = []\n"
+    library += "    def __enter__(self):\n        self.found.append(here())\n        return self\n"
+    library += "    def __exit__(self, *_):\n        self.found.append(here())\n"
+    library += "    def __iter__(self):\n        return self\n"
+    library += "    def __next__(self):\n        self.found.append(here())\n"
+    library += "        if len(self.found) == 4:\n            raise StopIteration\n"
+    names: dict[str, Any] = {"here": Sites([HERE]).here}
+    exec(compile(library, "/library/items.py", "exec"), names)
+    with names["Items"]() as items:
+        for _ in items:
+            pass
+    assert len(items.found) == 5
+    assert all(site.line == site.end_line for site in items.found)
+
+
 def test_a_thread_of_the_program_does_not_belong_to_backward(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Site] = []
     library = compile("def called(done):\n    found.append(here())\n    done()\n", "/library/code.py", "exec")

@@ -306,6 +306,26 @@ def test_memory_of_the_simulated_device_is_not_the_hosts() -> None:
     assert y.device.type == "cpu"
 
 
+def test_host_memory_is_written_by_indices_of_the_device_which_are_copied() -> None:
+    recorder = Recorder()
+    with Simulation(recorder, Sites([])):
+        host = torch.ones(2, 3)
+        there = torch.arange(3, device="cuda")
+        host[1][there > 0] = 0
+        host[there[:1]] = 5
+        with pytest.raises(RuntimeError, match="either on cpu or on the same device"):
+            host[there[:1]]
+        assert host.tolist() == [[5, 5, 5], [1, 0, 0]]
+    downloads = [event for event in recorder.written() if event["kind"] == "download"]
+    assert sum(event["count"] for event in downloads) == 2
+
+
+def test_a_class_that_is_not_simulated_may_be_named() -> None:
+    with Simulation(Recorder(), Sites([])):
+        assert not isinstance(3, torch.cuda.CUDAGraph)
+        assert type(torch.cuda.CUDAGraph | None).__name__ in ("UnionType", "Union")
+
+
 @pytest.mark.parametrize(
     ("program", "what"),
     [

@@ -420,3 +420,37 @@ def test_a_report_says_what_a_step_is_without_an_optimizer(tmp_path: Path) -> No
     write(tmp_path, source)
     done = warm_run(tmp_path, "-m", "torchlint", "confirm", "--isolated", "--on", "sim", "--", "program.py")
     assert "6 forward passes, each taken as a step, since nothing was trained" in done.stderr
+
+
+WORKERS = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Halves(torch.nn.Module):
+    def forward(self, x):
+        return x / 2
+
+class Images(Dataset):
+    def __init__(self):
+        self.transform = Halves()
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        with torch.no_grad():
+            return self.transform(torch.full((8,), float(index)))
+
+model = torch.nn.Linear(8, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in DataLoader(Images(), batch_size=4, num_workers=1):
+    model(x).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_transforms_in_workers_of_loaders_are_no_steps(tmp_path: Path) -> None:
+    write(tmp_path, WORKERS)
+    run = confirmed(tmp_path, "--steps", "6", "program.py", on="cpu")["run"]
+    assert (run["steps"], run["phases"]["evaluation"]["count"]) == (6, 0)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import torch
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+from torch.utils.data import get_worker_info
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from torchlint.runtime.patches import Patches
@@ -42,7 +43,10 @@ class Listener(Protocol):
 
 
 class Boundaries:
-    """Reports the boundaries of steps, those of one thread: others load data, or run replicas."""
+    """Reports the boundaries of steps, those of one thread: others load data, or run replicas.
+
+    Workers of loaders have no steps: the modules that they call are transforms.
+    """
 
     def __init__(self, steps: Listener) -> None:
         self._steps = steps
@@ -71,6 +75,9 @@ class Boundaries:
         if self._handle is not None:
             self._handle.remove()
 
+    def _is_elsewhere(self) -> bool:
+        return threading.get_ident() != self._thread or get_worker_info() is not None
+
     def _optimized(self, optimizer: Any, *_: Any) -> None:
         if not _is_compiling():
             self._steps.optimized(optimizer)
@@ -86,7 +93,7 @@ class Boundaries:
     def _calling(self, real: Any) -> Any:
         @functools.wraps(real)
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - the method's name
-            if _is_compiling() or self._inside or threading.get_ident() != self._thread:
+            if _is_compiling() or self._inside or self._is_elsewhere():
                 return real(module, *args, **kwargs)
             self._steps.called(module, grad=_is_grad_enabled())
             self._inside = True
@@ -100,7 +107,7 @@ class Boundaries:
     def _backward(self, real: Any) -> Any:
         @functools.wraps(real)
         def backward(*args: Any, **kwargs: Any) -> None:
-            if _is_compiling() or self._inside or threading.get_ident() != self._thread:
+            if _is_compiling() or self._inside or self._is_elsewhere():
                 real(*args, **kwargs)
                 return
             self._inside = True  # recomputed modules are called in it
@@ -115,7 +122,7 @@ class Boundaries:
     def _fetching(self, real: Any) -> Any:
         @functools.wraps(real)
         def fetched(iterator: Any) -> Any:
-            if threading.get_ident() != self._thread:
+            if self._is_elsewhere():
                 return real(iterator)
             self._steps.fetching(id(iterator))
             try:

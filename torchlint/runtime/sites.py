@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import sysconfig
@@ -25,6 +26,8 @@ class Site(NamedTuple):
 NOWHERE = Site("", 0, -1, 0, -1)
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _CALLERS = 4
+# What Python does for the header of such a statement is at all of its lines.
+_COMPOUND = ("for ", "async for ", "with ", "async with ")
 _STARTED: CodeType = threading.Thread._bootstrap.__code__  # type: ignore[attr-defined]
 _BACKWARD = "_engine_run_backward"  # the function of torch.autograd that calls C++
 _LIBRARY = os.path.join(os.path.realpath(sysconfig.get_paths()["stdlib"]), "")
@@ -143,5 +146,7 @@ def _position(frame: FrameType) -> Site:
         )
         if line is not None:
             last = end_line if end_line is not None else line
+            if last > line and (header := linecache.getline(name, line)).lstrip().startswith(_COMPOUND):
+                last, end_column = line, len(header.rstrip().encode())
             return Site(path, line, -1 if column is None else column, last, -1 if end_column is None else end_column)
     return Site(path, frame.f_lineno, -1, frame.f_lineno, -1)

@@ -117,7 +117,7 @@ class Labels(TorchDispatchMode):
         if "generator" in kwargs:
             there = index if target is None else target
             operands.check_generator(self._sim, kwargs["generator"], there, asked)
-        if index is not None or name in events.COPIES:
+        if index is not None or name in events.ACROSS:
             events.record(self._sim, func, name, args, kwargs)
         with self._sim.random.drawing(index if target is None else target):
             out = func(*args, **kwargs)

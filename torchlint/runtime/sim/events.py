@@ -36,6 +36,7 @@ _WAITS = {
     "aten::_nested_tensor_from_mask_left_aligned": "nested",
 }
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
+ACROSS = COPIES | INDEXED
 _COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
 SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED
 
@@ -70,7 +71,12 @@ def _counted(func: Any, name: str, args: Any, kwargs: Any) -> list[str]:
 
 
 def _indices(simulation: Machine, name: str, args: Any) -> None:
-    """Indices on the host are copied to the device; boolean masks on the device must be counted first."""
+    """Indices are copied to what they index; boolean masks on the device must be counted first."""
+    if _from_host(args[0]):
+        for index in args[1]:
+            if index is not None and device_of(index) is not None:
+                _download(simulation, index, "index")
+        return
     masks = False
     for index in args[1]:
         if index is None:
@@ -98,9 +104,13 @@ def _copies(simulation: Machine, name: str, args: Any) -> None:
         elif here is None and there is not None and name == "aten::fill_":
             simulation.sync("read")
         elif here is None and there is not None and _from_host(target):
-            facts: dict[str, Any] = {"how": "copy_", "non_blocking": False}
-            simulation.recorder.add("download", simulation.sites.here(2), size_of(source), **facts)
-            simulation.blocks()
+            _download(simulation, source, "copy_")
+
+
+def _download(simulation: Machine, source: torch.Tensor, how: str) -> None:
+    facts: dict[str, Any] = {"how": how, "non_blocking": False}
+    simulation.recorder.add("download", simulation.sites.here(2), size_of(source), **facts)
+    simulation.blocks()
 
 
 def _from_host(tensor: torch.Tensor) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 CPU = torch.device("cpu")
 INDEXED = frozenset("aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ aten::_unsafe_index".split())
+_WRITING = INDEXED - {"aten::index", "aten::_unsafe_index"}
 # Results that are on the host, by number.
 RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
 # Operations that accept operands on several devices.
@@ -98,7 +99,10 @@ def _of_target(name: str, args: Any, found: int) -> int | None:
 
 
 def _indexed(simulation: Machine, name: str, args: Any) -> tuple[int | None, bool]:
-    """Indices may be on the host or on the device of what they index; values that are no number, only there."""
+    """Indices may be on the host or on the device of what they index; values that are no number, only there.
+
+    What is written to may be on the host with indices of a device, which are copied to it.
+    """
     label = label_of(args[0])
     device = label.device if label is not None else None
     host = label is not None and label.host
@@ -108,7 +112,7 @@ def _indexed(simulation: Machine, name: str, args: Any) -> tuple[int | None, boo
             continue
         if label is None:  # memory that an operation has allocated for itself
             device = other.device
-        elif other.device != device and simulation.recorder.listening:
+        elif other.device != device and not (name in _WRITING and device is None) and simulation.recorder.listening:
             where = "cpu" if device is None else f"cuda:{device}"
             raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({where})")
     if len(args) > 2 and isinstance(args[2], torch.Tensor):

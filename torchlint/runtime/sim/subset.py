@@ -50,7 +50,8 @@ class Unsimulated(RuntimeError):
 def install(simulation: Machine) -> None:
     """Make the entry points of unsupported features raise."""
     for name in _GRAPHS:
-        simulation.patches.set(torch.cuda, name, _leaving(simulation, f"torch.cuda.{name} (CUDA graphs)"))
+        leave = _leaving(simulation, f"torch.cuda.{name} (CUDA graphs)")
+        simulation.patches.set(torch.cuda, name, _like(getattr(torch.cuda, name, None), leave))
     import torch.utils.cpp_extension as extensions
 
     for name in ("load", "load_inline"):
@@ -106,7 +107,13 @@ def refuse(simulation: Machine, owner: Any, names: list[str]) -> None:
     """Make functions that nothing stands in for end the simulation instead of failing somehow."""
     for name in names:
         if callable(getattr(owner, name, None)):
-            simulation.patches.set(owner, name, _leaving(simulation, f"{owner.__name__}.{name}"))
+            leave = _leaving(simulation, f"{owner.__name__}.{name}")
+            simulation.patches.set(owner, name, _like(getattr(owner, name), leave))
+
+
+def _like(real: Any, leave: Any) -> Any:
+    """What replaces a function or a class: annotations and ``isinstance`` may name a class that is never used."""
+    return type(real.__name__, (real,), {"__new__": leave}) if isinstance(real, type) else leave
 
 
 def _leaving(simulation: Machine, what: str) -> Any:
