@@ -18,17 +18,17 @@ from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.things.step_results import StepResults
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.heat import MAKER_VERBS
+from torchlint.knowledge.heat import LOADER_MAKER
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-from torchlint.project.facts import FileFacts, ForwardedLoader, PassedLoader
+from torchlint.project.facts import FileFacts, ForwardedLoader, MadeLoader, PassedLoader
 
 _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)
-_MAKER = re.compile(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
+_MAKER = re.compile(LOADER_MAKER)
 _NO_LOADERS = (Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.NDARRAY, Kind.TENSOR, Kind.DATASET)
 
 
@@ -93,6 +93,9 @@ def _add_loaders(module: SourceModule, facts: FileFacts) -> None:
         given = list(_given(module))
         if given:
             facts["passed_loaders"] = given
+        made = dict(_made(module))
+        if made:
+            facts["made_loaders"] = made
     if module.text_index.has(concepts.RUNS_FRAMEWORK):
         runs = module.shared(FrameworkUses).runs()
         if runs:
@@ -121,6 +124,21 @@ def _relays(module: SourceModule) -> Iterator[ForwardedLoader]:
             place = path[0] if len(path) == 1 and isinstance(path[0], int) else None
             argument = arg.keyword.value if arg.keyword is not None else position
             yield {"function": name, "place": place, "to": to, "argument": argument}
+
+
+def _made(module: SourceModule) -> Iterator[tuple[str, MadeLoader]]:
+    """The functions that return a loader on every path, and whether it pins."""
+    loaders = module.shared(Loaders)
+    for function in _offered(module):
+        if not _makes_loader(function.name.value):
+            continue
+        returned = [loaders.iterated_by(found.value) for found in module.evaluator.functions.body(function).returns]
+        made = [loader for loader in returned if loader is not None]
+        if made and len(made) == len(returned) and not any(loader.unpinnable for loader in made):
+            yield (
+                function.name.value,
+                {"line": module.line(made[0].call), "pins": all(one.pins is True for one in made)},
+            )
 
 
 def _makes_loader(name: str | None) -> bool:

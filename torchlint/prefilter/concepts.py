@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from torchlint.knowledge.frameworks import HOOKS, PACKAGES, RUNNER_NAMES, WRAPPERS
-from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, MAKER_VERBS, OPTIMIZER_SUFFIXES, STEP_METHODS
+from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, LOADER_MAKER, OPTIMIZER_SUFFIXES, STEP_METHODS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
@@ -53,9 +53,7 @@ RUNS_FRAMEWORK = all_of(identifiers(*RUNNER_NAMES), imported(PACKAGES))
 _LOOPS = any_of(ITERATES_BATCHES, identifiers("backward"), identifier_parts("train", "epoch", "evaluat", "infer"))
 FEEDS = all_of(any_of(MOVE, identifiers(*WRAPPERS, *HOOKS), RUNS_FRAMEWORK), _LOOPS)
 # The file may construct loaders, or pass them on.
-PASSES_LOADERS = any_of(
-    identifiers("DataLoader"), identifier_pattern(rf"oader(?<!DataLoader)|\b{MAKER_VERBS}\w{{0,80}}data")
-)
+PASSES_LOADERS = any_of(identifiers("DataLoader"), identifier_pattern(LOADER_MAKER))
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(
     LOADERS,

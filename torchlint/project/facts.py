@@ -81,6 +81,13 @@ class GivenLoader(TypedDict):
     loader: bool
 
 
+class MadeLoader(TypedDict):
+    """The loader that a function returns: the line where it is constructed, and whether it pins memory."""
+
+    line: int
+    pins: bool
+
+
 class StepCall(TypedDict):
     """A function of another file that is called in every step.
 
@@ -158,6 +165,7 @@ class FileFacts(TypedDict, total=False):
     returned_loaders: list[ReturnedLoader]
     forwarded_loaders: list[ForwardedLoader]
     passed_loaders: list[PassedLoader]
+    made_loaders: dict[str, MadeLoader]
     step_calls: list[StepCall]
     further_step_calls: list[StepCall]
     step_results: dict[str, StepResult]

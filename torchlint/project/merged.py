@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from torchlint.project.definitions import Definitions, split_instance
-from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, StepCaller, StepResult
+from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
 from torchlint.project.outline import Outlines
 
 _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
@@ -113,6 +113,11 @@ class Project:
             for path, every in found.items()
             if (functions := {name: places for name, places in every.items() if _any_loader(places)})
         }
+
+    def made_loader(self, asking: str, name: str) -> tuple[str, MadeLoader] | None:
+        """The loader that a function of another file returns, with the path of the file; None if it is unknown."""
+        found = self.definition(asking, name, "made_loaders")
+        return (found[0], self.facts[found[0]]["made_loaders"][found[1]]) if found else None
 
     def runs_framework(self, _: str, name: str) -> bool | None:
         """Whether some file of the run runs a framework on an accelerator; None if no file runs it."""

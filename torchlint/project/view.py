@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, StepCaller, StepResult
+    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
     from torchlint.project.merged import Project
 
 Query = tuple[str, ...]
@@ -60,6 +60,10 @@ class ProjectView:
     def given_loaders(self) -> dict[str, dict[str, GivenLoader]]:
         """See :meth:`Project.given_loaders`."""
         return self._run("given_loaders")  # type: ignore[no-any-return]
+
+    def made_loader(self, name: str) -> tuple[str, MadeLoader] | None:
+        """See :meth:`Project.made_loader`."""
+        return self._run("made_loader", name)  # type: ignore[no-any-return]
 
     def runs_framework(self, name: str) -> bool | None:
         """See :meth:`Project.runs_framework`."""
@@ -138,6 +142,6 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator contains_all has_custom_to convolves "
-    "flag_helper feeding_of feedings_of_results given_loaders runs_framework step_callers step_result device "
-    "varying_shapes cuda_only needs_cuda cuda_check".split()
+    "flag_helper feeding_of feedings_of_results given_loaders made_loader runs_framework step_callers step_result "
+    "device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.project.facts import MadeLoader
 
 _DEPTH = 8  # nested datasets, and variables for one loader
 
@@ -167,18 +169,29 @@ class Loaders:
             self._found[call] = self._loader_made_by(call)
         return self._found[call]
 
-    def iterated_by(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Loader | None:
+    def iterated_by(self, iterable: cst.CSTNode | None) -> Loader | None:
         """The loader that an iterable stands for, through variables and wrappers such as ``tqdm``, or None."""
+        return next((loader for call in self._calls(iterable) if (loader := self.at(call)) is not None), None)
+
+    def made_elsewhere(self, iterable: cst.CSTNode | None) -> tuple[str, MadeLoader] | None:
+        """The same for a loader that a function of another file returns, with the path of the file."""
+        names = (self._module.project_symbol(call.func) for call in self._calls(iterable))
+        found = (self._module.project.made_loader(name) for name in names if name is not None)
+        return next((made for made in found if made is not None), None)
+
+    def _calls(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Iterator[cst.Call]:
+        """The calls that return the loader that an iterable stands for."""
         value = self._module.value(iterable)
         if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
-            return self.at(value.origin)
+            yield value.origin
+            return
         inside: list[cst.CSTNode] = []
         if isinstance(iterable, cst.Call):
             inside = [arg.value for arg in iterable.args]
         elif isinstance(iterable, cst.Name):
             inside = [b.value for b in self._module.definitions(iterable) if b.value is not None]
-        found = (self.iterated_by(part, depth - 1) for part in inside if depth)
-        return next((loader for loader in found if loader is not None), None)
+        for part in inside if depth else ():
+            yield from self._calls(part, depth - 1)
 
     def _loader_made_by(self, call: cst.Call) -> Loader | None:
         name = self._module.qualified(call.func)

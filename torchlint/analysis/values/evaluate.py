@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
+from torchlint.knowledge.heat import LOADER_MAKER
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 # Objects whose attributes may be models or losses that are called: `self.net(x)`.
 _OWNERS = (Kind.UNKNOWN, Kind.INSTANCE, Kind.MODULE)
+_MAKER = re.compile(LOADER_MAKER)
 _FEW = 8  # with more bindings than this, the join of their values is memoized
 
 
@@ -231,7 +234,7 @@ class Evaluator:
                 return UNKNOWN
         found = models.applied(self, target, node) or UNKNOWN
         name = self.code.project_symbol(node.func) if not target.known else None
-        return results.of_call(self, node, name, found) if name is not None else found
+        return self._result_elsewhere(node, name, found) if name is not None else found
 
     def _project_call(self, node: cst.Call) -> Value:
         """A call of a function of another project file: a device, or a tensor on the device of its arguments."""
@@ -242,7 +245,13 @@ class Evaluator:
                 return Value(Kind.DEVICE, Device(device), origin=node)
         if name is None:
             return UNKNOWN
-        return results.of_call(self, node, name, models.applied(self, UNKNOWN, node) or UNKNOWN)
+        return self._result_elsewhere(node, name, models.applied(self, UNKNOWN, node) or UNKNOWN)
+
+    def _result_elsewhere(self, node: cst.Call, name: str, otherwise: Value) -> Value:
+        """What a function of another file returns: a loader, or a tensor on the device of its arguments."""
+        if _MAKER.search(name.rpartition(".")[2]) and self.code.project.made_loader(name) is not None:
+            return Value(Kind.LOADER, origin=node, source=name)
+        return results.of_call(self, node, name, otherwise)
 
     def return_value(self, function: cst.FunctionDef) -> Value:
         """The return value of a function of the file, joined over all callers."""

@@ -204,6 +204,9 @@ class Uploads:
         loader = self._loaders.iterated_by(source.iterable)
         if loader is not None:
             return loader.call if loader.pins else None
+        made = self._loaders.made_elsewhere(source.iterable)
+        if made is not None:
+            return f"{made[0]}, line {made[1]['line']}" if made[1]["pins"] else None
         parameters = (self._parameter(node) for node in (source.iterable, *descendants(source.iterable)))
         places = (self._pinned_in_other_file(binding) for binding in parameters if binding is not None)
         return next((place for place in places if place is not None), None)
