@@ -186,6 +186,44 @@ def trace(mode: str) -> dict[str, Any]:
     return {"differences": [difference("trace", "fault", problem) for problem in json.loads(said.splitlines()[-1])]}
 
 
+def timeline(mode: str) -> dict[str, Any]:
+    """When the device was busy in a few profiled steps of a program that reads its loss."""
+    if mode != "gpu":
+        return {"skipped": "needs a GPU", "differences": []}
+    from torchlint.confirm import evidence
+
+    program = str(ROOT / "scripts" / "gpu_programs" / "reading.py")
+    options = ["--isolated", "--fail-on", "never", "--on", mode, "--copy-times", "--evidence", "evidence"]
+    with tempfile.TemporaryDirectory() as folder:
+        done = _ran(["-m", "torchlint", "confirm", *options, "--", program], folder)
+        stored = Path(folder, "evidence")
+        if not (stored / "order.json").exists():
+            return {"differences": [difference("timeline", "fault", done.stderr[-200:])]}
+        run = evidence.read(str(stored), json.loads((stored / "order.json").read_text("utf-8"))["run"])
+    found = (run.profiled or {}).get("device")
+    why = "; ".join(run.notes) if found is None else impossible(found)
+    wrong = [difference("timeline", "fault", why or "nothing was profiled")] if why or found is None else []
+    return {"device": found, "differences": wrong}
+
+
+def impossible(found: Mapping[str, Any]) -> str:
+    """What cannot be right in the busy intervals of a device; empty if all can."""
+    whole = found["steps"][-1]
+    gaps = sum(spent for _, spent, _ in found["gaps"])
+    problems = {
+        "no interval of computing": not found["rows"]["compute"],
+        "no copy in one of the directions": not (found["rows"]["HtoD"] and found["rows"]["DtoH"]),
+        "no wait on the host": not found["rows"]["host"],
+        "busy for longer than the steps took": found["busy_ns"] > whole,
+        "busy and idle for longer than the steps took": found["busy_ns"] + gaps > whole,
+        "an interval outside of the steps": any(
+            start + spent > whole for row in found["rows"].values() for start, spent in row
+        ),
+        "no gap after a line": not any(site is not None for *_, site in found["gaps"]),
+    }
+    return "; ".join(problem for problem, there in problems.items() if there)
+
+
 # -- times -----------------------------------------------------------------------------------------
 
 
@@ -311,6 +349,7 @@ PARTS: dict[str, tuple[Callable[[str], dict[str, Any]], int]] = {
     "profile": (profile, 60),
     "synchronising": (synchronising, 60),
     "trace": (trace, 60),
+    "timeline": (timeline, 60),
     "cells": (cells, 60),
     "claims": (claims, 120),
     "overheads": (overheads, 400),

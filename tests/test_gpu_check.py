@@ -46,6 +46,18 @@ def test_a_count_that_differs_is_judged(counted: int, own: int, verdict: str) ->
     assert gpu_parts.account_differs(counted, own)[0] == verdict
 
 
+def test_what_cannot_be_right_on_a_device_is_a_fault() -> None:
+    row = [[0, 40]]
+    rows = {"host": row, "compute": row, "HtoD": row, "DtoH": row}
+    right = {"steps": [50, 100], "busy_ns": 40, "rows": rows, "gaps": [[40, 60, 0]]}
+    assert gpu_parts.impossible(right) == ""
+    assert gpu_parts.impossible({**right, "busy_ns": 101}).startswith("busy for longer than the steps took")
+    assert gpu_parts.impossible({**right, "busy_ns": 41}) == "busy and idle for longer than the steps took"
+    assert gpu_parts.impossible({**right, "gaps": [[40, 60, None]]}) == "no gap after a line"
+    assert gpu_parts.impossible({**right, "rows": {**rows, "host": [[90, 20]]}}) == "an interval outside of the steps"
+    assert gpu_parts.impossible({**right, "rows": {**rows, "compute": []}}) == "no interval of computing"
+
+
 def test_forms_are_compared_with_an_interval() -> None:
     slow, same = [2.0, 4.0, 6.2] * 9, [1.0, 2.0, 3.1] * 9
     assert gpu_parts.ratio(slow, same) == {"ratio": 2.0, "low": pytest.approx(2.0), "high": pytest.approx(2.0)}

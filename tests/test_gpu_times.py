@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import time_ns
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 else:
     torch = pytest.importorskip("torch")
 
+from torch.autograd import DeviceType
 
 from tests.companion_help import write
 from tests.gpu_help import order
@@ -117,6 +119,8 @@ class Profiler:
 
     def __init__(self, **options: Any) -> None:
         assert options["acc_events"]
+        start = time_ns()
+        self.profiler = SimpleNamespace(kineto_results=SimpleNamespace(trace_start_ns=lambda: start))
 
     def __enter__(self) -> Profiler:
         return self
@@ -125,13 +129,19 @@ class Profiler:
         pass
 
     def events(self) -> list[Any]:
-        """One copy to the device, and two waits."""
-        spent = {"Memcpy HtoD (Pageable -> Device)": 3.0, "cudaStreamSynchronize": 2.0, "cudaFree": 9.0, "gemm": 5.0}
+        """One copy to the device, two waits, and a kernel that takes as long as everything else."""
+        spent = {"Memcpy HtoD (Pageable -> Device)": 3.0, "cudaStreamSynchronize": 2.0, "cudaFree": 9.0, "gemm": 1e9}
         return [event(name, us) for name, us in spent.items()]
 
 
 def event(name: str, us: float) -> Any:
-    return SimpleNamespace(name=name, time_range=SimpleNamespace(elapsed_us=lambda: us))
+    """An event as torch's profiler gives it: those of the CUDA runtime are on the host."""
+    return SimpleNamespace(
+        name=name,
+        time_range=SimpleNamespace(start=0.0, end=us, elapsed_us=lambda: us),
+        device_type=DeviceType.CPU if name.startswith("cuda") else DeviceType.CUDA,
+        device_index=0,
+    )
 
 
 def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observation:
@@ -158,6 +168,10 @@ def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pyte
     found = profiling(tmp_path, 40)
     evidence = found.evidence()
     steps = profiled.LAST - profiled.FIRST
+    device = evidence["profiled"]["device"]
+    assert (len(device["steps"]), device["idle"], device["gaps"]) == (4, 0.0, [])
+    assert len(device["rows"]["host"]) > 0
+    assert found.recorder.heard is None
     assert evidence["steps"]["excluded"] == steps == evidence["profiled"]["steps"] == 20
     assert evidence["profiled"]["seen"] == {"upload": 20, "download": 0}
     assert evidence["profiled"]["waits"] == [

@@ -228,6 +228,30 @@ def test_copies_that_the_profiler_timed_are_a_table(tmp_path: Path) -> None:
     assert "Memcpy HtoD 1 20 us" in words(page)
 
 
+def followed(folder: Path, script: str = "train.py") -> dict[str, Any]:
+    """What a profile says of four steps of 10 ms in which the device waits for the loader, and for a read."""
+    starts = [step * 10**7 for step in range(4)]
+    document = {
+        "steps": [start + 10**7 for start in starts],
+        "busy_ns": 20 * 10**6,
+        "idle": 0.5,
+        "rows": {
+            "host": [one for s in starts for one in ([s, 4 * 10**6], [s + 6 * 10**6, 25 * 10**5])],
+            "compute": [[s + 41 * 10**5, 4 * 10**6] for s in starts] + [[39 * 10**6, 10**6]],
+            "HtoD": [[s + 4 * 10**6, 10**5] for s in starts],
+            "DtoH": [[s + 81 * 10**5, 5 * 10**4] for s in starts],
+        },
+        "gaps": [
+            one
+            for s in starts
+            for one in ([s, 4 * 10**6, 0], [s + 815 * 10**4, 85 * 10**4, 1], [s + 9 * 10**6, 30_000, None])
+        ],
+        "dropped": 3,
+        "sites": [site(folder / script, MADE), site(folder / script, READ)],
+    }
+    return {"mode": "gpu", "device": "H200", "profiled": {"steps": 20, "copies": [], "seen": {}, "device": document}}
+
+
 def test_sampled_steps_are_shown_where_times_are_those_of_the_program(tmp_path: Path) -> None:
     made = ordered(tmp_path)
     sites = [site(tmp_path / "train.py", MADE), site(tmp_path / "train.py", READ)]
@@ -326,10 +350,9 @@ def hostile(tmp_path: Path) -> Path:
     path = tmp_path / name
     path.write_text(SOURCE.replace("loader:", f"loader:  # {EVIL}".replace("\0", "")), encoding="utf-8")
     notes, raised = [EVIL], {"how": "exception", "type": EVIL, "message": EVIL, "site": site(path, MOVE)}
+    more = {**followed(tmp_path, name), "notes": notes, "ended": raised, "torch": EVIL}
     target = tmp_path / "report.html"
-    target.write_text(
-        render(recorded(tmp_path, made, notes=notes, ended=raised, torch=EVIL, device=EVIL), ()), encoding="utf-8"
-    )
+    target.write_text(render(recorded(tmp_path, made, **{**more, "device": EVIL}), ()), encoding="utf-8")
     return target
 
 

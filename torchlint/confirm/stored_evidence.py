@@ -173,11 +173,38 @@ class _CudaWait(TypedDict):
     us: float
 
 
-class _CudaWaits(TypedDict, total=False):
+class _Rows(TypedDict):
+    """Busy intervals: the beginning, and how long it took."""
+
+    host: list[tuple[Amount, Amount]]
+    compute: list[tuple[Amount, Amount]]
+    HtoD: list[tuple[Amount, Amount]]
+    DtoH: list[tuple[Amount, Amount]]
+
+
+class StoredDevice(TypedDict):
+    """What the device did in a few steps, in nanoseconds since the first of them began.
+
+    ``steps`` are their ends; ``gaps`` have a beginning, a duration and the number of a site, if one is known.
+    """
+
+    steps: list[Amount]
+    busy_ns: Amount
+    idle: float
+    rows: _Rows
+    gaps: list[tuple[Amount, Amount, Amount | None]]
+    dropped: Amount
+    sites: list[Site]
+
+
+class _ProfiledLater(TypedDict, total=False):
+    """What the first version of schema 1 did not have."""
+
     waits: list[_CudaWait]
+    device: StoredDevice | None
 
 
-class _Profiled(_CudaWaits):
+class _Profiled(_ProfiledLater):
     steps: int
     copies: list[_Copy]
     seen: dict[str, Amount]

@@ -17,6 +17,7 @@ from torchlint.runtime.sites import Site
 from torchlint.runtime.timeline import Timeline
 
 Facts = tuple[tuple[str, object], ...]
+Hears = Callable[[str, Site, int, Mapping[str, object]], None]
 _OFTEN = 2048
 _SAMPLE = 32
 
@@ -113,7 +114,7 @@ class Recorder:
 
     ``now_and_then`` is called after every two thousand events, so that little is lost if a process is killed. Events in
     steps that are ``excluded`` from the figures per step are counted without time. ``timeline`` samples events;
-    ``callers`` finds the frames of user code.
+    ``callers`` finds the frames of user code; ``heard`` is called with the kind, site, nanoseconds and facts of each.
     """
 
     counts: dict[tuple[str, Site, Facts], Count] = field(default_factory=dict)
@@ -122,6 +123,7 @@ class Recorder:
     timeline: Timeline | None = None
     callers: Callable[[], Sequence[tuple[str, int, str]]] = tuple
     excluded: bool = False
+    heard: Hears | None = None
 
     def __post_init__(self) -> None:
         self.forked()
@@ -136,6 +138,7 @@ class Recorder:
         self._events = 0
         self.counts = {}
         self.excluded = False
+        self.heard = None
 
     @property
     def listening(self) -> bool:
@@ -151,6 +154,8 @@ class Recorder:
             self._events += 1
             if self.timeline is not None and self.timeline.recording:
                 self.timeline.add(kind, site, size, nanoseconds)
+            if self.heard is not None:
+                self.heard(kind, site, nanoseconds, facts)
         if self.now_and_then is not None and self._events % _OFTEN == 0:
             self.now_and_then()
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from torchlint.confirm.html.cards import Card, cards, command
+from torchlint.confirm.html.device import timeline
 from torchlint.confirm.html.lines import Line, gutter, lines, shown_path
 from torchlint.confirm.html.notes import facts, flags, per_step, profiled, spots, unseen, who
 from torchlint.confirm.html.pictures import samples, segments, strip
@@ -53,6 +54,7 @@ def render(result: Result, rules: tuple[RuleInfo, ...]) -> str:
         samples=samples(result.run),
         per_step=per_step(result),
         profiled=profiled(result.run),
+        timeline=timeline(result.run, result.order.base, names),
         flags=flags(result),
         unseen=unseen(result),
         who=who(result, hot),

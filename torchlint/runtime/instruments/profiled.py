@@ -1,4 +1,4 @@
-"""Profiles a few steps with torch's profiler, to time copies on the device.
+"""Profiles a few steps with torch's profiler, to time copies on the device and to see when it is idle.
 
 Starting and stopping the profiler synchronizes, which no other instrument does: it is used only on request. The
 profiled steps are excluded from the duration of steps, and their events from times and figures per step.
@@ -7,17 +7,14 @@ profiled steps are excluded from the duration of steps, and their events from ti
 from __future__ import annotations
 
 from collections.abc import Iterable
+from time import time_ns
 from typing import Any
 
+from torchlint.runtime.busy import WAITS, Log, device_of
 from torchlint.runtime.instrument import Instrument, Watch
 
 FIRST, LAST = 10, 30
 _KINDS = {"HtoD": "upload", "DtoH": "download"}
-# Functions of the CUDA runtime that wait for the device, or may.
-_WAITS = frozenset(
-    "cudaStreamSynchronize cudaDeviceSynchronize cudaEventSynchronize cudaMemcpy cudaMalloc cudaFree cudaHostAlloc "
-    "cudaFreeHost".split()
-)
 
 
 def window(limit: int | None) -> tuple[int, int]:
@@ -36,6 +33,7 @@ class Profiled(Instrument):
         super().__init__(watch)
         self.first, self.last = window(watch.order.get("steps"))
         self._profiler: Any = None
+        self._log = Log(0)
         self._tried = False
         self._before: dict[str, int] = {}
         self._count = 0
@@ -59,8 +57,10 @@ class Profiled(Instrument):
         self._count = count
         if count >= self.first and not self._tried:
             self._begin()
-        elif count >= self.last and self._profiler is not None:
-            self._end()
+        elif self._profiler is not None:
+            self._log.stepped(time_ns())
+            if count >= self.last:
+                self._end()
 
     def finish(self) -> None:
         """End the profiling with the program, and say if it has not even begun."""
@@ -88,11 +88,14 @@ class Profiled(Instrument):
             return
         self._profiler = profiler
         self._exclude(True)
+        self._log = log = Log(time_ns())
+        self._recorder.heard = lambda *what: log.heard(time_ns(), *what)
         self._before = {kind: self._counted(kind) for kind in _KINDS.values()}
 
     def _end(self) -> None:
         profiler, self._profiler = self._profiler, None
         self._exclude(False)
+        self._recorder.heard = None
         seen = {kind: self._counted(kind) - before for kind, before in self._before.items()}
         try:
             profiler.__exit__(None, None, None)
@@ -102,6 +105,14 @@ class Profiled(Instrument):
             return
         steps = self._count - self.first
         self.found = {"steps": steps, "copies": copies_of(events), "seen": seen, "waits": waits_of(events)}
+        self.found["device"] = self._device(profiler, events)
+
+    def _device(self, profiler: Any, events: list[Any]) -> dict[str, Any] | None:
+        try:
+            return device_of(events, self._log, int(profiler.profiler.kineto_results.trace_start_ns()))
+        except Exception as error:  # an internal interface of torch
+            self.watch.notes.append(f"the device was not followed: {type(error).__name__}: {str(error)[:120]}")
+            return None
 
     def _exclude(self, excluded: bool) -> None:
         self._recorder.excluded = self.watch.steps.excluding = excluded
@@ -125,7 +136,7 @@ def copies_of(events: Iterable[Any]) -> list[dict[str, Any]]:
 
 def waits_of(events: Iterable[Any]) -> list[dict[str, Any]]:
     """The calls of the CUDA runtime that may wait, also those that torch does not report."""
-    return _summed(event for event in events if str(event.name) in _WAITS)
+    return _summed(event for event in events if str(event.name) in WAITS)
 
 
 def _summed(events: Iterable[Any]) -> list[dict[str, Any]]:
