@@ -188,6 +188,24 @@ def test_trainings_of_one_step_each() -> None:
     assert (seen.counted("training"), seen.steps["phases"]["training"]["steady"]) == ((5, "optimizer step"), 0)
 
 
+def test_bursts_of_another_optimizer_are_no_trainings_of_their_own() -> None:
+    """A soft actor-critic: every second step updates the actor and the temperature twice."""
+
+    def program(_: Note) -> None:
+        critic, actor, temperature = (torch.optim.SGD(net().parameters(), lr=0.1) for _ in range(3))
+        for step in range(20):
+            critic.step()
+            for _ in range(2 if step % 2 else 0):
+                actor.step()
+                temperature.step()
+
+    seen = Seen(program)
+    assert seen.steps["trainings"] == 1
+    count, unit = seen.counted("training")
+    assert unit == "optimizer step"
+    assert 20 <= count <= 22  # the first burst looks like another training until the critic is back
+
+
 def test_two_optimizers_that_take_turns_are_one_step() -> None:
     def program(note: Note) -> None:
         generator, critic = net(), net()

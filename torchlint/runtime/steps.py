@@ -133,11 +133,12 @@ class Steps:
         """An optimizer has stepped."""
         self._optimizes = True
         new = any(made() is optimizer for made in self._later)
-        rounds, other = self._optimizers.rounds(optimizer, new=new)
+        rounds, change = self._optimizers.rounds(optimizer, new=new)
         if new:
             self._later = [made for made in self._later if made() is not optimizer]
         if rounds:
-            self._end(TRAINING, "optimizer step", rounds, first=other)
+            self.trainings -= change < 0  # the other one was no training of its own
+            self._end(TRAINING, "optimizer step", rounds, first=change > 0)
 
     def differentiated(self) -> None:
         """A backward pass is done."""
