@@ -191,7 +191,7 @@ def test_trainings_of_one_step_each() -> None:
 def test_bursts_of_another_optimizer_are_no_trainings_of_their_own() -> None:
     """A soft actor-critic: every second step updates the actor and the temperature twice."""
 
-    def program(_: Note) -> None:
+    def program(_note: Note) -> None:
         critic, actor, temperature = (torch.optim.SGD(net().parameters(), lr=0.1) for _ in range(3))
         for step in range(20):
             critic.step()
