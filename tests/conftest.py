@@ -11,8 +11,12 @@ import pytest
 import torchlint.analysis  # noqa: F401
 from tests.browser import chromium  # noqa: F401 - a fixture of all tests that open pages
 
+pytest_plugins = ["torchlint.testing", "pytester"]
+
 # Tests run in as many processes as there are processors, so more threads of torch would only wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Rules that happen to be installed beside torchlint are not what these tests are about.
+os.environ["TORCHLINT_DISABLE_PLUGINS"] = "1"
 
 
 @pytest.fixture(scope="session", autouse=True)

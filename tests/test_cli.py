@@ -90,6 +90,9 @@ def test_options_decide_what_is_found_and_what_fails(options: list[str], status:
     [
         (["gone.py"], "gone.py"),
         (["--select", "TL2O1", "."], "'TL2O1'"),
+        (["--select", "", "."], "--select: names no rule"),
+        (["--ignore", " , ", "."], "--ignore: names no rule"),
+        (["--per-file-ignores", "clean.py:", "."], "--per-file-ignores: names no rule"),
         (["--select", "device-roundtrip", "."], "'device-round-trip'"),
         (["--per-file-ignores", "nonsense", "."], "GLOB:RULES"),
         (["--config", "gone.toml", "."], "gone.toml"),
@@ -135,6 +138,14 @@ def test_standard_input_is_reported_under_the_given_name() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_name_for_standard_input_is_enough_to_read_it(capsys: pytest.CaptureFixture[str]) -> None:
+    done = torchlint("--stdin-filename", "sub/module.py", "--output-format", "concise", stdin=GUILTY)
+    assert (done.returncode, done.stdout.startswith("sub/module.py:3:12: ")) == (1, True)
+    assert main(["--stdin-filename", "sub/module.py", "clean.py"]) == 2
+    assert "leave it out to lint paths" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
 def test_json_is_the_documented_document(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--output-format", "json", "."])
     document = json.loads(capsys.readouterr().out)
@@ -142,7 +153,7 @@ def test_json_is_the_documented_document(capsys: pytest.CaptureFixture[str]) -> 
     (finding,) = document["findings"]
     assert (finding["rule"], finding["line"], finding["column"]) == ("TL201", 3, 12)
     edits = [
-        {"line": 3, "column": column, "end_line": 3, "end_column": end, "text": ""}
+        {"cell": None, "line": 3, "column": column, "end_line": 3, "end_column": end, "text": ""}
         for column, end in ((13, 19), (31, 42))
     ]
     assert (finding["fix"]["safety"], finding["fix"]["edits"]) == ("unsafe", edits)
@@ -191,12 +202,6 @@ def test_a_rule_is_explained_and_rules_are_listed(capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)[0]["id"] == "TL201"
     assert main(["rules"]) == 0
     assert "TL001  unused-suppression" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_completion_knows_the_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    assert "output-format" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("folder")

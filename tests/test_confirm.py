@@ -415,7 +415,7 @@ def test_without_torch_the_command_to_install_it_is_named(
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert main(["confirm", "--", str(program)]) == 2
-    assert "pip install 'torchlint[runtime]'" in capsys.readouterr().err
+    assert 'pip install "torchlint[runtime] @ git+https://' in capsys.readouterr().err
 
 
 # -- blocks of code, and tests -------------------------------------------------------------------

@@ -46,10 +46,11 @@ def search(*paths: str, **settings: object) -> tuple[list[str], list[Problem]]:
     return files(paths, Configurations(".", only=config), str(Path.cwd()))[:2]
 
 
-def test_folders_are_searched_for_python_files_in_order() -> None:
+def test_folders_are_searched_for_python_files_and_notebooks_in_order() -> None:
     touch("b.py", "a/z.py", "a/b/c.py", "a.txt", "a/x.pyi", "a/y.ipynb", "c.pyx", "py")
-    assert found(".") == ["a/b/c.py", "a/z.py", "b.py"]
-    assert found("a") == found("a/") == found("./a") == ["a/b/c.py", "a/z.py"]
+    touch("a/.ipynb_checkpoints/y-checkpoint.ipynb")
+    assert found(".") == ["a/b/c.py", "a/y.ipynb", "a/z.py", "b.py"]
+    assert found("a") == found("a/") == found("./a") == ["a/b/c.py", "a/y.ipynb", "a/z.py"]
 
 
 def test_paths_stay_as_the_user_would_write_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -80,16 +81,15 @@ def test_a_named_file_that_is_no_python_is_a_problem_and_others_are_taken(first:
         assert f"torchlint - < {name}" in problem.message
 
 
-def test_a_named_notebook_is_a_problem_with_what_to_do() -> None:
-    write("train.ipynb", '{"cells": []}')
-    taken, (problem,) = search("train.ipynb")
+def test_a_named_notebook_in_another_language_is_a_problem_unless_a_hook_names_it() -> None:
+    write("fit.ipynb", '{"cells": [], "metadata": {"kernelspec": {"language": "julia"}}, "x": "torch"}')
+    taken, (problem,) = search("fit.ipynb")
     assert taken == []
-    assert "notebooks" in problem.message
-    assert "nbconvert --to script" in problem.message
+    assert problem.message == "is not checked: the language of this notebook is julia, not Python"
+    assert found("fit.ipynb", force_exclude=True) == ["fit.ipynb"]
 
 
 def test_what_is_found_in_folders_and_is_no_python_is_no_problem() -> None:
-    write("train.ipynb", '{"cells": []}')
     write("tool", "#!/usr/bin/env python3\n")
     touch("notes.md", "window.pyw")
     assert found(".") == ["window.pyw"]
@@ -258,7 +258,21 @@ def test_missing_paths_are_reported() -> None:
     listed, problems = search("a.py", "nowhere.py", "", "nul\0.py")
     assert listed == ["a.py"]
     assert [problem.path for problem in problems] == ["", "nowhere.py", "nul\0.py"]
-    assert "No such file" in problems[1].message
+    assert problems[1].message == "there is no such file or folder"
+
+
+def test_a_missing_path_is_reported_with_the_name_that_was_probably_meant() -> None:
+    touch("train.py")
+    touch("package/model.py")
+    _, problems = search("trian.py", "package/modle.py", "pakcage", "nowhere/model.py")
+    said = {problem.path: problem.message for problem in problems}
+    start, meant = "there is no such file or folder", str(Path("package", "model.py"))
+    assert said == {
+        "trian.py": f"{start}; did you mean 'train.py'?",
+        "package/modle.py": f"{start}; did you mean {meant!r}?",
+        "pakcage": f"{start}; did you mean 'package'?",
+        "nowhere/model.py": start,
+    }
 
 
 @needs_links

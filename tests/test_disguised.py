@@ -11,7 +11,7 @@ from torchlint.cli.main import main
 BAD = "#!/usr/bin/env python3\nimport numpy as np\nimport torch\n\nframe = torch.tensor(np.ones(3)).to('cuda')\n"
 NAMES = [
     "--output-file=victim.py",
-    "--output-f=victim.py",  # argparse takes abbreviations
+    "--output-f=victim.py",  # nearly an option
     "--exclude=*.py",
     "--config=evil.py",
     "--exit-zero",
@@ -37,7 +37,7 @@ def status(*arguments: str) -> int:
         return int(ended.code or 0)
 
 
-@pytest.mark.parametrize("option", ["--exclude=*.py", "--exit-zero", "--fix", "-q", "-j9", "--exit-z"])
+@pytest.mark.parametrize("option", ["--exclude=*.py", "--exit-zero", "--fix", "-q", "-j9"])
 def test_an_option_is_one_where_no_file_has_its_name(option: str) -> None:
     assert status("check", "--exit-zero", option, "victim.py") == 0
 

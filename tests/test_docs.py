@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -34,17 +35,21 @@ def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
 
 def _shown(marker: str) -> list[str]:
     """The lines that the README shows between two markers, without the fences."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return _between((ROOT / "README.md").read_text(encoding="utf-8"), marker)
+
+
+def _between(text: str, marker: str) -> list[str]:
     block = text.partition(f"<!-- {marker}:begin -->")[2].partition(f"<!-- {marker}:end -->")[0]
     lines = block.strip().splitlines()[1:-1]
-    assert lines, f"README.md shows nothing between the markers of {marker}"
+    assert lines, f"nothing is shown between the markers of {marker}"
     return lines
 
 
 def _printed(*arguments: str) -> str:
     """What torchlint prints about the example."""
     command = [sys.executable, "-m", "torchlint", "--no-cache", *arguments, "examples/"]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert run.returncode == 1, run.stderr
     return run.stdout + run.stderr
 
@@ -55,13 +60,21 @@ def test_the_report_in_the_readme_is_what_the_quick_start_prints() -> None:
         assert " ".join(part.split()) in printed, part
 
 
+def test_the_reports_in_the_documentation_are_what_is_printed() -> None:
+    page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
+    for marker, options in (("report", []), ("statistics", ["--statistics"])):
+        printed = _printed(*options)
+        for part in "\n".join(_between(page, marker)).split("\n...\n"):
+            assert part in printed, part
+
+
 def test_the_fixes_in_the_readme_are_all_that_the_diff_makes() -> None:
     changed = [line for line in _printed("--diff").splitlines() if re.match(r"[-+] ", line)]
     assert _shown("diff") == changed
 
 
 def test_the_example_has_one_finding_for_each_of_eight_rules() -> None:
-    found = re.findall(r"^examples/train_cifar\.py:\d+:\d+: (TL\d{3})", _printed(), re.M)
+    found = re.findall(r"^examples/train_cifar\.py:\d+:\d+: (TL\d{3})", _printed("--show-info"), re.M)
     assert len(found) == len(set(found)) == 8
     assert "reports eight problems" in (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -1,28 +1,23 @@
-"""What fixes make of every fixture: as the golden files beside it show, stable, and still with all comments.
+"""What the fixes of all rules together make of code of many shapes: as the files beside it show, and complete.
 
-``python -m tests.test_golden`` writes the golden files anew. Read the difference before you commit it.
+``python -m tests.test_golden`` writes these files anew, and those of the fixtures. Read the difference before you
+commit it.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
 
-from tests import harness
-from torchlint.model import Safety
-from torchlint.text.comments import comments
+from tests.harness import HERE, SHAPES
+from torchlint.testing.suites import lost_comments, stale, write_goldens
 
-EVERY = sorted([*harness.FIXTURES.rglob("*.py"), *harness.SHAPES.rglob("*.py")])
-GOLDEN = [path for path in EVERY if harness.is_golden(path)]
-FILES = [*harness.files(), *(path for path in EVERY if path.parent == harness.SHAPES and not harness.is_golden(path))]
-each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(harness.ROOT)))
-each_golden = pytest.mark.parametrize("path", GOLDEN, ids=lambda p: str(p.relative_to(harness.ROOT)))
-
-
-SUPPRESSION = re.compile(r"torchlint: ignore|noqa: ")
+FILES = [path for path in sorted(SHAPES.glob("*.py")) if not HERE.is_golden(path)]
+GOLDEN = [path for path in sorted(SHAPES.glob("*.py")) if HERE.is_golden(path)]
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+each_golden = pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.name)
 
 
 def source_of(golden: Path) -> Path:
@@ -30,58 +25,36 @@ def source_of(golden: Path) -> Path:
 
 
 @each_file
-def test_fixes_make_of_a_fixture_what_its_golden_files_show(path: Path) -> None:
-    wanted = harness.goldens(path)
-    if wanted and path.is_relative_to(harness.FIXTURES):
-        assert harness.rule_of(path).fix != "never", "the rule makes fixes, and says that it never does"
-    shown = {golden for golden in GOLDEN if source_of(golden) == path}
-    stale = "run `python -m tests.test_golden` and read the difference"
-    assert shown == set(wanted), stale
-    for golden, data in wanted.items():
-        assert golden.read_bytes() == data, f"{golden}: {stale}"
+def test_fixes_make_of_a_file_what_the_files_beside_it_show(path: Path) -> None:
+    reasons = stale(HERE, path, HERE.results(path, "ALL"))
+    assert not reasons, "\n".join(["`python -m tests.test_golden` writes it", *reasons])
 
 
 @each_golden
 def test_fixed_code_parses_and_is_not_fixed_again(path: Path) -> None:
-    data, source = path.read_bytes(), source_of(path)
+    data = path.read_bytes()
     ast.parse(data)
-    safety, options = harness.variants()[path.stem.rpartition(".")[2]]
-    assert harness.fixed(data, source, safety, options) == data
+    assert HERE.fixed(data, source_of(path), HERE.variants[path.stem.rpartition(".")[2]], "ALL") == data
 
 
 @each_golden
 def test_no_comment_is_lost(path: Path) -> None:
-    before, after = (p.read_text(encoding="utf-8") for p in (source_of(path), path))
-    lost = {comment for comment in set(listed(before)) - set(listed(after)) if not SUPPRESSION.search(comment)}
-    assert not lost
+    assert not lost_comments(*(p.read_text(encoding="utf-8") for p in (source_of(path), path)))
 
 
-def listed(text: str) -> list[str]:
-    return [text[start:end] for start, end in comments(text)]
-
-
-@pytest.mark.parametrize(
-    "path", [path for path in GOLDEN if path.stem.endswith(".unsafe")], ids=lambda p: p.parent.name
-)
+@pytest.mark.parametrize("path", [path for path in GOLDEN if path.stem.endswith(".unsafe")], ids=lambda p: p.name)
 def test_newlines_and_the_end_of_the_file_survive_a_fix(path: Path) -> None:
-    source, wanted = source_of(path), path.read_text(encoding="utf-8")
-    text = source.read_text(encoding="utf-8")
-    fixed = harness.fixed(text.rstrip("\n").replace("\n", "\r\n").encode(), source, Safety.UNSAFE, {})
-    assert fixed.decode() == wanted.rstrip("\n").replace("\n", "\r\n")
+    source = source_of(path)
+    before, after = (p.read_bytes().rstrip(b"\n").replace(b"\n", b"\r\n") for p in (source, path))
+    assert HERE.fixed(before, source, HERE.variants["unsafe"], "ALL") == after
 
 
 def main() -> None:
-    """Write every golden file, and delete those that show nothing any more."""
-    written = {golden for path in FILES for golden in _write(path)}
-    for golden in set(GOLDEN) - written:
-        golden.unlink()
-
-
-def _write(path: Path) -> set[Path]:
-    wanted = harness.goldens(path)
-    for golden, data in wanted.items():
-        golden.write_bytes(data)
-    return set(wanted)
+    """Write every file that shows what fixes make, and delete those that show nothing any more."""
+    for file in HERE.files:
+        write_goldens(HERE, file.path, file.goldens)
+    for path in FILES:
+        write_goldens(HERE, path, HERE.results(path, "ALL"))
 
 
 if __name__ == "__main__":

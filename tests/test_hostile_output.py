@@ -60,8 +60,13 @@ def assert_harmless(output: bytes) -> str:
     return text
 
 
-@pytest.mark.parametrize("options", [["--statistics", "-v"], ["--fix", "--unsafe-fixes", "-v"]])
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, options) for name in FORMATS for options in (["-v"], ["--fix", "--unsafe-fixes", "-v"])),
+        *((name, ["--statistics", "-v"]) for name in ("text", "concise")),
+    ],
+)
 def test_names_and_source_cannot_forge_a_report(tree: Path, name: str, options: list[str]) -> None:
     done = torchlint(tree, "--output-format", name, *options, ".")
     text = assert_harmless(done.stdout)

@@ -47,7 +47,7 @@ def finding(line: int = 4, path: str = "train.py", **more: Any) -> Finding:
 
 def page(*findings: Finding, text: str = SOURCE, problems: tuple[Problem, ...] = ()) -> str:
     run = RunResult(findings, problems, files=1)
-    return renderer("html")(run, ReportOptions(source=lambda _: split_lines(text)))
+    return renderer("html")(run, ReportOptions(source=lambda _, __: split_lines(text)))
 
 
 class Tags(HTMLParser):
@@ -189,7 +189,7 @@ def test_without_its_packages_the_format_is_refused_in_one_line(tmp_path: Path) 
     assert done.returncode == 2
     assert done.stderr == (
         "torchlint: error: --output-format html: needs Jinja2, which is not installed: "
-        "pip install 'torchlint[report]'\n"
+        'pip install "torchlint[report] @ git+https://github.com/torchlint/torchlint"\n'
     )
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.notebooks import notebook
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -161,6 +163,27 @@ def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert "TL701 hardcoded-cuda" in done.stdout
     assert "files were modified" not in done.stdout
+
+
+def test_the_hooks_take_notebooks(project: Project) -> None:
+    project.stage("clean.ipynb", notebook(CLEAN, "%matplotlib inline"))
+    project.stage("train.ipynb", notebook("import torch", "%time x = torch.zeros(3).to(device)"))
+    fixed = project.commit_hook("torchlint-fix")
+    assert fixed.returncode == 1, fixed.stdout + fixed.stderr
+    assert "files were modified by this hook" in fixed.stdout
+    text = (project.path / "train.ipynb").read_text(encoding="utf-8")
+    assert text == notebook("import torch", "%time x = torch.zeros(3, device=device)")
+    project.stage("bad.ipynb", notebook("import torch", UNFIXABLE))
+    done = project.commit_hook()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "bad.ipynb:cell 2:5:12: TL701" in done.stdout
+    assert "clean.ipynb" not in done.stdout
+
+
+def test_a_notebook_in_another_language_is_no_reason_to_fail(project: Project) -> None:
+    project.stage("fit.ipynb", notebook("library(torch)\nx <- 1", metadata={"kernelspec": {"language": "R"}}))
+    done = project.commit_hook()
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 UNFIXABLE = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.test_project import found
 from torchlint.project.merged import Project
-from torchlint.project.outline import outline
+from torchlint.project.outline import Outlines, outline
 
 TRAIN = """
     import torch
@@ -208,12 +208,12 @@ def test_files_that_import_one_another_are_searched_once() -> None:
     count = 60
     stars = "".join(f"from pkg.m{number} import *\n" for number in range(count)).encode()
     contents = {f"pkg/m{number}.py": stars for number in range(count)}
-    assert Project({path: {} for path in contents}, contents).device("train.py", "pkg.m1.get_device") is None
+    assert Project({path: {} for path in contents}, Outlines(contents)).device("train.py", "pkg.m1.get_device") is None
 
 
 def test_another_process_resolves_names_without_the_contents_of_the_files() -> None:
     contents = {"pkg/__init__.py": b"from .a import *\n", "pkg/a.py": b"def f(): pass\n"}
-    project = Project({"pkg/__init__.py": {}, "pkg/a.py": {"devices": {"f": "cpu"}}}, contents)
+    project = Project({"pkg/__init__.py": {}, "pkg/a.py": {"devices": {"f": "cpu"}}}, Outlines(contents))
     assert pickle.loads(pickle.dumps(project)).device("train.py", "pkg.f") == "cpu"
 
 

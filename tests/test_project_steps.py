@@ -246,3 +246,18 @@ TRAINER = """
 def test_methods_of_a_mixin_in_another_file_run_in_every_step(tmp_path: Path, call: str, lines: list[int]) -> None:
     files = {"mixins.py": MIXIN, "train.py": TRAINER.format(call=call)}
     assert places(tmp_path, files, "TL301") == [("mixins.py", line, "warning") for line in lines]
+
+
+PASSED = """
+    def fit(model, loader, meter, device):
+        model.to(device)
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            meter.add(loss)
+"""
+
+
+@pytest.mark.parametrize("name", ["2 train.py", "(1) train.py", "train (copy).x.py"])
+def test_names_of_files_may_have_spaces_and_brackets(tmp_path: Path, name: str) -> None:
+    assert places(tmp_path, {name: PASSED, "meter.py": READS}, "TL301") == []

@@ -31,7 +31,7 @@ from torchlint.model import (
     Severity,
     Span,
 )
-from torchlint.report import FORMATS, ReportOptions, renderer, snippet, split_lines
+from torchlint.report import FORMATS, ReportOptions, no_source, renderer, snippet, split_lines
 
 SOURCE = """\
 import numpy as np, torch
@@ -77,7 +77,7 @@ def run_of(*findings: Finding, problems: tuple[Problem, ...] = (), **more: Any) 
 
 
 def rendered(name: str, run: RunResult, text: str | None = SOURCE, **options: Any) -> str:
-    source = (lambda _: None) if text is None else (lambda _: split_lines(text))
+    source = no_source if text is None else (lambda _, __: split_lines(text))
     return renderer(name)(run, ReportOptions(source=source, **options))
 
 
@@ -128,15 +128,27 @@ def test_a_file_that_shrank_since_it_was_linted_is_reported_without_its_lines() 
     assert "pkg/train.py:4:9: TL101" in rendered("text", run_of(FINDING), text="short\n")
 
 
-def test_a_notebook_finding_names_its_cell_and_shows_no_line_of_the_file() -> None:
-    output = rendered("text", run_of(FINDING._replace(cell=3)))
+def test_a_notebook_finding_names_its_cell_and_shows_the_lines_of_the_cell() -> None:
+    asked: list[tuple[str, int | None]] = []
+
+    def source(path: str, cell: int | None) -> Sequence[str]:
+        asked.append((path, cell))
+        return split_lines(SOURCE)
+
+    finding = FINDING._replace(cell=3, evidence=(FINDING.evidence[0]._replace(cell=3),))
+    output = renderer("text")(run_of(finding), ReportOptions(source=source))
     assert output.startswith("pkg/train.py:cell 3:4:9: TL101")
-    assert "^" not in output
+    assert asked == [("pkg/train.py", 3)]
 
 
 def test_a_fix_is_announced_with_its_safety_and_its_caveat() -> None:
     output = rendered("text", run_of(FIXED))
-    assert "= fix (unsafe): Use `torch.from_numpy`\n  = caveat: aliases\n" in output
+    assert (
+        "  = fix (unsafe): Use `torch.from_numpy`\n"
+        "4 -     y = torch.tensor(x)\n"
+        "  +     y = torch.from_numpy(x)\n"
+        "  = caveat: aliases\n"
+    ) in output
     assert "1 fixable with --fix --unsafe-fixes." in output
 
 
@@ -168,9 +180,19 @@ def test_colour_comes_only_when_asked_for_and_changes_no_word() -> None:
 
 
 def test_statistics_list_the_rules_by_count() -> None:
-    output = rendered("text", run_of(FINDING, ADVICE, ADVICE), statistics=True)
-    assert "2  TL401  loader-not-pinned\n1  TL101  tensor-copies-ndarray\n\nFound" in output
-    assert "2  TL401  loader-not-pinned\n" in rendered("concise", run_of(ADVICE, ADVICE), statistics=True)
+    run = run_of(FIXED, FINDING, *[ADVICE] * 10, FIXED._replace(rule="TL104", name="factory-then-move"))
+    table = (
+        "10  TL401  [ ] loader-not-pinned\n"
+        " 2  TL101  [-] tensor-copies-ndarray\n"
+        " 1  TL104  [*] factory-then-move\n\n"
+        "Found 3 warnings and 10 infos in 12 files.\n"
+        "[*] all have a fix, [-] some have\n"
+    )
+    assert rendered("text", run, statistics=True) == table + "2 fixable with --fix --unsafe-fixes.\n"
+    assert rendered("concise", run, statistics=True) == table
+    assert rendered("text", run_of(ADVICE, problems=(PROBLEM,)), statistics=True, quiet=True) == (
+        "1  TL401  [ ] loader-not-pinned\ngone.py:3: error: cannot be read: No such file\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -204,7 +226,7 @@ def test_statistics_list_the_rules_by_count() -> None:
     ],
 )
 def test_the_closing_sentence_counts_correctly(run: RunResult, sentence: str) -> None:
-    assert rendered("text", run).splitlines()[-1] == sentence
+    assert rendered("text", run, show_info=True).splitlines()[-1] == sentence
     assert rendered("concise", run).splitlines()[-1] == sentence
 
 
@@ -224,9 +246,11 @@ def cells(text: str) -> int:
     return sum(0 if unicodedata.category(c) == "Mn" else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def marked(line: str, column: int, end: int) -> tuple[str, int, int]:
-    row = snippet.row(1, line, column, end)
-    return row.text, row.start, row.width
+def marked(line: str, column: int, end: int, room: int = 100) -> tuple[str, int, int]:
+    (piece,) = snippet.pieces(line, [(column, end)], room)
+    (mark,) = piece.marks
+    assert mark is not None
+    return piece.text, *mark
 
 
 def test_tabs_are_expanded_and_marks_follow() -> None:
@@ -255,33 +279,59 @@ def test_an_empty_span_and_one_at_the_end_of_a_line_still_show_one_mark() -> Non
 def test_a_very_long_line_is_cut_around_the_span(before: int, after: int) -> None:
     text, start, width = marked("a" * before + "f(x)" + "b" * after, before + 1, before + 5)
     assert text[start : start + width] == "f(x)"
-    assert len(text) <= snippet.ROOM + 6
+    assert len(text) <= 100
     assert text.startswith("...") == (before > 0)
     assert text.endswith("...") == (after > 0)
 
 
-def test_a_span_longer_than_the_room_is_shown_from_its_start() -> None:
-    text, start, width = marked("x = [" + "1, " * 500 + "]", 5, 1506)
-    assert text.startswith(("x = [1, 1", "..."))
-    assert text[start] == "["
-    assert start + width <= len(text)
+def test_a_span_longer_than_the_room_continues_on_further_rows_until_its_end() -> None:
+    line = "    value = call(" + "argument, " * 12 + "last) + something_else_that_is_long"
+    start, end = line.index("call") + 1, line.index(" +") + 1
+    pieces = snippet.pieces(line, [(start, end)], 60)
+    assert [text for text, _ in pieces] == [
+        "...call(argument, argument, argument, argument,",
+        "argument, argument, argument, argument, argument,",
+        "argument, argument, argument, last) + something_else_t...",
+    ]
+    covered = [text[mark[0] : sum(mark)] for text, (mark,) in pieces if mark]
+    assert " ".join(covered) == line[start - 1 : end - 1]
 
 
-def test_a_span_over_several_lines_marks_each_from_its_first_character() -> None:
+def test_embedded_data_is_not_shown_in_full() -> None:
+    pieces = snippet.pieces("x = '" + "ab" * 100_000 + "'", [(5, 200_007)], 100)
+    assert len(pieces) <= 6
+    assert pieces[-1].text.endswith("...")
+
+
+def test_indentation_goes_before_code_when_a_line_is_cut() -> None:
+    line = " " * 40 + "value = call(argument)  # and why this is so"
+    assert marked(line, 49, 63, 40)[0] == "...value = call(argument)  # and why ..."
+
+
+def test_a_line_and_its_replacement_are_cut_at_the_same_place() -> None:
+    before = "x" * 90 + " = f(a"
+    old, new = snippet.pair((f"{before})", (97, 97)), (f"{before}, device=device)", (97, 112)), 40)
+    assert [piece.text for piece in old] == ["... = f(a)"]
+    assert [piece.text for piece in new] == ["... = f(a, device=device)"]
+
+
+def test_a_span_over_several_lines_is_marked_on_the_first_and_the_last() -> None:
     lines = ["y = f(  ", "    a,", "", ")"]
-    rows = [(r.line, r.text, r.start, r.width) for r in snippet.rows(lines, Span(1, 5, 4, 2)) if r]
-    assert rows == [(1, "y = f(", 4, 2), (2, "    a,", 4, 2), (3, "", 0, 0), (4, ")", 0, 1)]
+    assert snippet.of_span(lines, Span(1, 5, 4, 2)) == [(1, (5, 7)), (2, None), (3, None), (4, (1, 2))]
+    output = rendered("text", run_of(FINDING._replace(span=Span(1, 5, 4, 2), evidence=())), "\n".join(lines))
+    assert "\n1 | y = f(\n  |     ^^\n2 |     a,\n3 |\n4 | )\n  | ^\n" in output
 
 
 def test_of_a_span_over_many_lines_the_first_and_the_last_are_shown() -> None:
     lines = ["f(", *(f"    a{n}," for n in range(20)), ")"]
-    assert [r and r.line for r in snippet.rows(lines, Span(1, 1, 22, 2))] == [1, 2, 3, None, 22]
-    output = rendered("text", run_of(FINDING._replace(span=Span(1, 1, 22, 2))), "\n".join(lines))
-    assert "\n 3 |     a1,\n   |     ^^^\n  ...\n22 | )\n" in output
+    shown = snippet.of_span(lines, Span(1, 1, 22, 2))
+    assert [row and row[0] for row in shown] == [1, 2, 3, None, 22]
+    output = rendered("text", run_of(FINDING._replace(span=Span(1, 1, 22, 2), evidence=())), "\n".join(lines))
+    assert "\n 3 |     a1,\n  ...\n22 | )\n" in output
 
 
 def test_a_span_that_ends_before_a_lines_first_character_does_not_show_that_line() -> None:
-    assert [r and r.line for r in snippet.rows(["a", "b", ""], Span(1, 1, 2, 1))] == [1]
+    assert snippet.of_span(["a", "b", ""], Span(1, 1, 2, 1)) == [(1, (1, 2))]
 
 
 def test_lines_end_where_python_ends_them() -> None:
@@ -292,16 +342,18 @@ def test_lines_end_where_python_ends_them() -> None:
 def test_the_marked_cells_are_the_marked_characters(line: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(1, len(line) + 1))
     end = data.draw(st.integers(start, min(len(line) + 1, start + 40)))
-    text, at, width = marked(line, start, end)
-    assert text[at : at + width].rstrip() == line[start - 1 : max(end - 1, start)].rstrip()
+    pieces = snippet.pieces(line, [(start, end)], 60)
+    covered = "".join(text[mark[0] : sum(mark)].strip() for text, (mark,) in pieces if mark is not None)
+    assert covered.replace(" ", "") == line[start - 1 : max(end - 1, start)].replace(" ", "")
+    assert all(len(piece.text) <= 60 for piece in pieces)
 
 
 @given(st.text(), st.integers(-3, 50), st.integers(-3, 50))
 def test_any_line_and_any_columns_give_harmless_text(line: str, start: int, end: int) -> None:
-    text, at, width = marked(line, start, end)
-    assert not controls(text)
-    assert 0 <= at <= cells(text) + len(line) * 4
-    assert width >= 1
+    for text, (mark,) in snippet.pieces(line, [(start, end)], 40):
+        assert not controls(text)
+        assert cells(text) <= 40 + 2 * len(snippet.CUT)
+        assert mark is None or (0 <= mark[0] <= cells(text) + 1 and mark[1] >= 1)
 
 
 # JSON
@@ -327,23 +379,36 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                 "url": "https://example.org/tensor-copies-ndarray",
                 "cell": None,
                 "heat": "step",
-                "evidence": [{"line": 2, "column": 1, "text": "`x` is an ndarray from `np.load`"}],
+                "evidence": [{"cell": None, "line": 2, "column": 1, "text": "`x` is an ndarray from `np.load`"}],
                 "fix": {
                     "title": "Use `torch.from_numpy`",
                     "safety": "unsafe",
                     "caveat": "aliases",
-                    "edits": [{"line": 4, "column": 9, "end_line": 4, "end_column": 21, "text": "torch.from_numpy"}],
+                    "edits": [
+                        {
+                            "cell": None,
+                            "line": 4,
+                            "column": 9,
+                            "end_line": 4,
+                            "end_column": 21,
+                            "text": "torch.from_numpy",
+                        }
+                    ],
                 },
                 "fingerprint": "f00d",
             }
         ],
-        "errors": [{"path": "gone.py", "line": 3, "message": "cannot be read: No such file"}],
+        "errors": [{"path": "gone.py", "cell": None, "line": 3, "message": "cannot be read: No such file"}],
+        "notes": [],
         "summary": {
             "error": 0,
             "warning": 1,
             "info": 0,
             "files": 12,
             "suppressed": 2,
+            "baselined": 0,
+            "unchanged": 0,
+            "obsolete": 0,
             "fixable": 1,
             "fixed": 0,
             "unchecked": 3,
@@ -469,7 +534,15 @@ def test_sarif_validates_against_the_official_schema(sarif_schema: Any) -> None:
 
     validator = Draft4Validator(sarif_schema)
     hostile = hostile_run()
-    for run in (run_of(), run_of(rules=()), run_of(problems=(PROBLEM,)), run_of(FIXED, ADVICE), hostile):
+    in_cell = FIXED._replace(cell=3, evidence=(Evidence(2, 1, "in another cell", cell=2),))
+    for run in (
+        run_of(),
+        run_of(rules=()),
+        run_of(problems=(PROBLEM,)),
+        run_of(FIXED, ADVICE),
+        run_of(in_cell),
+        hostile,
+    ):
         log = parsed("sarif", run)
         assert list(validator.iter_errors(log)) == []
     log["runs"][0]["results"][0]["level"] = "info"
@@ -569,7 +642,7 @@ def test_nothing_that_was_linted_can_steer_a_terminal(name: str) -> None:
 
 def test_colour_lets_no_foreign_control_sequence_through() -> None:
     output = rendered("text", hostile_run(), "\n".join(["\x1b[31m\u202e"] * 5), color=True, verbose=1)
-    assert controls(re.sub(r"\x1b\[(0|1|34|36|1;3[136])m", "", output)) == []
+    assert controls(re.sub(r"\x1b\[(0|1|3[1246]|1;3[136])m", "", output)) == []
 
 
 def test_text_shows_a_control_character_as_its_escape() -> None:
@@ -627,7 +700,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
 def test_source_lines_are_asked_for_once_a_file_and_only_by_reports_for_people() -> None:
     asked: list[str] = []
 
-    def source(path: str) -> Sequence[str]:
+    def source(path: str, _cell: int | None) -> Sequence[str]:
         asked.append(path)
         return split_lines(SOURCE)
 

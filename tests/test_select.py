@@ -79,17 +79,17 @@ def test_syntax_errors_cannot_be_turned_off() -> None:
 
 @pytest.mark.parametrize("key", ["select", "extend_select", "ignore"])
 def test_an_unknown_selector_is_an_error_with_the_nearest(key: str) -> None:
-    with pytest.raises(ConfigError, match=rf"^conf\.toml: {key.replace('_', '-')}: 'TL111' .* mean 'TL1"):
+    with pytest.raises(ConfigError, match=rf"^conf\.toml: {key.replace('_', '-')}: no rule .* 'TL111'.* TL10"):
         chosen(RULES, Config(source="conf.toml")._replace(**{key: ("TL111",)}))  # type: ignore[arg-type]
 
 
 def test_an_unknown_selector_of_a_file_is_an_error() -> None:
-    with pytest.raises(ConfigError, match=r"per-file-ignores at '\*\.py': 'copys' .* mean 'copies'"):
+    with pytest.raises(ConfigError, match=r"per-file-ignores at '\*\.py': there is no .* 'copys'; .* mean 'copies'"):
         chosen(RULES, Config(per_file_ignores=(("*.py", ("copys",)),)))
 
 
 def test_where_nothing_is_near_the_list_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"--select: 'E501' .*`torchlint rules` lists them"):
+    with pytest.raises(ConfigError, match=r"--select: there is no .* 'E501'; `torchlint rules` lists them"):
         check(["E501"], RULES, "--select")
 
 
@@ -136,3 +136,20 @@ def test_a_glob_ignores_in_the_files_it_matches(glob: str, path: str) -> None:
 )
 def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
     assert ignored_for(path, Config(per_file_ignores=((glob, ("ALL",)),)), RULES) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ("TL9", "no rule has the id 'TL9', or one that begins with it; there are TL0, TL1, TL2, TL4"),
+        ("TL999", "no rule has the id 'TL999', or one that begins with it; there are TL0, TL1, TL2, TL4"),
+        ("TL11", "no rule has the id 'TL11', or one that begins with it; there is TL10"),
+        ("TL109", "no rule has the id 'TL109', or one that begins with it; there are TL101, TL102"),
+        ("tl1", "there is no rule, topic or prefix 'tl1'; did you mean 'TL1'?"),
+        ("compile", "the topic 'compile' has no rules; `torchlint rules` lists those that there are"),
+    ],
+)
+def test_what_selects_no_rule_is_said_to_be_none(selector: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check([selector], RULES, "--select")
+    assert str(raised.value) == f"--select: {said}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from torchlint.run.plan import Plan
 
 TORCHLINT = [sys.executable, "-m", "torchlint"]
 CLEAN = "import torch\n\nx = torch.ones(2)\n"
-NOTEBOOK = '{"cells": [{"source": ["import torch"]}], "nbformat": 4, "nbformat_minor": 5, "metadata": null}'
 
 
 @pytest.fixture(autouse=True)
@@ -147,9 +145,7 @@ def test_a_broken_file_is_analysed_once(monkeypatch: pytest.MonkeyPatch) -> None
 # -- what is named and no Python -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("train.ipynb", NOTEBOOK), ("notes.md", "# torch\n"), ("run", "echo torch\n")]
-)
+@pytest.mark.parametrize(("name", "text"), [("notes.md", "# torch\n"), ("run", "echo torch\n")])
 def test_what_is_named_and_no_python_is_said_and_counted(
     capsys: pytest.CaptureFixture[str], name: str, text: str
 ) -> None:
@@ -211,15 +207,3 @@ def test_standard_input_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("torchlint: error: standard input cannot be read: ")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(("name", "text"), [("<stdin>", NOTEBOOK), ("train.ipynb", "import torch\n")])
-def test_a_notebook_that_is_piped_is_no_python(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
-) -> None:
-    for options in ([], ["--fix"]):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        assert main(["-", "--stdin-filename", name, *options]) == 2
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert captured.err.startswith(f"torchlint: error: {name}: is not checked: torchlint does not read notebooks")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from torchlint.model import RuleInfo
+from torchlint.rule import is_core
 
 PAGES = Path("docs", "rules")
 TABLE = Path("docs", "rules.md")
@@ -23,7 +24,8 @@ def page(info: RuleInfo) -> str:
         "| topic | severity | on by default | fix | since |\n| --- | --- | --- | --- | --- |\n"
         f"| {info.topic} | {info.severity.value} | {default} | {info.fix} | {info.since} |\n"
     )
-    return f"# {info.id} `{info.name}`\n\n{facts}\n{info.documentation.strip()}\n"
+    origin = "" if is_core(info.id) else f"\nA rule of the package {info.package}.\n"
+    return f"# {info.id} `{info.name}`\n\n{facts}{origin}\n{info.documentation.strip()}\n"
 
 
 def table(infos: Iterable[RuleInfo]) -> str:
@@ -37,13 +39,15 @@ def table(infos: Iterable[RuleInfo]) -> str:
 
 
 def listing(infos: Sequence[RuleInfo]) -> str:
-    """All rules, one line each."""
-    width = max(len(info.name) for info in infos)
-    lines = [
-        f"{info.id}  {info.name:<{width}}  {info.severity.value if info.default else 'off':<7}  {info.summary}"
-        for info in infos
-    ]
-    return "\n".join(lines) + "\n"
+    """All rules, one line each; those of other packages with the package."""
+    widest, width = (max(map(len, words)) for words in zip(*((info.id, info.name) for info in infos), strict=True))
+    return "".join(f"{_line(info, widest, width)}\n" for info in infos)
+
+
+def _line(info: RuleInfo, widest: int, width: int) -> str:
+    state = info.severity.value if info.default else "off"
+    origin = "" if is_core(info.id) else f"  ({info.package})"
+    return f"{info.id:<{widest}}  {info.name:<{width}}  {state:<7}  {info.summary}{origin}"
 
 
 def as_json(infos: Iterable[RuleInfo]) -> str:
@@ -71,7 +75,7 @@ def main() -> None:
     """Write every document, and delete the pages of rules that no longer exist."""
     from torchlint.run import registry, session
 
-    wanted = documents(session.infos(registry.load()))
+    wanted = documents(session.infos(registry.core()))
     for path in PAGES.glob("*.md"):
         if path not in wanted:
             path.unlink()

@@ -58,18 +58,20 @@ class Span(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A fact that supports a finding, with its position."""
+    """A fact that supports a finding, with its position; in a notebook, lines count from the beginning of ``cell``."""
 
     line: int
     column: int
     text: str
+    cell: int | None = None
 
 
 class Edit(NamedTuple):
-    """Replace the text of a span."""
+    """Replace the text of a span; in a notebook, of a span in ``cell``."""
 
     span: Span
     text: str
+    cell: int | None = None
 
 
 class Fix(NamedTuple):
@@ -102,7 +104,12 @@ class Recipe(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One place where a rule fired."""
+    """One place where a rule fired.
+
+    ``statement`` holds the first and last line of the statement around it: a suppression comment may stand on any of
+    these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
+    ``cell``, which counts all cells from 1.
+    """
 
     rule: str
     name: str
@@ -116,11 +123,12 @@ class Finding(NamedTuple):
     fix: Fix | None = None
     cell: int | None = None
     fingerprint: str = ""
+    statement: tuple[int, int] | None = None
 
     @property
-    def sort_key(self) -> tuple[str, Span, str, str]:
+    def sort_key(self) -> tuple[str, int, Span, str, str]:
         """The order in which findings are reported."""
-        return (self.path, self.span, self.rule, self.message)
+        return (self.path, self.cell or 0, self.span, self.rule, self.message)
 
 
 class Problem(NamedTuple):
@@ -129,15 +137,20 @@ class Problem(NamedTuple):
     path: str
     message: str
     line: int | None = None
+    cell: int | None = None
 
     @property
-    def sort_key(self) -> tuple[str, int, str]:
+    def sort_key(self) -> tuple[str, int, int, str]:
         """The order in which problems are reported."""
-        return (self.path, self.line or 0, self.message)
+        return (self.path, self.cell or 0, self.line or 0, self.message)
 
 
 class RuleInfo(NamedTuple):
-    """The facts about a rule that reports and documents need, without its code."""
+    """The facts about a rule that reports and documents need, without its code.
+
+    ``package`` is the distribution that the rule comes from, with its version unless that is torchlint. ``url`` is None
+    if the rule has no documentation online.
+    """
 
     id: str
     name: str
@@ -148,7 +161,8 @@ class RuleInfo(NamedTuple):
     fix: str
     since: str
     documentation: str
-    url: str
+    url: str | None
+    package: str = "torchlint"
 
 
 class FileResult(NamedTuple):
@@ -168,12 +182,23 @@ class Repairs(NamedTuple):
     skipped: tuple[tuple[str, int], ...] = ()
 
 
+class Accepted(NamedTuple):
+    """Findings of a baseline: so many in lines with this text, at a path relative to the baseline."""
+
+    path: str
+    rule: str
+    line: str
+    times: int = 1
+
+
 class RunResult(NamedTuple):
     """The result of a run, in path order. ``repairs`` is None if no fixes were requested.
 
     ``unfollowed`` are links to folders outside the searched tree. ``unchecked`` counts the files that could not be
     checked completely. ``without_device`` are files that compute with tensors without any sign, there or in the other
-    files, that these are on an accelerator.
+    files, that these are on an accelerator. ``baselined`` and ``unchanged`` count findings that are not reported: those
+    in a baseline, and those on lines that have not changed. ``obsolete`` are the findings of a baseline that no longer
+    occur. ``notes`` are sentences about the run.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -186,6 +211,10 @@ class RunResult(NamedTuple):
     unfollowed: tuple[str, ...] = ()
     unchecked: int = 0
     without_device: tuple[str, ...] = ()
+    baselined: int = 0
+    unchanged: int = 0
+    obsolete: tuple[Accepted, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def with_problems(self, problems: Iterable[Problem]) -> RunResult:
         """The same result with problems of files that were not linted."""

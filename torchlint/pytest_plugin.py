@@ -44,14 +44,15 @@ def _ordered(config: pytest.Config) -> str:
     from torchlint.confirm import order, prepare
     from torchlint.confirm.imports import closure
     from torchlint.run import discover, session
+    from torchlint.run.sources import is_notebook
 
     root = str(config.rootpath)
     try:
         plan = session.plan_of(configurations(root))
         wanted = [argument.partition("::")[0] for argument in config.args]
-        tests, *_ = discover.files(
-            [name for name in wanted if os.path.exists(name)], plan.scopes.configurations, os.getcwd()
-        )
+        named = [name for name in wanted if os.path.exists(name)]
+        found, *_ = discover.files(named, plan.scopes.configurations, os.getcwd())
+        tests = [path for path in found if not is_notebook(path)]
         bases = [root, os.path.join(root, "src"), *(entry for entry in sys.path if _below(entry, root))]
         paths = dict.fromkeys(path for test in tests for path in closure(test, [os.path.dirname(test), *bases]))
         what = prepare.Program("pytest", None, tuple(map(str, config.invocation_params.args)), root)
@@ -83,7 +84,9 @@ class _Observer:
             from torchlint.runtime import modes, processes
             from torchlint.runtime.observation import Observation
         except ImportError:
-            raise pytest.UsageError("--torchlint-confirm needs PyTorch: pip install 'torchlint[runtime]'") from None
+            from torchlint.base.version import installation
+
+            raise pytest.UsageError(f"--torchlint-confirm needs PyTorch: {installation('runtime')}") from None
         with open(self._path, encoding="utf-8") as stream:
             order = json.load(stream)
         try:

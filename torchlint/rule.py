@@ -1,4 +1,4 @@
-"""The base class of all rules, and the check that a rule is well-formed.
+"""The base class of all rules, and the facts about a rule.
 
 A rule is a class with a few facts and visitors. One instance serves one file. Rules query ``self.module`` and call
 :meth:`Rule.report`; they do not print or read files, and see only their own options of the configuration.
@@ -6,29 +6,35 @@ A rule is a class with a few facts and visitors. One instance serves one file. R
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint import on
+from torchlint.base.version import REPOSITORY
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
 from torchlint.prefilter.needs import Need, identifiers
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     import libcst as cst
 
     from torchlint.analysis.module import SourceModule
 
-DOCS_URL = "https://github.com/torchlint/torchlint/blob/main/docs/rules/{name}.md"
-HEADINGS = (
-    "What it finds",
-    "Why it costs",
-    "Instead",
-    "When to leave it",
-    "Fix safety",
-    "Confirmed by",
-    "Sources",
-)
+    class _Topical(Protocol):
+        """What has an id, and maybe a topic: a rule class, or a record of its facts."""
+
+        @property
+        def id(self) -> str:
+            """The letters of the package, and digits."""
+
+        @property
+        def topic(self) -> str:
+            """The topic; empty if it follows from the id."""
+
+
+DOCS_URL = REPOSITORY + "/blob/main/docs/rules/{name}.md"
+CORE_PREFIX = "TL"
 FACTS = ("id", "name", "summary", "severity")
 TOPICS = {
     "0": "lint",
@@ -56,7 +62,12 @@ class Rule:
     other files are not parsed. Needs name identifiers; a text pattern is an exception, with a comment on what it saves.
     A rule that does not need whitespace, commas and parentheses in the tree sets ``layout = False``, which makes
     parsing many times faster. ``recipe`` describes how a run confirms a finding; without one, every verdict is
-    ``unknown``. ``options_of`` names another rule that shares its options with this one.
+    ``unknown``. ``options_of`` names another rule that shares its options with this one. ``since`` is the version of
+    the package that brought the rule.
+
+    Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
+    letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation
+    of the rule, with ``{name}`` or ``{id}``; without one, reports have no link.
     """
 
     id: ClassVar[str]
@@ -71,11 +82,12 @@ class Rule:
     recipe: ClassVar[Recipe | None] = None
     Options: ClassVar[type[Any]] = NoOptions
     options_of: ClassVar[str | None] = None
+    topic: ClassVar[str] = ""
+    url: ClassVar[str | None] = None
 
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module
         self.options = options
-        self.statements: list[tuple[int, int]] = []
         self._sink = sink
 
     @classmethod
@@ -101,19 +113,14 @@ class Rule:
         heat: Heat | None = None,
         fix: Fix | None = None,
     ) -> None:
-        """Report a finding at a node, unless the node is unreachable.
-
-        ``statements`` records the first and last line of the statement around it: a suppression may be on any of these
-        lines.
-        """
+        """Report a finding at a node, unless the node is unreachable."""
         if self.module.never_runs(node):
             return
-        self.statements.append(self.module.statement_lines(node))
         self._sink(
             Finding(
                 rule=self.id,
                 name=self.name,
-                topic=topic_of(self.id),
+                topic=topic_of(type(self)),
                 severity=severity or self.severity,
                 path=self.module.path,
                 span=self.module.span(node),
@@ -121,6 +128,7 @@ class Rule:
                 heat=heat,
                 evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column, e.text))),
                 fix=self._as_in_tests(node, fix),
+                statement=self.module.statement_lines(node),
             )
         )
 
@@ -132,81 +140,65 @@ class Rule:
         return fix._replace(safety=Safety.UNSAFE, caveat="this is a test, and the line may be what it tests")
 
 
-def topic_of(rule_id: str) -> str:
-    """The topic of a rule id, by its hundred."""
-    return TOPICS[rule_id[2]]
+def prefix_of(rule_id: str) -> str:
+    """The letters of a rule id."""
+    return rule_id.rstrip("0123456789")
 
 
-def info(rule: type[Rule]) -> RuleInfo:
-    """The facts about a rule as a record."""
+def is_core(rule_id: str) -> bool:
+    """Whether a rule is one of torchlint's own, by its id."""
+    return prefix_of(rule_id) == CORE_PREFIX
+
+
+def topic_of(rule: _Topical | type[Rule]) -> str:
+    """The topic of a rule: its own, or else the one that its id implies."""
+    return rule.topic or topic_by_id(rule.id)
+
+
+def topic_by_id(rule_id: str) -> str:
+    """The topic that an id implies: by the hundred of a core rule, by the prefix of another package's."""
+    return TOPICS[rule_id[2]] if is_core(rule_id) else prefix_of(rule_id).lower()
+
+
+def info(rule: type[Rule], package: str = "torchlint") -> RuleInfo:
+    """The facts about a rule of a package as a record."""
     return RuleInfo(
         id=rule.id,
         name=rule.name,
-        topic=topic_of(rule.id),
+        topic=topic_of(rule),
         severity=rule.severity,
         summary=rule.summary,
         default=rule.default,
         fix=rule.fix,
         since=rule.since,
-        documentation=_documentation(rule),
-        url=DOCS_URL.format(name=rule.name),
+        documentation=documentation(rule),
+        url=_link(rule),
+        package=package,
     )
 
 
-def _documentation(rule: type[Rule]) -> str:
+def _link(rule: type[Rule]) -> str | None:
+    pattern = DOCS_URL if is_core(rule.id) else rule.url
+    return pattern.replace("{name}", rule.name).replace("{id}", rule.id) if pattern else None
+
+
+def documentation(rule: type[Rule]) -> str:
+    """The docstring of a rule, without its indentation."""
     from textwrap import dedent  # `inspect.cleandoc` would do, but importing `inspect` is slow
 
     first, _, rest = (rule.__doc__ or "").partition("\n")
     return f"{first.strip()}\n{dedent(rest)}".strip()
 
 
-def problems(rule: type[Rule]) -> list[str]:
-    """What is wrong with a rule class; an empty list if it can be loaded."""
-    found = [f"has no {fact}" for fact in FACTS if not hasattr(rule, fact)]
-    if found:
-        return found
-    if not re.fullmatch(r"TL\d{3}", rule.id):
-        found.append(f"id {rule.id!r} is not TL and three digits")
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name):
-        found.append(f"name {rule.name!r} is not kebab-case")
-    if rule.fix not in ("never", "sometimes", "always"):
-        found.append(f"fix {rule.fix!r} is not never, sometimes or always")
-    if not _has_defaults(rule.Options):
-        found.append("Options is no dataclass or NamedTuple with defaults for all fields")
-    found += _heading_problems(rule) + _visitor_problems(rule)
-    return found
-
-
-def _has_defaults(options: type[Any]) -> bool:
-    try:
-        options()
-    except TypeError:
-        return False
-    return hasattr(options, "__dataclass_fields__") or hasattr(options, "_fields")
-
-
-def _heading_problems(rule: type[Rule]) -> list[str]:
-    headings = re.findall(r"^## (.+)$", _documentation(rule), re.MULTILINE)
-    if tuple(headings) == HEADINGS:
-        return []
-    missing = [heading for heading in HEADINGS if heading not in headings]
-    if missing:
-        return [f"lacks the headings {missing} in its docstring, which has {headings}"]
-    return [f"has the headings {headings} in its docstring, not {list(HEADINGS)}"]
-
-
-def _visitor_problems(rule: type[Rule]) -> list[str]:
-    visitors = rule.visitors()
-    if not visitors:
-        return ["has no visitor"]
-    return [f"{name} names no LibCST node" for name, event in visitors.items() if not _is_node(event)]
-
-
-def _is_node(event: on.Event) -> bool:
+def unknown_nodes(rule: type[Rule]) -> list[str]:
+    """The visitors of a rule whose names name no LibCST node; imports LibCST."""
     import libcst as cst
 
-    node = getattr(cst, event.node, None) if event.node else cst.CSTNode
-    return isinstance(node, type) and issubclass(node, cst.CSTNode)
+    def is_node(name: str) -> bool:
+        node = getattr(cst, name, None)
+        return isinstance(node, type) and issubclass(node, cst.CSTNode)
+
+    return [name for name, event in rule.visitors().items() if event.node and not is_node(event.node)]
 
 
 _visitors: dict[type[Rule], dict[str, on.Event]] = {}

@@ -1,7 +1,7 @@
-"""The JSON schema of the configuration, made from its keys and the options of the rules.
+"""The JSON schemas of the configuration, made from its keys and the options of the rules, and of baselines.
 
-``python -m torchlint.schema`` writes it to ``docs/torchlint.schema.json``. It describes
-``torchlint.toml``, and equally the table ``tool.torchlint`` of ``pyproject.toml``.
+``python -m torchlint.schema`` writes them to ``docs/torchlint.schema.json`` and ``docs/baseline.schema.json``. The
+first describes ``torchlint.toml``, and equally the table ``tool.torchlint`` of ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -12,43 +12,84 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torchlint.base.version import REPOSITORY
 from torchlint.config.config import KEYS, Config
 from torchlint.config.options import names_of
 from torchlint.config.select import selectors
 from torchlint.config.values import BUDGET, FAIL_ON
 from torchlint.model import Severity
 from torchlint.rule import Rule
+from torchlint.run.baseline import KEY, VERSION
 
 TARGET = Path("docs", "torchlint.schema.json")
-_ID = "https://github.com/torchlint/torchlint/blob/main/docs/torchlint.schema.json"
+BASELINE_TARGET = Path("docs", "baseline.schema.json")
+# Ids of rules of other packages, and prefixes of such ids.
+_FOREIGN = "^(?!(TL|ALL)[0-9]*$)[A-Z]{2,12}[0-9]{0,4}$"
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+_ID = REPOSITORY + "/blob/main/docs/{}"
 
 
 def schema(rules: Sequence[type[Rule]]) -> dict[str, Any]:
     """The schema as JSON data, for the given rules."""
     return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "$id": _ID,
+        "$schema": _DRAFT,
+        "$id": _ID.format(TARGET.name),
         "title": "torchlint configuration",
         "type": "object",
         "additionalProperties": False,
         "properties": {name: _property(name, rules) for name in KEYS},
         "definitions": {
-            "selector": {"description": "An id, a name, a topic, a prefix or ALL.", "enum": selectors(rules)},
+            "selector": {
+                "description": "An id, a name, a topic, a prefix or ALL; ids and prefixes of other packages as well.",
+                "anyOf": [{"enum": selectors(rules)}, {"type": "string", "pattern": _FOREIGN}],
+            },
             "selectors": {"type": "array", "items": {"$ref": "#/definitions/selector"}},
         },
     }
 
 
+def baseline_schema() -> dict[str, Any]:
+    """The schema of baselines as JSON data."""
+    properties = {
+        "path": {"description": "The file, relative to the folder of the baseline, with /.", **_TEXT},
+        "rule": {"description": "The id of the rule.", **_TEXT},
+        "line": {"description": "The line of the finding, without white space around it.", "type": "string"},
+        "count": {"description": "How many such findings the file has.", "type": "integer", "minimum": 1, "default": 1},
+    }
+    entry = {"type": "object", "required": ["path", "rule", "line"], "properties": properties}
+    return {
+        "$schema": _DRAFT,
+        "$id": _ID.format(BASELINE_TARGET.name),
+        "title": "torchlint baseline",
+        "type": "object",
+        "required": [KEY, "findings"],
+        "properties": {
+            KEY: {"description": "The version of the format.", "const": VERSION},
+            "findings": {"description": "The accepted findings, in order.", "type": "array", "items": entry},
+        },
+    }
+
+
 def render(rules: Sequence[type[Rule]]) -> str:
-    """The text of the published schema file."""
-    return json.dumps(schema(rules), indent=2, ensure_ascii=False) + "\n"
+    """The text of the published schema of the configuration."""
+    return _text(schema(rules))
+
+
+def render_baseline() -> str:
+    """The text of the published schema of baselines."""
+    return _text(baseline_schema())
 
 
 def main() -> None:
-    """Write the schema of the installed rules to its place in the repository."""
+    """Write the schemas, that of the configuration for the installed rules, to their places in the repository."""
     from torchlint.run import registry
 
-    TARGET.write_text(render(registry.load()), encoding="utf-8", newline="\n")
+    for target, text in ((TARGET, render(registry.core())), (BASELINE_TARGET, render_baseline())):
+        target.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 def _property(name: str, rules: Sequence[type[Rule]]) -> dict[str, Any]:
@@ -71,6 +112,7 @@ def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {**tables, **dict(sorted(by_id.items()))},
+        "patternProperties": {_FOREIGN: {"type": "object"}},
     }
 
 
@@ -99,6 +141,7 @@ def _of_type(hint: Any) -> dict[str, Any]:
     return {"type": _TYPES[hint]}
 
 
+_TEXT = {"type": "string", "minLength": 1}
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _STRINGS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 _KINDS: Mapping[str, dict[str, Any]] = {
@@ -108,6 +151,7 @@ _KINDS: Mapping[str, dict[str, Any]] = {
     "flag": {"type": "boolean"},
     "version": {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"},
     "fail-on": {"enum": list(FAIL_ON)},
+    "file": {"type": "string", "minLength": 1},
     "seconds": {"type": "number", "minimum": 0, "maximum": 86_400},
     "budget": {
         "type": "object",

@@ -235,9 +235,9 @@ def _not_ahead() -> None:
 
 
 def _no_cache() -> None:
-    from torchlint.cli import main
+    from torchlint.cli import check
 
-    put(main, "_cache", lambda *_: None)
+    put(check, "_cache", lambda *_: None)
 
 
 LAYERS = (

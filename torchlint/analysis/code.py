@@ -228,6 +228,12 @@ class Code:
         """The line on which a node begins."""
         return self.span(node).line
 
+    def line_in_words(self, node: cst.CSTNode) -> str:
+        """The line on which a node begins: ``line 12``; in a notebook with its cell."""
+        from torchlint.text.cells import in_words
+
+        return in_words(self.text, [self.line(node)])
+
     def code(self, node: cst.CSTNode) -> str:
         """The source text of a node."""
         return self.positions.text(node)

@@ -20,7 +20,9 @@ def found_for(module: SourceModule, event: Event) -> Sequence[object]:
 
 
 def _nodes(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
-    kind: type[cst.CSTNode] = getattr(cst, event.node)
+    kind: type[cst.CSTNode] | None = getattr(cst, event.node, None)
+    if kind is None:
+        raise TypeError(f"visit_{event.node} names no LibCST node")
     if kind is cst.Module:
         return [module.tree]
     found: list[cst.CSTNode] = module.nodes_of(kind, *map(module.aliases, event.groups))

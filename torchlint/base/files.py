@@ -7,6 +7,7 @@ and two concurrent runs do not write to it at the same time.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -102,6 +103,9 @@ def _written_beside(file: Path, data: bytes, mode: int, *, durable: bool = False
                 stream.close()
             yield beside
         finally:
+            if os.name == "nt":  # an open file cannot be removed there, either
+                with suppress(OSError):
+                    stream.close()
             if _is_called(own, beside):
                 beside.unlink()
 
@@ -128,7 +132,10 @@ def _claimed(path: Path, mode: int) -> IO[bytes]:
 def _remove_left_over(path: Path) -> None:
     with suppress(FileNotFoundError):
         if os.name == "nt":
-            path.unlink()  # fails while another process is writing to it
+            try:
+                path.unlink()
+            except PermissionError as error:  # another process is writing to it
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path)) from error
             return
         handle = os.open(path, os.O_RDONLY | _NO_LINKS)
         try:

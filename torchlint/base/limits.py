@@ -7,6 +7,7 @@ a worker process (:mod:`torchlint.run.parallel`).
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -28,7 +29,6 @@ LIGHT_BYTES = 200_000
 MEMORY = 930
 _POOL_BYTES = 150_000
 _TICK = 0.25
-_ADVICE = "exclude the file, and please report it at https://github.com/torchlint/torchlint/issues"
 
 
 class OverLimit(BaseException):
@@ -46,13 +46,13 @@ def content(path: str) -> bytes:
 
 
 def out_of_time(seconds: float) -> str:
-    """The message for a file that exceeds the time limit."""
-    return f"timeout: linting this file took more than {seconds:g} s (`time-limit`): {_ADVICE}"
+    """What happened to a file that exceeds the time limit."""
+    return f"timeout: linting this file took more than {seconds:g} s (`time-limit`)"
 
 
 def out_of_memory() -> str:
-    """The message for a file that exceeds the memory limit."""
-    return f"out of memory: linting this file took more than {MEMORY / 1000:g} GB: {_ADVICE}"
+    """What happened to a file that exceeds the memory limit."""
+    return f"out of memory: linting this file took more than {MEMORY / 1000:g} GB"
 
 
 class Exhausted(Exception):
@@ -147,7 +147,7 @@ def _memory() -> int:
     """The memory of the process in bytes, or its peak if only that is known."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - pathlib costs start-up
-            return int(file.read().split()[1]) * 4096
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         pass
     import resource

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from torchlint.base.version import installation
+from torchlint.cli import terminal
 from torchlint.cli.output import Failure, colored, need, print_text, write_file
 from torchlint.cli.settings import configured
 from torchlint.config.config import Config, ConfigError, read_budget
@@ -54,7 +56,8 @@ def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     directory = prepare.folder(arguments.evidence)
     try:
         ordered, path = _ordered(arguments, what, plan, directory)
-        told = None if arguments.quiet or not sys.stderr.isatty() or prepare.rank() else _Progress()
+        shown = sys.stderr.isatty() and not arguments.quiet and not prepare.rank()
+        told = _Progress() if shown else None
         ended = launch.launch(path, ordered, told.show if told else None)
         if told is not None:
             told.clear()
@@ -72,7 +75,7 @@ def _need_torch() -> None:
     from importlib.util import find_spec
 
     if find_spec("torch") is None:
-        raise Failure("PyTorch is not installed for this Python; install it: pip install 'torchlint[runtime]'")
+        raise Failure(f"PyTorch is not installed for this Python; install it: {installation('runtime')}")
 
 
 def _ordered(arguments: argparse.Namespace, what: prepare.Program, plan: Plan, directory: str) -> tuple[Order, str]:
@@ -161,6 +164,9 @@ def _budget(arguments: argparse.Namespace, config: Config) -> Mapping[str, float
 
 class _Progress:
     """One line on the terminal with the progress of the program."""
+
+    def __init__(self) -> None:
+        terminal.prepare()
 
     def show(self, steps: int, seconds: float, waits: int) -> None:
         """Redraw the line."""

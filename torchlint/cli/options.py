@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
-from functools import cache
-from typing import NoReturn
 
 from torchlint.base.version import __version__
+from torchlint.cli import adoption
+from torchlint.cli.parsing import Help, Parser, refuse_unknown
 from torchlint.config.values import FAIL_ON
 from torchlint.report import FORMATS
 
 # The commands of the runtime companion; the first two take a program.
 COMPANION = ("confirm", "compare", "verdict", "calibrate")
-COMMANDS = ("check", "rule", "rules", "completion", *COMPANION)
+COMMANDS = ("check", "rule", "rules", "completion", "scan", "server", *COMPANION)
 _EXAMPLES = """\
 examples:
   torchlint                          lint the current folder
@@ -27,6 +25,7 @@ examples:
   torchlint rule hardcoded-cuda      explain a rule
   torchlint rules                    list the rules
   torchlint confirm -- train.py      run a program, and report what its findings cost
+  torchlint scan data/ --output scan lint data sets of code, or folders of repositories
 
 Exit status: 0 nothing found, 1 findings (with --fix: left; with --diff: changes), 2 torchlint could not do its work,
 130 interrupted (143 and 129: ended by SIGTERM and SIGHUP).
@@ -35,9 +34,11 @@ Suppress a finding with `# torchlint: ignore[TL101] reason` on a line of the sta
 
 
 def with_command(arguments: Sequence[str]) -> list[str]:
-    """``torchlint path`` means ``torchlint check path``."""
+    """``torchlint path`` means ``torchlint check path``. Raises ``Failure`` for a misspelled command."""
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version", "-V"):
         return list(arguments)
+    if arguments:
+        refuse_unknown(arguments[0], COMMANDS)
     return ["check", *arguments]
 
 
@@ -50,41 +51,13 @@ def split_program(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return given[:at], given[at + 1 :]
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """A help formatter as wide as the terminal; ``argparse`` creates one per option, and finds the width slowly."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
-
-
-@cache
-def _columns() -> int:
-    """Like ``shutil.get_terminal_size``, which takes longer to import than all options to create."""
-    given = os.environ.get("COLUMNS", "")
-    if given.isascii() and given.isdigit() and int(given):
-        return int(given)
-    try:
-        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80 if sys.__stdout__ else 80
-    except (AttributeError, ValueError, OSError):
-        return 80
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one escaped line, even if a file name is mistaken for an option."""
-
-    def error(self, message: str) -> NoReturn:
-        from torchlint.report.shared import visible
-
-        super().error(visible(message))
-
-
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """The argument parser; with ``only``, that of one command, which is faster to create."""
-    top: argparse.ArgumentParser = _Parser(
+    top: argparse.ArgumentParser = Parser(
         prog="torchlint",
         description="Find PyTorch code that wastes time. Linting reads code and never runs it.",
         epilog=_EXAMPLES + "\n`torchlint check --help` shows the options of linting.",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     top.add_argument("-V", "--version", action="version", version=f"torchlint {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True, prog=top.prog)
@@ -111,16 +84,25 @@ def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         help="print a shell completion script",
         description="Print a completion script, for example: torchlint completion bash > ~/.torchlint-completion",
     )
-    completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"))
+
+
+def _server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    server = commands.add_parser(
+        "server",
+        help="start the language server, for editors",
+        description="Speak the Language Server Protocol over standard input and output. Editors start it.",
+    )
+    server.add_argument("--stdio", action="store_true", help="ignored: the server always uses standard streams")
 
 
 def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = commands.add_parser(
         "check",
         help="lint files and folders (the default)",
-        description="Lint files and folders. A folder means the Python files below it.",
+        description="Lint files and folders. A folder means the Python files and notebooks below it.",
         epilog=_EXAMPLES,
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     check.add_argument(
         "paths",
@@ -128,11 +110,17 @@ def _check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         metavar="PATH",
         help="files and folders; `-` is standard input; default: the current folder",
     )
-    _selection(check.add_argument_group("which rules"))
-    _repairs(check.add_argument_group("repairs"))
-    _files(check.add_argument_group("which files"))
-    _output(check.add_argument_group("output"))
-    _running(check.add_argument_group("running"))
+    add_linting(check)
+
+
+def add_linting(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``check``."""
+    _selection(parser.add_argument_group("which rules"))
+    _repairs(parser.add_argument_group("repairs"))
+    _files(parser.add_argument_group("which files"))
+    adoption.options(parser.add_argument_group("code with many findings"))
+    _output(parser.add_argument_group("output"))
+    _running(parser.add_argument_group("running"))
 
 
 def _selection(group: argparse._ArgumentGroup) -> None:
@@ -154,13 +142,21 @@ def _repairs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may change results"
     )
-    group.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    group.add_argument(
+        "--add-ignore",
+        action="store_true",
+        help="suppress every finding that makes the run fail by a comment in the code",
+    )
+    group.add_argument("--reason", metavar="TEXT", help="with --add-ignore: the reason; default: existing code")
+    group.add_argument(
+        "--diff", action="store_true", help="show what --fix or --add-ignore would change, and change nothing"
+    )
 
 
 def _files(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--exclude", metavar="GLOB", action="append", help="exclude these files and folders")
     group.add_argument("--force-exclude", action="store_true", help="exclude files named on the command line too")
-    group.add_argument("--stdin-filename", metavar="NAME", help="the name that standard input is reported under")
+    group.add_argument("--stdin-filename", metavar="NAME", help="lint standard input, and report it under this name")
     group.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     group.add_argument("--isolated", action="store_true", help="read no configuration")
     group.add_argument("--show-files", action="store_true", help="list the files that would be linted, and exit")
@@ -170,7 +166,10 @@ def _files(group: argparse._ArgumentGroup) -> None:
 def _output(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--output-format", choices=FORMATS, default="text", help="default: text")
     group.add_argument("--output-file", metavar="FILE", help="write the report to a file")
-    group.add_argument("--statistics", action="store_true", help="count the findings of each rule")
+    group.add_argument(
+        "--statistics", action="store_true", help="count the findings of each rule instead of showing them"
+    )
+    group.add_argument("--show-info", action="store_true", help="show infos in full, not one line for each rule")
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="findings only: no count, no progress")
     group.add_argument(
@@ -226,7 +225,7 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="run a program, and report what its findings cost",
         description="Run a program under observation, and give every finding in it a verdict.",
         epilog=_CONFIRM_EXAMPLES,
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     _program(confirm)
     confirm.add_argument(
@@ -343,6 +342,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from torchlint.cli import scan_options
+
+    scan_options.add(commands, Help, _positive)
+
+
 _ADDED = {
     "check": _check,
     "rule": _rule,
@@ -351,5 +356,7 @@ _ADDED = {
     "compare": _compare,
     "verdict": _verdict,
     "calibrate": _calibrate,
+    "scan": _scan,
     "completion": _completion,
+    "server": _server,
 }

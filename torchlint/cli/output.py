@@ -6,6 +6,9 @@ import os
 import sys
 from typing import TextIO
 
+# The exit statuses.
+CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+
 
 class Failure(Exception):
     """torchlint cannot do its work; a one-line reason with advice."""
@@ -26,6 +29,23 @@ def print_text(text: str, stream: TextIO | None = None) -> None:
     target.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
+def print_bytes(data: bytes) -> None:
+    """Print bytes as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_diff(text: bytes) -> None:
+    """Print a diff: on a terminal, where it is not applied, without control sequences."""
+    from torchlint.report.shared import visible
+
+    if sys.stdout.isatty():
+        print_text("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))
+    else:
+        print_bytes(text)
+
+
 def write_file(option: str, name: str, text: str) -> None:
     """Write a file atomically, or to the target of a link, a device or a pipe. Raises `Failure`."""
     from pathlib import Path
@@ -44,6 +64,15 @@ def write_file(option: str, name: str, text: str) -> None:
 
 def colored(wish: str, *, to_file: bool, stream: TextIO | None = None) -> bool:
     """Whether to use colors: ``always``, ``never``, or ``auto`` if the terminal supports them."""
+    wanted = _colored(wish, to_file=to_file, stream=stream)
+    if wanted and not to_file:
+        from torchlint.cli.terminal import prepare
+
+        prepare()
+    return wanted
+
+
+def _colored(wish: str, *, to_file: bool, stream: TextIO | None) -> bool:
     if wish != "auto":
         return wish == "always"
     if to_file or os.environ.get("NO_COLOR"):

@@ -51,6 +51,10 @@ def changes(arguments: argparse.Namespace) -> Changes:
         if given := options.get(name):
             key = name.replace("_", "-")
             replaced[name] = read_value(key, given, f"--{key}")
+    if options.get("no_baseline"):
+        replaced["baseline"] = None
+    if options.get("baseline"):
+        replaced["baseline"] = os.path.abspath(arguments.baseline)  # noqa: PTH100
     if options.get("force_exclude"):
         replaced["force_exclude"] = True
     exclude, ignores = options.get("exclude") or [], options.get("per_file_ignores") or []
@@ -69,6 +73,8 @@ def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
     if not given:
         return ()
     listed = tuple(part.strip() for text in given for part in text.split(",") if part.strip())
+    if not listed:
+        raise Failure(f"{option}: names no rule; `torchlint rules` lists them")
     check(listed, load(), option)
     return listed
 
@@ -98,6 +104,7 @@ def shown(what: Plan) -> str:
         "target-torch": config.target_torch,
         "fail-on": config.fail_on.value if config.fail_on else "never",
         "time-limit": config.time_limit,
+        "baseline": os.path.join(config.root, config.baseline) if config.baseline else None,  # noqa: PTH118
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }
     return json.dumps(settings, indent=2) + "\n"

@@ -14,13 +14,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from torchlint.base import limits
+from torchlint.base import limits, paths
 from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.values import (
     WrongValue,
     advice,
     budget,
     fail_on,
+    file,
     flag,
     globs,
     ignores,
@@ -65,6 +66,7 @@ class Config(NamedTuple):
     target_torch: str | None = None
     fail_on: Severity | None = Severity.WARNING
     time_limit: float = 60.0
+    baseline: str | None = None
     rules: Mapping[str, Any] = NOTHING
     budget: Mapping[str, float] = NOTHING
     root: str = "."
@@ -103,6 +105,7 @@ KEYS: Mapping[str, Key] = {
     ),
     "fail-on": Key("fail_on", "fail-on", "The lowest severity that makes the exit status 1."),
     "time-limit": Key("time_limit", "seconds", "Seconds of processor time that one file may take; 0 for no limit."),
+    "baseline": Key("baseline", "file", "The file with the findings to accept, relative to the configuration."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
     "budget": Key("budget", "budget", "How much a step may transfer and synchronize, checked by `torchlint confirm`."),
 }
@@ -121,7 +124,7 @@ def read_value(key: str, value: object, where: str) -> Any:
 
 def read_budget(path: str) -> Mapping[str, float]:
     """The budget in a file: keys at the top level, or the table of a configuration file."""
-    shown = _shown(path)
+    shown = paths.shown(path)
     table = _parse(_bytes(path, shown, "--budget"), shown)
     if "tool" in table:
         table = _own_table(table, shown) or {}
@@ -148,7 +151,7 @@ def explicitly(path: PathLike) -> Config:
 
 
 def _from_file(path: str, *, required: bool = False) -> Config | None:
-    shown = _shown(path)
+    shown = paths.shown(path)
     data = _bytes(path, shown)
     if not path.endswith("pyproject.toml"):
         return _build(_parse(data, shown), path, shown, "")
@@ -159,14 +162,6 @@ def _from_file(path: str, *, required: bool = False) -> Config | None:
     if required:
         raise ConfigError(f"{shown}: has no [{TABLE}] table; add one or name another file")
     return None
-
-
-def _shown(path: str) -> str:
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:  # a path on another drive
-        return path
-    return path if relative.startswith("..") else relative
 
 
 def _bytes(path: str, shown: str, option: str = "--config") -> bytes:
@@ -235,6 +230,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "version": version,
     "fail-on": fail_on,
     "seconds": seconds,
+    "file": file,
     "rules": tables,
     "budget": budget,
 }

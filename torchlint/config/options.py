@@ -38,7 +38,7 @@ def options_for(rule: type[Rule], config: Config) -> Any:
             raise ConfigError(f"{where}.{key} {wrong}") from None
     try:
         return rule.Options(**given)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
@@ -49,6 +49,28 @@ def names_of(options: type[Any]) -> tuple[str, ...]:
     from dataclasses import fields
 
     return tuple(field.name for field in fields(options))
+
+
+def unreadable(options: type[Any]) -> list[str]:
+    """The options whose types no value of a configuration file can have."""
+    import typing
+
+    hints = typing.get_type_hints(options)
+    return [name for name in names_of(options) if not _readable(hints.get(name))]
+
+
+def _readable(hint: Any) -> bool:
+    import typing
+
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal or hint in (bool, int, float, str):
+        return True
+    if origin in (list, tuple):
+        return arguments in ((str,), (str, ...))
+    if type(None) in arguments:
+        inner = [each for each in arguments if each is not type(None)]
+        return len(inner) == 1 and _readable(inner[0])
+    return False
 
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:

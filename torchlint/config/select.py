@@ -1,22 +1,26 @@
 """Rule selection: from selectors to the ids of the enabled rules.
 
-A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``. The most specific
-selector that matches a rule decides; ``ignore`` wins a tie.
+A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``. A prefix has all
+letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most specific selector that matches a rule
+decides; ``ignore`` wins a tie.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from torchlint.base.globs import GlobProblem, compiled, path_matches
+from torchlint.base.paths import relative_to
 from torchlint.config.config import Config, ConfigError, source_of
 from torchlint.config.values import nearest
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
-from torchlint.rule import topic_of
+from torchlint.rule import CORE_PREFIX, TOPICS, prefix_of, topic_by_id, topic_of
 
 ALL = "ALL"
+_LIKE_AN_ID = re.compile(r"[A-Za-z]{2,12}[0-9]+|[A-Z]{2,12}")
+_NEAR = 10  # ids that a message names
 
 
 class Facts(Protocol):
@@ -24,11 +28,15 @@ class Facts(Protocol):
 
     @property
     def id(self) -> str:
-        """``TL`` and three digits."""
+        """The letters of the package, and digits."""
 
     @property
     def name(self) -> str:
         """The kebab-case name."""
+
+    @property
+    def topic(self) -> str:
+        """The topic; empty if it follows from the id."""
 
     @property
     def default(self) -> bool:
@@ -44,11 +52,21 @@ def names(rules: Sequence[Facts]) -> dict[str, str]:
     return {**BUILT_IN, **{rule.id: rule.name for rule in rules}}
 
 
+def _topics(rules: Sequence[Facts]) -> dict[str, str]:
+    """The topics of all rules by id, including torchlint's built-in findings."""
+    return {**{rule_id: topic_by_id(rule_id) for rule_id in BUILT_IN}, **{rule.id: topic_of(rule) for rule in rules}}
+
+
+def _prefixes(rule_id: str) -> list[str]:
+    """The prefixes of an id that select it: its letters, alone or with some of its digits."""
+    return [rule_id[:length] for length in range(len(prefix_of(rule_id)), len(rule_id))]
+
+
 def selectors(rules: Sequence[Facts]) -> list[str]:
     """Every valid selector, for validation, completion and the schema."""
-    known = names(rules)
-    topics = dict.fromkeys(topic_of(rule_id) for rule_id in sorted(known))
-    prefixes = {rule_id[:length] for rule_id in known for length in (2, 3, 4)}
+    known, by_id = names(rules), _topics(rules)
+    topics = dict.fromkeys(by_id[rule_id] for rule_id in sorted(known))
+    prefixes = {prefix for rule_id in known for prefix in _prefixes(rule_id)}
     return [ALL, *topics, *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
 
 
@@ -57,9 +75,30 @@ def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
     valid = selectors(rules)
     for selector in given:
         if selector not in valid:
-            close = nearest(selector, valid)
-            advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-            raise ConfigError(f"{where}: {selector!r} is not a rule, topic or prefix; {advice}")
+            raise ConfigError(f"{where}: {_unknown(selector, valid)}")
+
+
+def _unknown(selector: str, valid: Sequence[str]) -> str:
+    """The message for a selector that matches nothing, with what was probably meant."""
+    if _LIKE_AN_ID.fullmatch(selector) and selector.upper() not in valid:
+        return _no_such_id(selector.upper(), valid)
+    if selector in TOPICS.values():
+        return f"the topic {selector!r} has no rules; `torchlint rules` lists those that there are"
+    close = nearest(selector, valid)
+    advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
+    return f"there is no rule, topic or prefix {selector!r}; {advice}"
+
+
+def _no_such_id(selector: str, valid: Sequence[str]) -> str:
+    """The message for the id or prefix of no rule, with the existing ones that begin alike."""
+    letters = prefix_of(selector)
+    what = f"no rule has the id {selector!r}, or one that begins with it"
+    if letters not in valid:
+        installed = "" if letters == CORE_PREFIX else "; is the package that has it installed?"
+        return f"{what}; `torchlint rules` lists them{installed}"
+    stem = next(selector[:n] for n in range(len(selector) - 1, 1, -1) if selector[:n] in valid)
+    near = sorted(each for each in valid if each.startswith(stem) and len(each) == len(stem) + 1)
+    return f"{what}; there {'are' if len(near) > 1 else 'is'} {', '.join(near[:_NEAR])}"
 
 
 def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
@@ -67,10 +106,11 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     _check_all(rules, config)
     wanted = (*(config.select or ()), *config.extend_select)
     off = {rule.id for rule in rules if not rule.default}
-    on = {SYNTAX_ERROR}
+    on, topics = {SYNTAX_ERROR}, _topics(rules)
     for rule_id, name in names(rules).items():
         by_default = 0 if config.select is None and rule_id not in off else -1
-        if max(by_default, _weight(wanted, rule_id, name)) > _weight(config.ignore, rule_id, name):
+        weights = _weights(rule_id, name, topics[rule_id])
+        if max(by_default, _weight(wanted, weights)) > _weight(config.ignore, weights):
             on.add(rule_id)
     return frozenset(on)
 
@@ -93,8 +133,8 @@ def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[
     ]
     if not given:
         return frozenset()
-    known = names(rules).items()
-    silenced = {rule_id for rule_id, name in known if _weight(given, rule_id, name) >= 0}
+    known, topics = names(rules).items(), _topics(rules)
+    silenced = {rule_id for rule_id, name in known if _weight(given, _weights(rule_id, name, topics[rule_id])) >= 0}
     return frozenset(silenced - {SYNTAX_ERROR})
 
 
@@ -104,14 +144,6 @@ def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str
         return ()
     relative = relative_to(base, path)
     return [selector for glob, listed in table if path_matches((glob,), relative) for selector in listed]
-
-
-def relative_to(base: str, path: str) -> str:
-    """``path`` relative to a folder, for matching globs, with ``/``."""
-    try:
-        return os.path.relpath(path, base).replace(os.sep, "/")
-    except ValueError:  # a path on another drive
-        return path.replace(os.sep, "/")
 
 
 def _check_all(rules: Sequence[Facts], config: Config) -> None:
@@ -133,7 +165,15 @@ def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> No
         raise ConfigError(f"{where} {problem}") from None
 
 
-def _weight(given: Iterable[str], rule_id: str, name: str) -> int:
+_EXACT = 9
+
+
+def _weights(rule_id: str, name: str, topic: str) -> dict[str, int]:
+    """The selectors that match a rule, and how specific they are; a topic counts like the hundred of an id."""
+    prefixes = {prefix: 2 + count for count, prefix in enumerate(_prefixes(rule_id))}
+    return {ALL: 0, topic: 3, **prefixes, rule_id: _EXACT, name: _EXACT}
+
+
+def _weight(given: Iterable[str], weights: Mapping[str, int]) -> int:
     """How specific the most specific matching selector is; -1 if none matches."""
-    weights = {ALL: 0, topic_of(rule_id): 3, **{rule_id[:n]: n for n in range(2, 6)}, name: 5}
     return max((weights.get(selector, -1) for selector in given), default=-1)

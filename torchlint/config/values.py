@@ -121,6 +121,15 @@ def seconds(value: object) -> float:
     return float(value)
 
 
+def file(value: object) -> str:
+    """The name of a file."""
+    if not isinstance(value, str):
+        raise WrongValue(f"must be the name of a file, not {kind(value)}; put quotes around it")
+    if not value.strip() or "\0" in value:
+        raise WrongValue("must be the name of a file; write one, or remove the key")
+    return value
+
+
 def choice(value: object, choices: Sequence[object]) -> object:
     """One of a few values."""
     if any(type(value) is type(choice) and value == choice for choice in choices):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from torchlint.base.paths import below
 from torchlint.confirm.case import size, where
 from torchlint.confirm.evidence import Event, Run
 from torchlint.confirm.figures import number
@@ -67,8 +67,8 @@ def _excess(key: str, limit: float, found: Totals, run: Run) -> Excess:
 def _place(event: Event) -> str:
     if not event.place.known:
         return "in a library"
-    relative = os.path.relpath(event.place.path)
-    return where([event.place]) if relative.startswith("..") else f"{relative}:{event.place.line}"
+    relative = below(event.place.path)
+    return where([event.place]) if relative is None else f"{relative}:{event.place.line}"
 
 
 def _counts(key: str, event: Event) -> bool:

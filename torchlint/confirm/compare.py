@@ -28,7 +28,7 @@ LEAST = 0.02
 _CONFIDENCE = 0.99
 _RESAMPLES = 4000
 _CHECKED_STEPS = 20
-_BY_PAIRS = ("4", "5")
+_BY_PAIRS = ("loading", "backends")
 _RESERVATION = (
     "note: this ran on the plain CPU, where nothing is copied to a device or waits for one: what a fix of copies, "
     "waits or cuDNN is worth shows only on a GPU"
@@ -93,7 +93,7 @@ def _is_meant(finding: Finding, wanted: str) -> bool:
 
 def method_of(finding: Finding) -> str:
     """How to compare: loader options and backend flags need a process for each form; expressions can be switched."""
-    return "pairs" if finding.rule[2:3] in _BY_PAIRS else "switch"
+    return "pairs" if finding.topic in _BY_PAIRS else "switch"
 
 
 class Forms:

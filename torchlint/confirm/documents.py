@@ -79,9 +79,10 @@ def _described(result: Result) -> dict[str, Any]:
 
 def as_sarif(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     """The SARIF report; refuted findings are suppressed with the reason, and verdicts are properties."""
+    from torchlint.report import ReportOptions
     from torchlint.report.sarif import document
 
-    log = document(_run(_with_messages(result), rules))
+    log = document(_run(_with_messages(result), rules), ReportOptions())
     for values, verdict in zip(log["runs"][0]["results"], result.verdicts, strict=True):
         values.setdefault("properties", {})["verdict"] = verdict_document(verdict)
         if verdict.status is Status.REFUTED:

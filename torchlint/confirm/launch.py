@@ -53,8 +53,17 @@ def launch(order_path: str, made: Order, told: Told | None) -> Ended:
                 _end_if_late(child, started, seconds)
                 if told is not None:
                     _tell(directory, run, started, told)
-    status = child.returncode
-    return Ended(128 - status if status < 0 else status, _refusal(directory, run))
+    return Ended(_exit_status(child.returncode), _refusal(directory, run))
+
+
+def _exit_status(code: int) -> int:
+    """The status with which this process ends as the program did.
+
+    On Windows, a crash has a code above what an exit status can hold; the negative number with the same bits is equal.
+    """
+    if code < 0:  # a signal of POSIX
+        return 128 - code
+    return code - 2**32 if code >= 2**31 else code
 
 
 @contextlib.contextmanager

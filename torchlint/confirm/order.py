@@ -179,12 +179,21 @@ def _written(finding: Finding) -> dict[str, Any]:
 
 
 def read_findings(path: str, base: str) -> list[Finding]:
-    """The findings of a JSON report. Raises :class:`OrderProblem`."""
+    """The findings of a JSON report, without those in notebooks, which are no programs.
+
+    Raises :class:`OrderProblem`.
+    """
     try:
         document = stored(path, StoredReport, SCHEMA)
     except NotStored as reason:
         raise OrderProblem(f"{path}: {reason}; write it with `torchlint --output-format json`") from None
-    return [finding_of(values) for values in document["findings"] if os.path.isfile(real(values["path"], base))]
+    every = document["findings"]
+    findings = [values for values in every if values["cell"] is None]
+    if every and not findings:
+        raise OrderProblem(
+            f"{path}: all findings are in notebooks, which are no programs; convert and lint these first"
+        )
+    return [finding_of(values) for values in findings if os.path.isfile(real(values["path"], base))]
 
 
 def finding_of(values: Mapping[str, Any]) -> Finding:

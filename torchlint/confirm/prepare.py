@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from torchlint.base import user_cache
+from torchlint.base.paths import shown
 from torchlint.confirm import evidence, order
 from torchlint.confirm.imports import closure, program_file
 from torchlint.confirm.order import Order, OrderProblem
@@ -33,8 +34,7 @@ class Program:
     @property
     def shown(self) -> str:
         """The path of the file as shown in reports."""
-        relative = os.path.relpath(self.file)
-        return self.file if relative.startswith("..") else relative
+        return shown(self.file)
 
 
 def program(given: Sequence[str]) -> Program:
@@ -56,6 +56,9 @@ def program(given: Sequence[str]) -> Program:
         raise OrderProblem(f"{script}: is a folder; name the script in it")
     if not os.path.isfile(script):
         raise OrderProblem(f"{script}: there is no such file; check the path")
+    if script.lower().endswith(".ipynb"):
+        advice = "convert it with `jupyter nbconvert --to script`, or call torchlint.runtime.observe in it"
+        raise OrderProblem(f"{script}: is a notebook, not a program; {advice}")
     try:
         with open(script, "rb"):
             pass
@@ -82,18 +85,12 @@ def files_of(what: Program) -> list[str]:
 
 def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:
     """Lint files. Syntax errors are left to Python, which will report them itself."""
-    shown = [_shown(path) for path in paths]
-    run = session.run(shown, plan)
+    run = session.run([shown(path) for path in paths], plan)
     return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
 
 
 def _recipes(plan: Plan) -> Mapping[str, Recipe | None]:
     return {rule.id: rule.recipe for rule in plan.rules}
-
-
-def _shown(path: str) -> str:
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
 
 
 def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan: Plan, directory: str) -> Order:

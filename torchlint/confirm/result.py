@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from torchlint.base.paths import relative_to
 from torchlint.confirm import budget as budgets
 from torchlint.confirm.answer import Answer, answer
 from torchlint.confirm.evidence import EVALUATION, Event, Run
@@ -109,7 +109,7 @@ def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sourc
     place, phase = events[0].place, phase_of(run, events)
     return HotSpot(
         kind={"sync": "synchronisation"}.get(events[0].kind, events[0].kind),
-        path=os.path.relpath(place.path, order.base) if place.known else "",
+        path=relative_to(order.base, place.path) if place.known else "",
         line=place.line,
         column=sources.column(place) if place.known else 0,
         count=sum(event.count for event in events),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from torchlint.project.definitions import Definitions, split_instance
+from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
 from torchlint.project.outline import Outlines
 
@@ -15,11 +15,9 @@ _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "mov
 class Project:
     """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries."""
 
-    def __init__(
-        self, facts: Mapping[str, FileFacts] | None = None, contents: Mapping[str, bytes] | None = None
-    ) -> None:
+    def __init__(self, facts: Mapping[str, FileFacts] | None = None, outlines: Outlines | None = None) -> None:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
-        self._definitions = Definitions(self.facts, Outlines(contents or {}))
+        self._definitions = Definitions(self.facts, outlines or Outlines({}))
 
     def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
         """The same files with other facts about them."""
@@ -160,7 +158,7 @@ class Project:
         found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for path, facts in self.facts.items():
             for passed in facts.get("passed_instances", ()):
-                taker = self.place(path, passed["function"]) if not passed["type"].startswith("(") else None
+                taker = self.place(path, passed["function"]) if not stands_for_argument(passed["type"]) else None
                 if taker is not None:
                     found.setdefault(taker, []).append((path, passed["argument"], passed["type"]))
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torchlint.text.lines import with_line_feeds
@@ -49,6 +49,14 @@ class Outlines:
         if path not in self._known:
             self._known[path] = outline(self._contents.get(path, b""))
         return self._known[path]
+
+    def updated(self, changed: Mapping[str, bytes], removed: Iterable[str] = ()) -> Outlines:
+        """The outlines after changes; those of all other files are kept."""
+        found = Outlines(changed)
+        touched = {*found._contents, *(path.replace("\\", "/") for path in removed)}
+        found._contents |= {path: data for path, data in self._contents.items() if path not in touched}
+        found._known = {path: known for path, known in self._known.items() if path not in touched}
+        return found
 
     def __getstate__(self) -> dict[str, object]:
         """Other processes get the outlines instead of the contents, which are larger."""

@@ -9,33 +9,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from torchlint.base.version import installation
 from torchlint.model import RunResult
 from torchlint.text.lines import split_lines
 
-__all__ = ["FORMATS", "Renderer", "ReportOptions", "renderer", "split_lines", "unavailable"]
+__all__ = ["FORMATS", "WIDTH", "Renderer", "ReportOptions", "renderer", "split_lines", "unavailable"]
 
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "html")
+# The width of text reports that no terminal shows.
+WIDTH = 100
 # Packages of the extra `report`, which other formats do without.
 _NEEDED = {"html": ("Jinja2", "Pygments")}
 
 
-def no_source(path: str) -> Sequence[str] | None:  # noqa: ARG001 - the default of an option
+def no_source(path: str, cell: int | None) -> Sequence[str] | None:  # noqa: ARG001 - the default of an option
     """A source without any lines."""
+    return None
+
+
+def no_line(path: str, cell: int, line: int) -> int | None:  # noqa: ARG001 - the default of an option
+    """A notebook of which nothing is known."""
     return None
 
 
 class ReportOptions(NamedTuple):
     """Options of reports for people; formats for programs ignore them.
 
-    ``source`` returns the lines of a path without newline characters (:func:`split_lines`), or ``None`` if they are not
-    available. ``verbose`` adds links, cached files and skipped folders, ``quiet`` omits the final count.
+    ``source`` returns the lines of a path, or of a cell of a notebook, without newline characters
+    (:func:`split_lines`), or ``None`` if they are not available. ``file_line`` returns the line of a notebook's file on
+    which a line of a cell is, for formats that know only files. ``verbose`` adds links, cached files and skipped
+    folders, ``quiet`` omits the final count, ``statistics`` counts the findings of each rule instead of reporting them.
+    ``show_info`` reports findings of severity ``info`` in full. ``links`` makes rules hyperlinks of the terminal, which
+    has ``width`` cells.
     """
 
     color: bool = False
+    links: bool = False
+    width: int = WIDTH
+    show_info: bool = False
     verbose: int = 0
     quiet: bool = False
     statistics: bool = False
-    source: Callable[[str], Sequence[str] | None] = no_source
+    source: Callable[[str, int | None], Sequence[str] | None] = no_source
+    file_line: Callable[[str, int, int], int | None] = no_line
 
 
 def unavailable(name: str) -> str | None:
@@ -47,7 +63,7 @@ def unavailable(name: str) -> str | None:
         return None
     are = "is" if len(missing) == 1 else "are"
     needs = f"needs {' and '.join(missing)}, which {are} not installed"
-    return f"--output-format {name}: {needs}: pip install 'torchlint[report]'"
+    return f"--output-format {name}: {needs}: {installation('report')}"
 
 
 Renderer = Callable[[RunResult, ReportOptions], str]

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import slashed, visible, visible_lines
+from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed, visible, visible_lines
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+def render(run: RunResult, options: ReportOptions) -> str:
     """One command for each finding and each problem; nothing for a run without any."""
-    commands = [_finding(finding) for finding in run.findings] + [_problem(p) for p in run.problems]
+    commands = [_finding(finding, options) for finding in run.findings] + [_problem(p) for p in run.problems]
     return "".join(f"{command}\n" for command in commands)
 
 
-def _finding(finding: Finding) -> str:
-    span = finding.span
-    properties: dict[str, object] = {
-        "title": f"{finding.rule} {finding.name}",
-        "file": slashed(finding.path),
-        "line": span.line,
-        "endLine": span.end_line,
-    }
-    # Annotations have columns only if they are on one line.
-    if span.line == span.end_line:
-        properties |= {"col": span.column, "endColumn": span.end_column}
-    message = [finding.message, *(f"line {e.line}: {e.text}" for e in finding.evidence)]
+def _finding(finding: Finding, options: ReportOptions) -> str:
+    properties: dict[str, object] = {"title": f"{finding.rule} {finding.name}", "file": slashed(finding.path)}
+    first, last = file_lines(finding, options)
+    if first is not None:
+        properties |= {"line": first, "endLine": last}
+    # Annotations have columns only if they are on one line; those of a notebook's file are not those of its code.
+    if first == last and finding.cell is None:
+        properties |= {"col": finding.span.column, "endColumn": finding.span.end_column}
+    message = [in_notebook(finding) + finding.message, *evidence_lines(finding.evidence)]
     return _command(COMMANDS[finding.severity], properties, "\n".join(message))
 
 

@@ -7,26 +7,27 @@ from typing import Any
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import dump, slashed
+from torchlint.report.shared import dump, file_lines, in_notebook, slashed
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
-def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+def render(run: RunResult, options: ReportOptions) -> str:
     """An array with one issue for each finding and each problem."""
-    issues = [_finding(f) for f in run.findings] + [_problem(p) for p in run.problems]
+    issues = [_finding(f, options) for f in run.findings] + [_problem(p) for p in run.problems]
     return dump(list(_distinct(issues)))
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, options: ReportOptions) -> dict[str, Any]:
+    first, last = file_lines(finding, options)
     return {
         "type": "issue",
         "check_name": f"{finding.rule} {finding.name}",
-        "description": finding.message,
+        "description": in_notebook(finding) + finding.message,
         "categories": ["Performance"],
         "severity": SEVERITIES[finding.severity],
         "fingerprint": finding.fingerprint or _digest(finding.rule, finding.path, finding.message),
-        "location": _location(finding.path, finding.span.line, finding.span.end_line),
+        "location": _location(finding.path, first or 1, last or first or 1),
     }
 
 

@@ -24,11 +24,15 @@ def document(run: RunResult) -> dict[str, Any]:
         "schema": SCHEMA,
         "torchlint": __version__,
         "findings": [finding_document(finding, rules) for finding in run.findings],
-        "errors": [{"path": p.path, "line": p.line, "message": p.message} for p in run.problems],
+        "errors": [{"path": p.path, "cell": p.cell, "line": p.line, "message": p.message} for p in run.problems],
+        "notes": list(run.notes),
         "summary": {
             **{severity.value: count for severity, count in by_severity(run.findings).items()},
             "files": run.files,
             "suppressed": run.suppressed,
+            "baselined": run.baselined,
+            "unchanged": run.unchanged,
+            "obsolete": sum(entry.times for entry in run.obsolete),
             "fixable": fixable(run.findings),
             "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
             "unchecked": run.unchecked,
@@ -49,7 +53,7 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "url": rule_url(finding, rules),
         "cell": finding.cell,
         "heat": finding.heat.value if finding.heat else None,
-        "evidence": [{"line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
+        "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
     }
@@ -60,7 +64,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "title": fix.title,
         "safety": fix.safety.value,
         "caveat": fix.caveat,
-        "edits": [{**_span(edit.span), "text": edit.text} for edit in fix.edits],
+        "edits": [{"cell": edit.cell, **_span(edit.span), "text": edit.text} for edit in fix.edits],
     }
 
 

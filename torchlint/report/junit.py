@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import plural, visible, visible_lines
+from torchlint.report.shared import evidence_lines, file_lines, plural, visible, visible_lines
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 
-def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+def render(run: RunResult, options: ReportOptions) -> str:
     """A suite for each file with findings or problems; a run without any is one passed test."""
     from xml.etree import ElementTree as Xml
 
@@ -25,7 +25,7 @@ def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - eve
     for path, group in groupby(cases, lambda case: case.path):
         suite = Xml.SubElement(root, "testsuite", name=visible(path))
         for case in group:
-            _finding(suite, case) if isinstance(case, Finding) else _problem(suite, case)
+            _finding(suite, case, options) if isinstance(case, Finding) else _problem(suite, case)
     if not cases:
         suite = Xml.SubElement(root, "testsuite", name="torchlint")
         Xml.SubElement(suite, "testcase", name=f"{plural(run.files, 'file')} checked", classname="torchlint")
@@ -35,13 +35,15 @@ def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - eve
     return "<?xml version='1.0' encoding='utf-8'?>\n" + Xml.tostring(root, encoding="unicode") + "\n"
 
 
-def _finding(suite: Element, finding: Finding) -> None:
+def _finding(suite: Element, finding: Finding, options: ReportOptions) -> None:
     span = finding.span
-    name = f"{visible(finding.rule)} {visible(finding.name)} ({span.line}:{span.column})"
-    lines = [f"line {span.line}, column {span.column}: {' '.join(visible_lines(finding.message))}"]
-    lines += [f"line {evidence.line}: {visible(evidence.text)}" for evidence in finding.evidence]
+    cell = f"cell {finding.cell}:" if finding.cell is not None else ""
+    name = f"{visible(finding.rule)} {visible(finding.name)} ({cell}{span.line}:{span.column})"
+    where = f"{cell.replace(':', ', ')}line {span.line}, column {span.column}"
+    lines = [f"{where}: {' '.join(visible_lines(finding.message))}"]
+    lines += evidence_lines(finding.evidence)
     text = "\n".join(lines)
-    case = _case(suite, name, finding.path, span.line)
+    case = _case(suite, name, finding.path, file_lines(finding, options)[0])
     if finding.severity is Severity.INFO:
         _child(case, "system-out", text)
     else:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
-from torchlint.base.version import __version__
+from torchlint.base.version import REPOSITORY, __version__
 from torchlint.model import Evidence, Finding, Fix, Problem, RuleInfo, RunResult, Severity, Span
 from torchlint.report import ReportOptions
-from torchlint.report.shared import dump, rule_url, rules_by_id, uri
+from torchlint.report.shared import dump, evidence_place, file_lines, in_notebook, rule_url, rules_by_id, uri
+from torchlint.rule import is_core
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-HOME = "https://github.com/torchlint/torchlint"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "torchlint/v1"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -20,17 +21,17 @@ LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 PROBLEM_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 
 
-def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+def render(run: RunResult, options: ReportOptions) -> str:
     """A log file with one run."""
-    return dump(document(run))
+    return dump(document(run, options))
 
 
-def document(run: RunResult) -> dict[str, Any]:
+def document(run: RunResult, options: ReportOptions) -> dict[str, Any]:
     """A log with one run, as plain data."""
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(run, options)]}
 
 
-def _run(run: RunResult) -> dict[str, Any]:
+def _run(run: RunResult, options: ReportOptions) -> dict[str, Any]:
     rules = [_rule(rule) for rule in run.rules] + _unlisted(run)
     indices = {rule["id"]: index for index, rule in enumerate(rules)}
     return {
@@ -39,7 +40,7 @@ def _run(run: RunResult) -> dict[str, Any]:
                 "name": "torchlint",
                 "version": __version__,
                 "semanticVersion": __version__,
-                "informationUri": HOME,
+                "informationUri": REPOSITORY,
                 "rules": rules,
             }
         },
@@ -51,7 +52,7 @@ def _run(run: RunResult) -> dict[str, Any]:
                 "toolExecutionNotifications": [_notification(problem) for problem in run.problems],
             }
         ],
-        "results": [_result(finding, indices[finding.rule]) for finding in run.findings],
+        "results": [_result(finding, indices[finding.rule], options) for finding in run.findings],
     }
 
 
@@ -63,11 +64,12 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": _found(rule) or rule.summary},
         "help": {"text": help_text, "markdown": help_text},
-        "helpUri": rule.url,
+        **({"helpUri": rule.url} if rule.url else {}),
         "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
         "properties": {
             "tags": ["pytorch", rule.topic],
             "problem.severity": PROBLEM_SEVERITIES[rule.severity],
+            **({"package": rule.package} if not is_core(rule.id) else {}),
         },
     }
 
@@ -81,12 +83,12 @@ def _unlisted(run: RunResult) -> list[dict[str, Any]]:
     listed = rules_by_id(run)
     names = {f.rule: f for f in reversed(run.findings) if f.rule not in listed}
     return [
-        {"id": rule, "name": finding.name, "helpUri": rule_url(finding, listed)}
+        {"id": rule, "name": finding.name, **({"helpUri": url} if (url := rule_url(finding, listed)) else {})}
         for rule, finding in sorted(names.items())
     ]
 
 
-def _result(finding: Finding, index: int) -> dict[str, Any]:
+def _result(finding: Finding, index: int, options: ReportOptions) -> dict[str, Any]:
     facts = {
         "topic": finding.topic,
         "heat": finding.heat.value if finding.heat else None,
@@ -96,24 +98,48 @@ def _result(finding: Finding, index: int) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
-        "message": {"text": finding.message},
-        "locations": [_location(finding.path, _region(finding.span))],
+        "message": {"text": in_notebook(finding) + finding.message},
+        "locations": [_place(finding, options)],
         "properties": {key: value for key, value in facts.items() if value is not None},
     }
     if finding.evidence:
         result["relatedLocations"] = [
-            _related(number, finding.path, evidence) for number, evidence in enumerate(finding.evidence, 1)
+            _related(number, finding.path, evidence, options)
+            for number, evidence in enumerate(_places(finding.evidence), 1)
         ]
     if finding.fingerprint:
         result["partialFingerprints"] = {FINGERPRINT: finding.fingerprint}
-    if finding.fix:
+    if finding.fix and finding.cell is None:  # the columns of a notebook's file are not those of its code
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
 
 
-def _related(number: int, path: str, evidence: Evidence) -> dict[str, Any]:
-    region = {"startLine": evidence.line, "startColumn": evidence.column}
-    return {"id": number, **_location(path, region), "message": {"text": evidence.text}}
+def _place(finding: Finding, options: ReportOptions) -> dict[str, Any]:
+    """The location of a finding; in a notebook, lines of the file, and the cell as a logical location."""
+    if finding.cell is None:
+        return _location(finding.path, _region(finding.span))
+    first, last = file_lines(finding, options)
+    region = {"startLine": first, "endLine": last or first} if first is not None else None
+    return {**_location(finding.path, region), "logicalLocations": [_cell(finding.cell)]}
+
+
+def _cell(cell: int) -> dict[str, Any]:
+    return {"name": f"cell {cell}", "kind": "cell"}
+
+
+def _places(evidence: Iterable[Evidence]) -> Iterable[Evidence]:
+    """What has a location of its own; locations in notebooks have no columns."""
+    return dict.fromkeys(each if each.cell is None else each._replace(column=1) for each in evidence)
+
+
+def _related(number: int, path: str, evidence: Evidence, options: ReportOptions) -> dict[str, Any]:
+    region: dict[str, int] | None = {"startLine": evidence.line, "startColumn": evidence.column}
+    text = evidence.text
+    if evidence.cell is not None:
+        line = options.file_line(path, evidence.cell, evidence.line)
+        region = {"startLine": line} if line is not None else None
+        text = f"{evidence_place(evidence)}: {text}"
+    return {"id": number, **_location(path, region), "message": {"text": text}}
 
 
 def _fix(path: str, fix: Fix) -> dict[str, Any]:

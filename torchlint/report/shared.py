@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from torchlint.model import Finding, Problem, Repairs, RuleInfo, RunResult, Safety, Severity
+from torchlint.model import Evidence, Finding, Problem, Repairs, RuleInfo, RunResult, Safety, Severity
 
+if TYPE_CHECKING:
+    from torchlint.report import ReportOptions
+
+_NAMED = 5  # entries of a baseline that a remark lists
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -61,9 +66,34 @@ def place(path: str, *numbers: int | None, cell: int | None = None) -> str:
     return ":".join(parts + [str(number) for number in numbers if number is not None])
 
 
+def in_notebook(finding: Finding) -> str:
+    """What formats that know only files say before a message: the cell and the line in it; empty for other files."""
+    return f"cell {finding.cell}, line {finding.span.line}: " if finding.cell is not None else ""
+
+
+def evidence_place(evidence: Evidence) -> str:
+    """The line of evidence in words, with its cell."""
+    cell = f"cell {evidence.cell}, " if evidence.cell is not None else ""
+    return f"{cell}line {evidence.line}"
+
+
+def evidence_lines(evidence: Iterable[Evidence]) -> list[str]:
+    """The evidence in words, with its place; what says the same of one line is said once."""
+    return list(dict.fromkeys(f"{evidence_place(each)}: {visible(each.text)}" for each in evidence))
+
+
+def file_lines(finding: Finding, options: ReportOptions) -> tuple[int | None, int | None]:
+    """The first and last line of a finding in its file; None for a notebook that can no longer be read."""
+    span = finding.span
+    if finding.cell is None:
+        return span.line, span.end_line
+    first = options.file_line(finding.path, finding.cell, span.line)
+    return first, options.file_line(finding.path, finding.cell, span.end_line) or first
+
+
 def problem_line(problem: Problem) -> str:
     """A problem on one line."""
-    return f"{place(problem.path, problem.line)}: error: {visible(problem.message)}"
+    return f"{place(problem.path, problem.line, cell=problem.cell)}: error: {visible(problem.message)}"
 
 
 def by_severity(findings: Iterable[Finding]) -> dict[Severity, int]:
@@ -82,24 +112,62 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def closing(run: RunResult) -> str:
-    """The summary of a run, as a sentence."""
+def closing(run: RunResult, hidden: int = 0) -> str:
+    """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets."""
     files = plural(run.files, "file")
-    suppressed = f" ({run.suppressed} suppressed)" if run.suppressed else ""
-    counts = [plural(n, severity.value) for severity, n in by_severity(run.findings).items() if n]
-    if counts:
-        listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
-        verdict = f"Found {listed} in {files}{suppressed}"
+    remarks = [f"{plural(hidden, 'info')} not shown: --show-info"] if hidden else []
+    counted = (
+        (run.suppressed, "suppressed"),
+        (run.baselined, "in the baseline"),
+        (run.unchanged, "on unchanged lines"),
+    )
+    remarks += [f"{count} {reason}" for count, reason in counted if count]
+    aside = f" ({'; '.join(remarks)})" if remarks else ""
+    counts = by_severity(run.findings)
+    counts[Severity.INFO] -= hidden
+    listed = in_words([plural(n, severity.value) for severity, n in counts.items() if n])
+    if listed:
+        verdict = f"Found {listed} in {files}{aside}"
+    elif hidden:
+        verdict = f"Found no warnings in {files}{aside}"
     elif run.problems:
-        verdict = f"Found nothing in {files}{suppressed}" if run.files else "No file was checked"
+        verdict = f"Found nothing in {files}{aside}" if run.files else "No file was checked"
     elif run.files:
-        return f"All clear: {files} checked{suppressed}."
+        return f"All clear: {files} checked{aside}."
     else:
         return "No files to check."
     parts = [verdict]
     parts += [plural(len(run.problems), "problem")] if run.problems else []
     parts += [f"{plural(run.unchecked, 'file')} could not be fully checked"] if run.unchecked and run.files else []
     return f"{'; '.join(parts)}."
+
+
+def in_words(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def offers(run: RunResult) -> str:
+    """What ``--fix`` could repair, as a sentence; empty if that is nothing or if the run has tried."""
+    findings = run.findings if run.repairs is None else ()
+    safe, unsafe = (fixable(findings, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
+    parts = [f"{safe} fixable with --fix"] if safe else []
+    parts += [f"{unsafe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes"] if unsafe else []
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def about_baselines(run: RunResult) -> list[str]:
+    """What there is to say about baselines and about files that were not compared."""
+    said = [visible(note) for note in run.notes]
+    if run.obsolete:
+        count = sum(entry.times for entry in run.obsolete)
+        places = list(dict.fromkeys(f"{visible(entry.rule)} in {visible(entry.path)}" for entry in run.obsolete))
+        listed = ", ".join(places[:_NAMED])
+        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+        occur = "no longer occurs" if count == 1 else "no longer occur"
+        what = f"{plural(count, 'finding')} of the baseline {occur} ({listed}{more})"
+        said.append(f"{what}; --prune-baseline drops {'it' if count == 1 else 'them'}.")
+    return said
 
 
 def repaired(run: RunResult, done: str = "fixed") -> str:
@@ -121,20 +189,28 @@ def repairs_by_file(run: RunResult) -> list[str]:
 
 
 def statistics(run: RunResult) -> list[str]:
-    """Counts by rule as a table, the most frequent first."""
+    """Counts by rule as a table, the most frequent first; a mark says whether all or some of them can be fixed."""
     counts = Counter((finding.rule, finding.name) for finding in run.findings)
+    fixes = Counter((finding.rule, finding.name) for finding in run.findings if finding.fix is not None)
     digits = len(str(max(counts.values(), default=0)))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [f"{count:>{digits}}  {visible(rule)}  {visible(name)}" for (rule, name), count in ordered]
+    marks = {rule: "[*]" if fixes[rule] == count else "[-]" if fixes[rule] else "[ ]" for rule, count in ordered}
+    return [f"{n:>{digits}}  {visible(rule[0])}  {marks[rule]} {visible(rule[1])}" for rule, n in ordered]
 
 
-def tail(run: RunResult, *, quiet: bool, counted: bool) -> list[str]:
-    """The lines after the findings: statistics if requested, and the summary."""
-    table = statistics(run) if counted else []
+def counted(run: RunResult, *, quiet: bool) -> list[str]:
+    """The report of ``--statistics``: the counts of each rule, then the problems and the summary."""
+    table = statistics(run)
+    lines = [*table, *map(problem_line, run.problems)]
     if quiet:
-        return table
-    done = [repaired(run)] if run.repairs is not None else []
-    return [*table, *([""] if table else []), closing(run), *done]
+        return lines
+    legend = ["[*] all have a fix, [-] some have"] if any(finding.fix is not None for finding in run.findings) else []
+    return [*lines, *([""] if lines else []), *tail(run), *legend]
+
+
+def tail(run: RunResult, hidden: int = 0) -> list[str]:
+    """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
+    return [closing(run, hidden), *([repaired(run)] if run.repairs is not None else []), *about_baselines(run)]
 
 
 def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:
@@ -142,14 +218,14 @@ def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:
     return {rule.id: rule for rule in run.rules}
 
 
-def rule_url(finding: Finding, rules: dict[str, RuleInfo]) -> str:
-    """The URL of the documentation of a finding's rule."""
+def rule_url(finding: Finding, rules: dict[str, RuleInfo]) -> str | None:
+    """The URL of the documentation of a finding's rule; None if a rule of another package has none."""
     known = rules.get(finding.rule)
     if known is not None:
         return known.url
-    from torchlint.rule import DOCS_URL
+    from torchlint.rule import DOCS_URL, is_core
 
-    return DOCS_URL.format(name=finding.name)
+    return DOCS_URL.format(name=finding.name) if is_core(finding.rule) else None
 
 
 def slashed(path: str) -> str:
@@ -171,4 +247,6 @@ def uri(path: str) -> str:
         quoted = quote(posix.encode("utf-8", "surrogatepass"))
     if not PurePath(path).is_absolute():
         return quoted
+    if os.name == "nt" and quoted.startswith("//"):  # a share: its server is the authority
+        return f"file:{quoted}"
     return "file:///" + quoted.replace("%3A", ":", 1 if os.name == "nt" else 0).lstrip("/")

@@ -54,7 +54,7 @@ Deleting the comment, or the code in it, is safe: nothing that runs changes. Wha
 No run is needed.
 
 ## Sources
-- [How torchlint reads suppressions](https://github.com/torchlint/torchlint#suppressions)
+- [How torchlint reads suppressions](https://github.com/torchlint/torchlint/blob/main/docs/configuration.md#suppressions)
 """
 
 

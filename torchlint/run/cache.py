@@ -14,7 +14,6 @@ import os
 import platform
 import re
 import stat
-import sys
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -28,7 +27,7 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
-from torchlint.run import registry
+from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 4
+_FORMAT = 5
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -57,7 +56,7 @@ def digest(*parts: bytes) -> str:
 def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | None = None) -> Cache:
     """The cache for these rules and settings, in the project's folder unless another one is given."""
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
-    versions = [__version__, platform.python_version(), *_stamps(), *registry.plugins(), *_plugged_in(rules)]
+    versions = [__version__, platform.python_version(), *_stamps(), *plugins.stamps()]
     name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
     counting = Counting(rules, scopes)
     if directory:
@@ -85,7 +84,14 @@ def _what_counts(scope: Scope) -> str:
     config = scope.config
     given = Given(config.given.base, (), config.given.per_file_ignores) if config.given.per_file_ignores else Given()
     settings = config._replace(
-        fail_on=None, exclude=(), source=None, force_exclude=False, budget={}, time_limit=0.0, given=given
+        fail_on=None,
+        exclude=(),
+        source=None,
+        force_exclude=False,
+        budget={},
+        time_limit=0.0,
+        given=given,
+        baseline=None,
     )
     return f"{sorted(scope.active)!r}{settings!r}"
 
@@ -101,13 +107,6 @@ def _stamps() -> list[str]:
     root = Path(__file__).parent.parent
     stamps = [f"{file.relative_to(root)}:{file.stat().st_mtime_ns}" for file in sorted(root.rglob("*.py"))]
     return [version("libcst"), *stamps]
-
-
-def _plugged_in(rules: Sequence[type[Rule]]) -> list[str]:
-    """Changes whenever the module of a rule from another package changes, also in a checkout."""
-    modules = {rule.__module__ for rule in rules if not rule.__module__.startswith("torchlint.")}
-    files = sorted(file for name in modules if (file := getattr(sys.modules.get(name), "__file__", None)))
-    return [f"{file}:{Path(file).stat().st_mtime_ns}" for file in files if Path(file).is_file()]
 
 
 class Cache:
@@ -220,7 +219,7 @@ def _pack_finding(f: Finding) -> list[Any]:
     evidence = [[e.line, e.column, e.text] for e in f.evidence]
     heat = f.heat.value if f.heat else None
     facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint]
-    return [*facts, _numbers(f.span), evidence, fix]
+    return [*facts, _numbers(f.span), evidence, f.statement, fix]
 
 
 def _numbers(span: Span) -> list[int]:
@@ -229,7 +228,17 @@ def _numbers(span: Span) -> list[int]:
 
 # An entry: facts, later facts, queries with digests of their results, the number of suppressed findings, and findings.
 _PackedFinding = tuple[
-    str, str, str, str, str, str | None, int | None, str, tuple[int, int, int, int], list[tuple[int, int, str]]
+    str,
+    str,
+    str,
+    str,
+    str,
+    str | None,
+    int | None,
+    str,
+    tuple[int, int, int, int],
+    list[tuple[int, int, str]],
+    tuple[int, int] | None,
 ]
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
@@ -257,7 +266,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
     *facts, fix = packed
     if not fits(facts, _PackedFinding):
         raise TypeError("no finding")
-    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence = facts
+    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence, statement = facts
     return Finding(
         rule=rule,
         name=name,
@@ -271,6 +280,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
         fix=_unpack_fix(fix, lines) if fix is not None else None,
         cell=cell,
         fingerprint=fingerprint,
+        statement=(statement[0], statement[1]) if statement is not None else None,
     )
 
 

@@ -1,20 +1,22 @@
 """Discovery: from the paths that the user gave to the files to lint, in order and without duplicates.
 
-Folders are searched for Python files; excluded, ignored and already visited ones are skipped. A file that is given
-explicitly is linted, or reported as a problem if it is not Python. The only files read here are ``.gitignore`` files.
+Folders are searched for Python files and notebooks; excluded, ignored and already visited ones are skipped. A file that
+is given explicitly is linted, or reported as a problem if it is not Python. The only files read here are
+``.gitignore`` files, and what shows whether a given file is Python.
 """
 
 # os.path, because pathlib takes several times as long for every entry.
-# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120
+# ruff: noqa: PTH100, PTH110, PTH113, PTH116, PTH118, PTH119, PTH120, PTH208
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.base.globs import GlobProblem, Patterns, path_matches
 from torchlint.base.inputs import CONFIGURATION, read
+from torchlint.base.paths import relative_to, slashes
 from torchlint.config.config import ConfigError, source_of
 from torchlint.model import Problem
 from torchlint.run import sources
@@ -71,25 +73,33 @@ class Found(NamedTuple):
     unfollowed: list[str]
 
 
-def files(paths: Sequence[str], configurations: Configurations, cwd: str) -> Found:
-    """Find the files for the given paths. Raises ``ConfigError``."""
-    search = _Search(configurations, cwd)
+def files(
+    paths: Sequence[str], configurations: Configurations, cwd: str, pause: Callable[[], None] | None = None
+) -> Found:
+    """Find the files for the given paths; ``pause`` is called in each folder. Raises ``ConfigError``."""
+    search = _Search(configurations, cwd, pause)
     for path in paths:
         search.add(path)
     problems = sorted(search.problems, key=lambda problem: problem.sort_key)
     return Found(sorted(search.found.values()), problems, sorted(search.unfollowed))
 
 
+def is_excluded(path: str, configurations: Configurations, cwd: str) -> bool:
+    """Whether the globs of the configuration or the default excludes leave out a file. Raises ``ConfigError``."""
+    return _Search(configurations, cwd).excludes(os.path.abspath(os.path.join(cwd, path)))
+
+
 class _Search:
     """One search over all given paths; remembers which files and folders it has visited."""
 
-    def __init__(self, configurations: Configurations, cwd: str) -> None:
+    def __init__(self, configurations: Configurations, cwd: str, pause: Callable[[], None] | None = None) -> None:
+        self._pause = pause
         self.found: dict[str, str] = {}
         self.problems: list[Problem] = []
         self._configurations = configurations
         self._cwd = os.path.abspath(cwd)
         self._excludes_of: dict[str, _Excludes] = {}
-        self._visited: set[tuple[int, int]] = set()
+        self._visited: set[tuple[int, int | str]] = set()
         self.unfollowed: list[str] = []
         self._trees: list[str] = []  # links out of these folders are not followed
         self._linked_folders: list[_Folder] = []
@@ -109,10 +119,21 @@ class _Search:
         elif not stat.S_ISREG(mode):
             self._irregular(shown)
         elif not self._excluded_by_name(full):
-            if (reason := sources.problem(full, shown)) is None:
+            if (reason := self._not_python(full, shown)) is None:
                 self._take(shown, full)
             else:
                 self.problems.append(Problem(shown, reason))
+
+    def _not_python(self, full: str, shown: str) -> str | None:
+        """Why a file that is given explicitly is not linted."""
+        if not sources.is_notebook(full):
+            return sources.problem(full, shown)
+        config = self._configurations.for_folder(os.path.dirname(full))
+        if config.force_exclude:  # the caller names every file that has changed, whatever its language
+            return None
+        from torchlint.run import notebooks
+
+        return notebooks.language_problem(full)
 
     def _walk(self, start: _Folder) -> None:
         ignores = self._ignores_above(start.path)
@@ -132,11 +153,13 @@ class _Search:
 
     def _visit(self, folder: _Folder) -> list[_Folder]:
         """Add the files of one folder and return its subfolders; links are postponed."""
+        if self._pause is not None:
+            self._pause()
         try:
-            status = os.stat(folder.path)
-            if (status.st_dev, status.st_ino) in self._visited:
+            identity = _identity(folder.path)
+            if identity in self._visited:
                 return []
-            self._visited.add((status.st_dev, status.st_ino))
+            self._visited.add(identity)
             with os.scandir(folder.path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
@@ -189,10 +212,12 @@ class _Search:
 
     def _excluded_by_name(self, full: str) -> bool:
         """Whether ``force-exclude`` is set, and a file that is given explicitly is excluded."""
+        return self._configurations.for_folder(os.path.dirname(full)).force_exclude and self.excludes(full)
+
+    def excludes(self, full: str) -> bool:
+        """Whether a configuration that applies to a file leaves it out."""
         folder, below = os.path.dirname(full), os.path.join(self._cwd, "")
         config: Config | None = self._configurations.for_folder(folder)
-        if config is None or not config.force_exclude:
-            return False
         path = full
         while config is not None:
             if not DEFAULT_EXCLUDES.isdisjoint(self._relative(folder, config.root).split("/")):
@@ -214,10 +239,7 @@ class _Search:
         return found
 
     def _relative(self, full: str, base: str) -> str:
-        try:
-            return os.path.relpath(full, os.path.join(self._cwd, base)).replace(os.sep, "/")
-        except ValueError:  # a path on another drive
-            return full.replace(os.sep, "/")
+        return relative_to(os.path.join(self._cwd, base), full)
 
     def _ignores_above(self, path: str) -> tuple[_Ignores, ...]:
         """The ``.gitignore`` files from the root of the repository down to ``path``, outermost first."""
@@ -245,7 +267,7 @@ class _Search:
             text = read(path, CONFIGURATION).decode("utf-8-sig", "surrogateescape")
             return _Ignores(os.path.join(folder, ""), Patterns(text.splitlines()))
         except OSError as error:
-            self._problem(_shown(os.path.relpath(path, self._cwd)), error)
+            self._problem(relative_to(self._cwd, path), error)
         except GlobProblem as problem:
             self._unusable(path, problem)
         return None
@@ -264,13 +286,29 @@ class _Search:
 
     def _unusable(self, path: str, why: GlobProblem) -> None:
         """Report once what is wrong with a ``.gitignore``."""
-        problem = Problem(_shown(os.path.relpath(path, self._cwd)), str(why))
+        problem = Problem(relative_to(self._cwd, path), str(why))
         if problem not in self.problems:
             self.problems.append(problem)
 
     def _problem(self, shown: str, error: Exception) -> None:
-        what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
-        self.problems.append(Problem(shown, f"cannot be read: {what}"))
+        if isinstance(error, FileNotFoundError):
+            reason = f"there is no such file or folder{self._nearby(shown)}"
+        else:
+            what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
+            reason = f"cannot be read: {what}"
+        self.problems.append(Problem(shown, reason))
+
+    def _nearby(self, shown: str) -> str:
+        """Advice with the name beside a missing path that was probably meant."""
+        from torchlint.config.values import nearest
+
+        folder, name = os.path.split(shown)
+        try:
+            names = os.listdir(os.path.join(self._cwd, folder))
+        except (OSError, ValueError):
+            return ""
+        meant = nearest(name, names)
+        return f"; did you mean {slashes(os.path.join(folder, meant))!r}?" if meant else ""
 
     def _irregular(self, shown: str) -> None:
         advice = "not a regular file; to lint what a program writes, pipe it to `torchlint -`"
@@ -278,7 +316,7 @@ class _Search:
 
 
 def _shown(path: str) -> str:
-    shown = path.replace(os.sep, "/")
+    shown = slashes(path)
     while shown.startswith("./") and shown != "./":
         shown = shown[2:].lstrip("/")
     return shown if shown or not path else "."
@@ -291,6 +329,12 @@ def _upwards(path: str) -> Iterator[str]:
         if parent == path:
             return
         path = parent
+
+
+def _identity(folder: str) -> tuple[int, int | str]:
+    """What is equal for all paths of one folder. Some network drives of Windows number no files."""
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino or os.path.realpath(folder)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -17,13 +17,10 @@ from torchlint.config.config import Config
 from torchlint.config.options import options_for
 from torchlint.config.select import left_on, names
 from torchlint.model import (
-    SYNTAX_ERROR,
     UNUSED_SUPPRESSION,
     FileResult,
     Finding,
     Problem,
-    Severity,
-    Span,
 )
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
@@ -31,7 +28,9 @@ from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView, Query, query_digest
-from torchlint.run.fingerprints import fingerprinted, with_fingerprints
+from torchlint.rule import is_core
+from torchlint.run import failures
+from torchlint.run.fingerprints import with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.lines import split_lines, with_line_feeds
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
     from torchlint.run.suppress import Suppressions
 
-ISSUES = "https://github.com/torchlint/torchlint/issues"
-_Lines = tuple[int, int]
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # prefilters cannot read it, and Python does not accept it
 
 
@@ -94,6 +91,7 @@ class _File:
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
         self.suppressed = 0
+        self.running: type[Rule] | None = None
 
     def result(self) -> Analysis:
         """The findings in order, with fingerprints."""
@@ -103,7 +101,7 @@ class _File:
 
     def refused(self, message: str, line: int = 1, column: int = 1) -> Analysis:
         """The result for a file that cannot be linted because of an error in it."""
-        self.findings = [_refusal(self.path, message, self.config, line, column)]
+        self.findings = [failures.refusal(self.path, message, self.config, line, column)]
         return self.result()
 
 
@@ -135,7 +133,7 @@ def analyse(
     text_index = TextIndex(data)
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
-        return unfinished(path, problem, config, {})
+        return _without_result(path, problem, config, {})
     _assume_callers(text_index, ProjectView(project or Project(), path))
     if known is None:
         known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
@@ -165,7 +163,7 @@ def _within_limits(file: _File, data: bytes, text_index: TextIndex, *, exhaustiv
     try:
         return limits.within(file.config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
     except limits.OverLimit as over:
-        return unfinished(file.path, str(over), file.config, file.facts)
+        return unfinished(file.path, str(over), file.config, file.facts, file.running)
 
 
 def screen_alone(
@@ -203,9 +201,13 @@ def _assume_callers(text_index: TextIndex, view: ProjectView) -> bool:
     return called
 
 
-def unfinished(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
-    """The result for a file that exceeds a limit."""
-    return Analysis(FileResult(path, (_refusal(path, message, config),)), facts, unfinished=True)
+def unfinished(path: str, over: str, config: Config, facts: FileFacts, running: type[Rule] | None = None) -> Analysis:
+    """The result for a file that exceeds a limit, maybe while a rule of another package was running."""
+    return _without_result(path, failures.over_limit(over, running), config, facts)
+
+
+def _without_result(path: str, message: str, config: Config, facts: FileFacts) -> Analysis:
+    return Analysis(FileResult(path, (failures.refusal(path, message, config),)), facts, unfinished=True)
 
 
 def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
@@ -256,25 +258,27 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
         except Unsupported:  # the light parser cannot handle the file
             found = _parse_and_check(file, text, layout=True)
     except SyntaxProblem as problem:
-        return file.refused(_explained(problem.message, text, problem.line), problem.line, problem.column)
+        return file.refused(
+            failures.explained(problem.message, _line(text, problem.line)), problem.line, problem.column
+        )
     except (RecursionError, MemoryError):
         return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
     if found.findings and suppressions is None and "noqa" in text.lower():
         suppressions = _scanned(text)
-    for finding, lines in found.findings:
-        _keep(file, finding, lines, suppressions)
+    for finding in found.findings:
+        _keep(file, finding, suppressions)
     file.problems += found.problems
     file.facts, file.later = found.facts, found.later
     return None
 
 
 class _Found:
-    """The findings, problems and facts of one parse; each finding with the lines of the statement around it."""
+    """The findings, problems and facts of one parse."""
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
         self.later: FileFacts = {}
-        self.findings: list[tuple[Finding, _Lines]] = []
+        self.findings: list[Finding] = []
         self.problems: list[Problem] = []
 
 
@@ -305,18 +309,25 @@ def _parse_and_check(file: _File, text: str, *, layout: bool) -> _Found:
 
 
 def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
-    from torchlint.analysis.module import Unsupported
-
     for rule in file.rules:
+        file.running = rule
         try:
             with phase(rule.id):
                 found.findings += _findings(rule, module, file.config)
-        except (Unsupported, RecursionError):
-            raise
-        except Exception as error:
-            found.problems.append(_internal_error(f"rule {rule.id} {rule.name}", file.path, error))
+        except (Exception, SystemExit) as error:
+            if _concerns_file(error, rule):
+                raise
+            found.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
+    file.running = None
     if file.screened.needs_facts:
         _collect_facts(file, module, found)
+
+
+def _concerns_file(error: BaseException, rule: type[Rule]) -> bool:
+    """Whether an error says something about the file; in rules of other packages, endless recursion does not."""
+    from torchlint.analysis.module import Unsupported
+
+    return isinstance(error, Unsupported) or (isinstance(error, RecursionError) and is_core(rule.id))
 
 
 def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
@@ -335,11 +346,11 @@ def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
     except (Unsupported, RecursionError):
         raise
     except Exception as error:
-        found.problems.append(_internal_error("gathering facts", file.path, error))
+        found.problems.append(failures.internal_error("gathering facts", file.path, error))
 
 
-def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tuple[Finding, _Lines]]:
-    """The findings of one rule, with the first and last line of the statement around each."""
+def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[Finding]:
+    """The findings of one rule."""
     from torchlint.analysis.dispatch import found_for
 
     found: list[Finding] = []
@@ -348,43 +359,17 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[tu
         visit = getattr(instance, name)
         for thing in found_for(module, event):
             visit(thing)
-    return list(zip(found, instance.statements, strict=True))
+    return found
 
 
-def _keep(file: _File, finding: Finding, lines: _Lines, suppressions: Suppressions | None) -> None:
-    if suppressions is not None and suppressions.matches(finding.rule, finding.name, *lines):
+def _keep(file: _File, finding: Finding, suppressions: Suppressions | None) -> None:
+    lines = finding.statement
+    if suppressions is not None and lines and suppressions.matches(finding.rule, finding.name, *lines):
         file.suppressed += 1
     else:
         file.findings.append(finding)
 
 
-def _internal_error(what: str, path: str, error: Exception) -> Problem:
-    from pathlib import Path
-
-    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
-    trace = error.__traceback__
-    line = None
-    while trace is not None:
-        line, trace = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}", trace.tb_next
-    return Problem(
-        path,
-        f"{SYNTAX_ERROR} internal-error: {what} failed ({reason}, at {line}); the other rules "
-        f"went on. Please report this with the file at {ISSUES}",
-    )
-
-
-def _refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
-    span = Span(line, column, line, column + 1)
-    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
-    return fingerprinted(finding, "", 0, config)
-
-
-def _explained(message: str, text: str, line: int) -> str:
-    """The parser's message, or the cause if it is recognized."""
+def _line(text: str, number: int) -> str:
     lines = split_lines(text)
-    shown = lines[line - 1].lstrip() if line <= len(lines) else ""
-    if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
-        return "a merge conflict is not resolved here: choose a side and delete the markers"
-    if "Missing parentheses in call to 'print'" in message or shown.startswith(("print ", "exec ")):
-        return f"{message}: this looks like Python 2, which torchlint does not read"
-    return message
+    return lines[number - 1] if number <= len(lines) else ""

@@ -6,8 +6,8 @@ is none. So they do not depend on the folder in which torchlint runs, and differ
 
 from __future__ import annotations
 
+from torchlint.base.paths import relative_to
 from torchlint.config.config import Config
-from torchlint.config.select import relative_to
 from torchlint.model import Finding
 from torchlint.text.lines import split_lines
 
@@ -29,9 +29,12 @@ def with_fingerprints(findings: list[Finding], text: str, config: Config) -> lis
 
 def fingerprinted(finding: Finding, line: str, number: int, config: Config) -> Finding:
     """Add the fingerprint for a line that is the one with this number among equal lines."""
+    return finding._replace(fingerprint=fingerprint(finding.rule, finding.path, line, number, config))
+
+
+def fingerprint(rule: str, path: str, line: str, number: int, config: Config) -> str:
+    """The fingerprint of a finding: of its rule, path, stripped line, and number among equal lines from 0."""
     from hashlib import blake2b
 
-    path = relative_to(config.top or config.root, finding.path)
-    parts = "\0".join((finding.rule, path, line, str(number)))
-    digest = blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return finding._replace(fingerprint=digest)
+    parts = "\0".join((rule, relative_to(config.top or config.root, path), line, str(number)))
+    return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from bisect import bisect_left
 from collections import Counter
@@ -10,12 +11,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torchlint.base import limits
-from torchlint.model import SYNTAX_ERROR, FileResult, Finding, Safety, Severity
+from torchlint.model import SYNTAX_ERROR, Edit, FileResult, Finding, Safety, Severity
+from torchlint.text.cells import Cells
 from torchlint.text.decode import DecodeProblem, decode, encode
 from torchlint.text.lines import Places
 
 ROUNDS = 10
+_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # in cells of notebooks
 Lint = Callable[[bytes], FileResult]
+Wanted = Callable[[bytes, Finding], bool]
 _Range = tuple[int, int, str]
 
 
@@ -40,14 +44,19 @@ def offered(findings: Iterable[Finding], allowed: Safety) -> list[Finding]:
 
 
 def repair(
-    data: bytes, result: FileResult, lint: Lint, allowed: Safety, budget: limits.Budget | None = None
+    data: bytes,
+    result: FileResult,
+    lint: Lint,
+    allowed: Safety,
+    budget: limits.Budget | None = None,
+    wanted: Wanted | None = None,
 ) -> Repaired:
     """Apply the fixes of one file, round by round, until none is left or the time limit is reached.
 
     ``result`` is the result of linting ``data``; ``lint`` lints the same file with other content, and may raise
-    :class:`~torchlint.base.limits.Exhausted`.
+    :class:`~torchlint.base.limits.Exhausted`. ``wanted`` says of a finding in the text so far whether to fix it.
     """
-    work = _Work(data, result, lint, budget or limits.Budget(0))
+    work = _Work(data, result, lint, budget or limits.Budget(0), wanted or _every)
     exhausted = False
     try:
         for _ in range(ROUNDS):
@@ -68,6 +77,7 @@ class _Work:
     result: FileResult
     lint: Lint
     budget: limits.Budget
+    wanted: Wanted
     fixed: list[Finding] = field(default_factory=list)
     refused: dict[tuple[str, str], Finding] = field(default_factory=dict)
     tried: set[tuple[str, str]] = field(default_factory=set)
@@ -78,7 +88,8 @@ class _Work:
         A fix that was refused in an earlier round is tried again once other fixes have changed the text, so a second
         run finds nothing to do.
         """
-        candidates = [f for f in offered(self.result.findings, allowed) if key_of(f) not in self.tried]
+        untried = [f for f in offered(self.result.findings, allowed) if key_of(f) not in self.tried]
+        candidates = [finding for finding in untried if self.wanted(self.data, finding)]
         if not candidates:
             return False
         text = decode(self.data)
@@ -117,7 +128,7 @@ class _Attempt:
     def _accept(self, fixes: list[Finding]) -> bool:
         """Apply all of these fixes, if the result compiles and has no new errors."""
         changed = applied(self.text, fixes)
-        if not _compiles_like(changed, self.text):
+        if not _is_sound(changed, self.text):
             return False
         data = encode(changed, self.work.data)
         result = self.work.lint(data)
@@ -138,6 +149,10 @@ class _Attempt:
         for finding in self.made:
             work.refused.pop(key_of(finding), None)
         work.refused.update((key_of(finding), finding) for finding in self.refused)
+
+
+def _every(_data: bytes, _finding: Finding) -> bool:
+    return True
 
 
 def key_of(finding: Finding) -> tuple[str, str]:
@@ -163,10 +178,15 @@ def compatible(text: str, findings: Iterable[Finding]) -> list[Finding]:
 
 def applied(text: str, findings: Iterable[Finding]) -> str:
     """The text after these fixes. An edit that several fixes share is made once."""
+    return edited(text, (edit for finding in findings if finding.fix for edit in finding.fix.edits))
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text after edits that do not overlap; equal ones are made once."""
     places = Places(text)
     parts: list[str] = []
     position = 0
-    for start, end, new in sorted({r for finding in findings for r in _ranges(places, finding)}):
+    for start, end, new in sorted({_range(places, edit) for edit in edits}):
         # Positions of edits are those of the text with LF for a CR that ends a line alone.
         parts += [text[position:start], new.replace("\n", "\r") if "\r" in text and "\n" not in text else new]
         position = end
@@ -175,7 +195,11 @@ def applied(text: str, findings: Iterable[Finding]) -> str:
 
 def _ranges(places: Places, finding: Finding) -> list[_Range]:
     assert finding.fix is not None
-    return [(*places.offsets(edit.span), edit.text) for edit in finding.fix.edits]
+    return [_range(places, edit) for edit in finding.fix.edits]
+
+
+def _range(places: Places, edit: Edit) -> _Range:
+    return (*places.offsets(edit.span), edit.text)
 
 
 def _fits(own: _Range, taken: list[_Range]) -> bool:
@@ -192,17 +216,25 @@ def _overlap(one: _Range, other: _Range) -> bool:
     return one[0] < other[1] and other[0] < one[1]
 
 
-def _compiles_like(changed: str, before: str) -> bool:
-    """Whether the new text compiles if the old one does. Nothing is run."""
-    return compiles(changed) or not compiles(before)
+def _is_sound(changed: str, before: str) -> bool:
+    """Whether the new text compiles if the old one does, and has the same cells if it is a notebook. Nothing is run."""
+    cells = Cells.of(before)
+    if cells is None:
+        return compiles(changed) or not compiles(before)
+    now = Cells.of(changed)
+    if now is None or not cells.is_kept_by(changed):
+        return False
+    old, new = cells.sources(), now.sources()
+    pairs = ((new[number], source) for number, source in old.items() if new[number] != source)
+    return all(compiles(after, _AWAIT) or not compiles(source, _AWAIT) for after, source in pairs)
 
 
-def compiles(text: str) -> bool:
+def compiles(text: str, flags: int = 0) -> bool:
     """Whether Python accepts the text as a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(text, "<fixed>", "exec", dont_inherit=True)
+            compile(text, "<fixed>", "exec", flags, dont_inherit=True)
         except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
             return False
     return True

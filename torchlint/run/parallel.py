@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.base import limits
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem
-from torchlint.run import registry
+from torchlint.run import registry, sources
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -110,7 +110,7 @@ def _analysed(task: _Task, shared: _Shared) -> Analysis | None:
         data = shared.contents[task.path]
     else:
         try:
-            data = limits.content(task.path)
+            data = sources.content(task.path)
         except OSError:
             return None
         if _digest(data) != task.digest:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.scopes import Scopes
-from torchlint.model import FileResult
+from torchlint.model import FileResult, Finding
 from torchlint.project.merged import Project
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ class Plan(NamedTuple):
     def scope(self, path: str) -> Scope:
         """The configuration and rules for one file. Raises ``ConfigError``."""
         return self.scopes.of(path, self.rules)
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether a finding makes the run fail (``fail-on``)."""
+        least = self.scope(finding.path).config.fail_on
+        return least is not None and finding.severity.rank >= least.rank
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file without facts of other files."""

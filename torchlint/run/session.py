@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,19 @@ from torchlint.config.scopes import Scopes
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
 from torchlint.project.asked import unanswered
 from torchlint.project.merged import Project
-from torchlint.run import registry
+from torchlint.project.outline import Outlines
+from torchlint.run import contents, registry
 from torchlint.run.builtin import BUILT_IN
 from torchlint.run.plan import Plan
+from torchlint.run.sources import is_notebook
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
+    from torchlint.model import Finding
     from torchlint.project.asked import Asked
     from torchlint.project.facts import FileFacts
+    from torchlint.project.view import Query
     from torchlint.rule import Rule
     from torchlint.run.cache import Cache
     from torchlint.run.engine import Analysis
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 _ROUNDS = 12  # of facts that follow from facts of other files
+_REMEMBERED = 8  # results of each file, for different facts of others
 
 
 def plan(config: Config) -> Plan:
@@ -51,18 +56,28 @@ def run(
     jobs: int | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    given: Mapping[str, bytes] | None = None,
 ) -> RunResult:
     """Lint files; the result does not depend on ``jobs``, on the cache, or on the order of ``paths``."""
-    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress)
+    tree = Tree(paths, what, jobs=jobs, cache=cache, progress=progress, given=given)
     return tree.result()
+
+
+def _go_on(path: str) -> None:
+    """Lint the next file."""
 
 
 class Tree:
     """Files that are linted together, with their content on disk or with changes that are not written yet.
 
     Every file is first linted without facts of other files. Files whose queries have other results once all facts are
-    known are linted again, and so on if that gives new facts. If fixes are to be applied, cached results with findings
-    are not used.
+    known are linted again, and so on if that gives new facts. After a change the same is done from the beginning, so
+    that the result does not depend on what was linted before; but a file is linted again only if its content or the
+    results of its queries are new. If fixes are to be applied, cached results with findings are not used. ``given`` is
+    linted instead of what is on disk.
+
+    ``before`` is called with the path of each file that is to be linted in this process, as all given ones are, also
+    after changes. It may raise an exception to give up.
     """
 
     def __init__(
@@ -74,23 +89,19 @@ class Tree:
         cache: Cache | None = None,
         progress: Progress | None = None,
         repaired: bool = False,
+        given: Mapping[str, bytes] | None = None,
+        before: Callable[[str], None] = _go_on,
     ) -> None:
-        self._what, self._jobs = what, jobs or usable_cpus()
+        self._what, self._jobs, self._begin = what, jobs or usable_cpus(), before
         self._paths = len(paths)
         for path in paths:
             what.scope(path)  # report errors in configurations before doing anything else
-        self.contents: dict[str, bytes] = {}
-        self._unreadable: list[FileResult] = []
-        for path in paths:
-            with phase("read"):
-                data = _read(path)
-            if isinstance(data, FileResult):
-                self._unreadable.append(data)
-            else:
-                self.contents[path] = data
-        self._edited: set[str] = set()
+        self.contents, self._books, self._unreadable = contents.read_all(paths, given or {})
+        self._edited = set(given or ()) & set(self.contents)
         self._seconds: dict[str, float] = {}
+        self._outlines = Outlines(self.contents)
         self._alone: dict[str, Analysis] = {}
+        self._before: dict[str, list[Analysis]] = {}  # of the present content, with facts of other files; latest last
         self._later: dict[str, FileFacts] = {}
         self._cached: set[str] = set()
         if cache is not None:
@@ -111,20 +122,25 @@ class Tree:
 
         Returns the files that were linted again, and those about which others asked something.
         """
+        self._lint_alone(paths, progress)
+        return self._combine()
+
+    def _lint_alone(self, paths: set[str], progress: Progress | None) -> None:
         with phase("files alone"):
             for (path, _), analysis in self._analyse(paths, None, progress):
                 self._alone[path] = analysis
+
+    def _combine(self) -> tuple[set[str], set[str]]:
+        """Lint again, with the facts of all files, what these affect; see :meth:`_lint`."""
         self.analyses = dict(self._alone)
         self._later.clear()
-        self.project = Project(self._facts(), self.contents)
+        self.project = Project(self._facts(), self._outlines)
         again, followed = set[str](), self._follow()
         for _ in range(_ROUNDS):
             stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}
             found = self._add_later(self.analyses.keys() - stale)
             if stale and not found:
-                with phase("files again"):
-                    for (path, _), analysis in self._analyse(stale, self.project, None):
-                        self.analyses[path] = analysis._replace(facts=self._alone[path].facts)
+                self._lint_again(stale)
                 again |= stale
                 found = self._add_later(stale)
             asked = self._follow() if stale or found else set()
@@ -133,13 +149,28 @@ class Tree:
                 break
         return again, followed
 
+    def _lint_again(self, paths: set[str]) -> None:
+        """Lint files with facts of others, unless the same queries have had the same results before."""
+        known = {path: self._known(path) for path in paths}
+        with phase("files again"):
+            for (path, _), analysis in self._analyse({p for p in paths if known[p] is None}, self.project, None):
+                known[path] = analysis
+        for path, found in known.items():
+            if found is not None:
+                others = [each for each in self._before.get(path, ()) if each is not found]
+                self._before[path] = [*others[1 - _REMEMBERED :], found]
+                self.analyses[path] = found._replace(facts=self._alone[path].facts)
+
+    def _known(self, path: str) -> Analysis | None:
+        return next((each for each in self._before.get(path, ()) if each.is_valid_for(self.project)), None)
+
     def _is_stale(self, analysis: Analysis) -> bool:
         return not (analysis.unfinished or analysis.is_valid_for(self.project))
 
     def _follow(self) -> set[str]:
         """Collect the facts that queries ask for, and merge all facts; returns the files that were asked about."""
         self.project = self.project.with_facts(self._facts())
-        queries = {path: [query for query, _ in analysis.queries] for path, analysis in self.analyses.items()}
+        queries = {path: _queries(analysis) for path, analysis in self.analyses.items()}
         found = unanswered(self.project, queries)
         asked = {p: found[name] for p, a in self._alone.items() if (name := _slashes(p)) in found and not a.unfinished}
         with phase("facts asked for"):
@@ -180,20 +211,48 @@ class Tree:
 
     def _in_turn(self, todo: list[Work], project: Project | None, what: Plan) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
+            self._begin(path)
             budget = limits.Budget(0)
             with budget.running():
                 found = what.analyse(data, path, project)
             self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
             yield (path, data), found
 
-    def update(self, changed: Mapping[str, bytes]) -> dict[str, float]:
-        """Replace the content of files, and lint what that affects; returns the processor time for each file."""
+    def update(self, changed: Mapping[str, bytes], removed: Collection[str] = ()) -> dict[str, float]:
+        """Replace the content of files, add or remove some, and lint what that affects.
+
+        Returns the processor time for each file.
+        """
+        for path in removed:
+            for known in (self.contents, self._alone):
+                known.pop(path, None)
         self.contents.update(changed)
+        for path in (*changed, *removed):
+            self._before.pop(path, None)
         self._edited |= set(changed)
-        self._cached -= set(changed)
+        self._cached -= {*changed, *removed}
         self._seconds.clear()
-        self._lint(set(changed), None)
+        told, outlined = {path: self._told(path) for path in changed}, self._outlines
+        self._outlines = outlined.updated(changed, removed)
+        self._lint_alone(set(changed), None)
+        nothing_new = not removed and all(
+            self._told(path) == told[path] and self._outlines.of(path) == outlined.of(path) for path in changed
+        )
+        if not (nothing_new and self._concerns_only(changed)):
+            self._combine()
         return dict(self._seconds)
+
+    def _told(self, path: str) -> FileFacts | None:
+        """What a file tells the others: facts about it alone, and those that follow from facts of others."""
+        return self._alone[path].facts | self._later.get(path, {}) if path in self._alone else None
+
+    def _concerns_only(self, paths: Collection[str]) -> bool:
+        """Lint files that tell the others what they told before; whether they also ask nothing new of them."""
+        for path in paths:
+            self.analyses[path] = self._alone[path]
+        self._lint_again({path for path in paths if self._is_stale(self.analyses[path])})
+        asked = unanswered(self.project, {path: _queries(self.analyses[path]) for path in paths})
+        return not (asked or any(self._later.get(path) or self.analyses[path].later for path in paths))
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
         """Lint one file with other content and this project, with this time limit."""
@@ -202,8 +261,41 @@ class Tree:
     def result(self) -> RunResult:
         """The findings of all files."""
         results = [*self._unreadable, *(analysis.result for analysis in self.analyses.values())]
+        if self._books:
+            results = self._in_cells(results)
         run = collect(results, self._what, files=self._paths, from_cache=len(self._cached))
         return run._replace(without_device=tuple(p for p in sorted(self.analyses) if self.project.lacks_device(p)))
+
+    def _in_cells(self, results: Sequence[FileResult]) -> list[FileResult]:
+        """The same results with findings in cells of notebooks instead of findings in modules."""
+        from torchlint.run import notebooks
+
+        return notebooks.in_cells(results, self._books, self.contents, lambda path: self._what.scope(path).config)
+
+    def placed(self, path: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Findings in the present content of a file; those in a notebook are findings in cells."""
+        if path not in self._books:
+            return findings
+        from torchlint.run.notebooks import placed_findings
+
+        return placed_findings(findings, self.contents[path])
+
+    def is_notebook(self, path: str) -> bool:
+        """Whether the content of a file is the module of a notebook."""
+        return path in self._books
+
+
+def lint_text(data: bytes, path: str, what: Plan) -> FileResult:
+    """Lint the bytes of one file or notebook without facts of other files."""
+    if not is_notebook(path, data):
+        return what.lint(data, path)
+    from torchlint.run import notebooks
+
+    try:
+        book = notebooks.Book.read(data)
+    except notebooks.NotebookProblem as problem:
+        return notebooks.problem_of(path, problem)
+    return notebooks.placed(what.lint(book.module, path), book.module, book, what.scope(path).config)
 
 
 def collect(
@@ -234,7 +326,7 @@ def infos(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
     """The facts about all rules, beginning with torchlint's built-in findings."""
     from torchlint.rule import info
 
-    return (*BUILT_IN, *(info(rule) for rule in rules))
+    return (*BUILT_IN, *(info(rule, str(registry.package_of(rule))) for rule in rules))
 
 
 def usable_cpus() -> int:
@@ -253,16 +345,12 @@ def _with_answers(known: Analysis, found: Analysis, asked: Asked) -> Analysis:
     return known._replace(result=known.result._replace(problems=problems), facts=facts)
 
 
+def _queries(analysis: Analysis) -> list[Query]:
+    return [query for query, _ in analysis.queries]
+
+
 def _slashes(path: str) -> str:
     return path.replace("\\", "/")
-
-
-def _read(path: str) -> bytes | FileResult:
-    try:
-        return limits.content(path)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        return FileResult(path, (), (Problem(path, f"cannot be read: {reason}; check the path and its permissions"),))
 
 
 def _report(progress: Progress | None, count: int) -> None:

@@ -23,6 +23,7 @@ _ITEM = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
 _NOQA_CODE = re.compile(r"[^\s,]+")
 _CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+|[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+")
 _OURS_LIKE = re.compile(r"TL[0-9]*", re.IGNORECASE)
+_FOREIGN_LIKE = re.compile(r"[A-Z]{2,12}[0-9]{3,4}")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _UNUSED = "unused suppression: "
 _WRITE = "write `# torchlint: ignore[TL101] reason`"
@@ -72,6 +73,10 @@ class _Entry:
         self.code, self.own, self.directive, self.number = code, own, directive, number
         self.used = self.judged_unused = False
 
+    @property
+    def is_last(self) -> bool:
+        return self.number + 1 == len(self.directive.codes)
+
     def covers(self, rule_id: str, rule_name: str) -> bool:
         return self.code is None or self.code.casefold() in (rule_id.casefold(), rule_name)
 
@@ -95,6 +100,11 @@ class Suppressions:
             if entry.covers(rule_id, rule_name):
                 entry.used = found = True
         return found
+
+    def lists(self) -> dict[int, int]:
+        """The column behind the last rule of the first ``# torchlint: ignore[...]`` on each line that has one."""
+        last = [entry for entry in self._entries if entry.own and entry.code and entry.is_last]
+        return {entry.line: entry.end_column for entry in reversed(last)}
 
     def unused(self, known: Mapping[str, str], active: Collection[str]) -> list[Unused]:
         """The unused suppressions for torchlint, in source order.
@@ -282,4 +292,6 @@ def _nearest(word: str, valid: Collection[str]) -> str | None:
 def _unknown(code: str, known: Mapping[str, str]) -> str:
     close = _nearest(code, [*known, *known.values()])
     advice = f"did you mean {close}?" if close else "give the id or the name of a rule, or remove it"
+    if _FOREIGN_LIKE.fullmatch(code) and not _OURS_LIKE.fullmatch(code) and not close:
+        advice = "install the package that has it, or remove it"
     return f"unknown rule {code[:80]!r} in a suppression; {advice}"

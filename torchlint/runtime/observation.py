@@ -26,6 +26,7 @@ from torchlint.runtime.switch import Switch
 
 EVIDENCE = 2
 _OFTEN = 2.0
+_ATTEMPTS, _PAUSE = 20, 0.05
 
 
 class Observation:
@@ -173,7 +174,7 @@ class Observation:
             partial = f"{target}.{threading.get_native_id()}.partial"  # several threads may write
             with open(partial, "w", encoding="utf-8") as stream:
                 json.dump(self.evidence(), stream, default=str)
-            os.replace(partial, target)
+            _replace(partial, target)
         except Exception:  # the program continues; the static half reports the missing evidence
             pass
 
@@ -217,6 +218,18 @@ class Observation:
                 self._name = str(torch.cuda.get_device_name())
             return self._name
         return "simulated" if self.mode == "sim" else None
+
+
+def _replace(partial: str, target: str) -> None:
+    """Rename a file. Windows refuses that while another process, such as ``torchlint confirm``, reads the old one."""
+    for _ in range(_ATTEMPTS if os.name == "nt" else 0):
+        try:
+            os.replace(partial, target)
+        except PermissionError:
+            time.sleep(_PAUSE)
+        else:
+            return
+    os.replace(partial, target)
 
 
 def _introduce() -> None:

@@ -61,6 +61,23 @@ def encode(text: str, like: bytes) -> bytes:
     raise DecodeProblem(f"its encoding {name!r} writes the same text in other bytes; save the file as UTF-8", 1)
 
 
+def encode_declared(text: str) -> bytes:
+    """Encode a text that is not in a file in the encoding that it declares.
+
+    Characters that cannot be encoded become question marks, so that all others keep their places.
+    """
+    data = text.encode("utf-8", "replace")
+    marked, body = _unmarked(data)
+    name = _normal(_cookie(body)[0])
+    if name == "utf-8" or marked:
+        return data
+    try:
+        _refuse_strange(name, 1)
+    except DecodeProblem:  # linting the text reports it
+        return data
+    return text.encode(name, "replace")
+
+
 def _unmarked(data: bytes) -> tuple[bool, bytes]:
     marked = data.startswith(codecs.BOM_UTF8)
     return marked, data[3:] if marked else data

@@ -20,7 +20,7 @@ STRINGS = (
 
 def split_lines(text: str) -> list[str]:
     """The lines without newline characters: LF, CRLF and CR end a line, form feeds and U+2028 do not."""
-    return re.split(r"\r\n|\r|\n", text)
+    return re.split(r"\r\n|\r|\n", text) if "\r" in text else text.split("\n")
 
 
 def with_line_feeds(data: bytes) -> bytes:

@@ -32,7 +32,7 @@ class Card(NamedTuple):
     finding: Finding
     verdict: Verdict
     kind: str
-    url: str
+    url: str | None
     figures: str
     burst: str
     ranks: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
+from torchlint.base import paths
 from torchlint.confirm.case import size
 from torchlint.confirm.evidence import EVALUATION, Event
 from torchlint.confirm.figures import duration, number
@@ -129,5 +129,4 @@ def _arrow(event: Event) -> tuple[str, str, str]:
 
 def shown_path(path: str, base: str) -> str:
     """A path as findings name it."""
-    relative = os.path.relpath(path, base)
-    return path if relative.startswith("..") else relative
+    return paths.shown(path, base)

@@ -85,6 +85,10 @@ def _waiting(batches: list[Event]) -> str:
 def born_on_host(case: Case) -> Verdict:
     """Data that is created on the host, and only then copied to the device."""
     uploads = [event for event in case.run.of("upload") if _made_here(event, case.places[0])]
+    computed = [event for event in case.run.of("upload") if not uploads and _computed_near(event, case.places[0])]
+    if computed:
+        lines = where(event.place for event in computed)
+        return case.unknown(f"{case.evaluated}; what is copied at {lines} was computed, and from what is not recorded")
     if not uploads:
         return case.refuted(f"{case.evaluated}, nothing of it copied to the device")
     if total(uploads) < case.recipe.least:
@@ -98,6 +102,12 @@ def born_on_host(case: Case) -> Verdict:
 def _made_here(event: Event, place: Place) -> bool:
     born = event.place_of("born")
     return born is not None and (born.overlaps(place) or event.place.overlaps(place))
+
+
+def _computed_near(event: Event, place: Place) -> bool:
+    """Whether a copy in the same file is of a tensor that no factory, loader or copy made, but an operation."""
+    origins = (event.place_of(origin) for origin in ("born", "loader", "left"))
+    return event.place is not None and event.place.path == place.path and not any(origins)
 
 
 def round_trips(case: Case) -> Verdict:

@@ -19,7 +19,7 @@ class Card(NamedTuple):
     id: str
     file: str
     finding: Finding
-    url: str
+    url: str | None
     placed: bool
     patch: Patch | None
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     name: str
     severity: str
     summary: str
-    url: str
+    url: str | None
     findings: int
     fixable: int
     first: str
@@ -39,8 +39,7 @@ class Row(NamedTuple):
 
 def card(finding: Finding, file: str, number: int, lines: Sequence[str], rules: dict[str, RuleInfo]) -> Card:
     """The card of a finding."""
-    placed = finding.cell is None and bool(lines)
-    return Card(f"{file}-n{number}", file, finding, rule_url(finding, rules), placed, patch(finding, lines))
+    return Card(f"{file}-n{number}", file, finding, rule_url(finding, rules), bool(lines), patch(finding, lines))
 
 
 def overview(cards: Iterable[Card], rules: dict[str, RuleInfo]) -> list[Row]:

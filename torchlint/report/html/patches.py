@@ -27,15 +27,15 @@ class Patch(NamedTuple):
 def patch(finding: Finding, lines: Sequence[str]) -> Patch | None:
     """The patch of a finding's fix alone; None where there is none, or where the source has changed."""
     fix = finding.fix
-    if fix is None or finding.cell is not None or any(edit.span.end_line > len(lines) for edit in fix.edits):
+    if fix is None or any(e.span.end_line > len(lines) or e.cell != finding.cell for e in fix.edits):
         return None
     from torchlint.run.fix import applied
-    from torchlint.run.fixer import diff
+    from torchlint.run.fixer import file_diff
 
     text = "\n".join(lines)
     try:
         before, after = (each.encode() for each in (text, applied(text, [finding])))
-        made = diff({finding.path: (before, after)}).decode()
+        made = file_diff(finding.path, before, after, cell=finding.cell).decode()
     except ValueError:  # a name or a text that no patch can contain
         return None
     written = made.split("\n")[:-1]

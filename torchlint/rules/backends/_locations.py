@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def location(module: SourceModule, flag: BackendFlag) -> str:
     """The location of a write: ``line 12``, or ``utils/seed.py, line 12``."""
     if flag.other_file is None:
-        return f"line {module.line(flag.node)}"
+        return module.line_in_words(flag.node)
     path, line = flag.other_file
     return f"{path}, line {line}"
 

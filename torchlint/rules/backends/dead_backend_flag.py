@@ -132,10 +132,10 @@ class DeadBackendFlag(Rule):
         from torchlint.rules.backends._fixes import repair_dead_write
 
         if dead.since is not None:
-            line = self.module.line(dead.since)
+            line = self.module.line_in_words(dead.since)
             evidence = [self.module.evidence(dead.since, "CUDA is initialized here")]
             message = (
-                f"CUDA already read `{dead.name}` when it was initialized on line {line}: set it before "
+                f"CUDA already read `{dead.name}` when it was initialized on {line}: set it before "
                 "that, or in the shell"
             )
             self.report(dead.node, message, evidence=evidence, severity=Severity.INFO)

@@ -155,8 +155,8 @@ class FactoryThenMove(Rule):
     def _content_message(self, found: MovedContent) -> str:
         call = found.factories[0][0]
         names = ", ".join(dict.fromkeys(f"`{name}`" for _, name in found.factories))
-        line = self.module.line(call)
-        where = "" if line == self.module.line(found.move) else f" on line {line}"
+        here = self.module.line(call) == self.module.line(found.move)
+        where = "" if here else f" on {self.module.line_in_words(call)}"
         what = f"the content of {names} is computed on the CPU{where}"
         if self.module.heat(call).rank < self.module.heat(found.move).rank:
             return (
@@ -170,7 +170,7 @@ class FactoryThenMove(Rule):
         )
 
     def _message(self, found: MovedFactory) -> str:
-        line = f" on line {self.module.line(found.call)}" if found.move.in_variable else ""
+        line = f" on {self.module.line_in_words(found.call)}" if found.move.in_variable else ""
         what = f"`{found.name}` creates a tensor on the CPU{line}, which is then copied to the device"
         if found.computed:
             work = ", ".join(f"`{name}`" for name in found.computed)

@@ -129,7 +129,7 @@ class TensorCopiesNdarray(Rule):
             return ""
         if source == "its annotation":
             return " (annotated)"
-        return f" from `{source}` at line {self.module.line(copy.array.origin)}"
+        return f" from `{source}` at {self.module.line_in_words(copy.array.origin)}"
 
     def _advice(self, copy: ArrayCopy, data: str) -> str:
         from torchlint.rules.copies._array_copies import is_blocking

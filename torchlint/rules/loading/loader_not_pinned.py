@@ -175,7 +175,7 @@ class LoaderNotPinned(Rule):
     def _place(self, used: BatchUses) -> str:
         """Who moves the batches, and where."""
         if used.moves:
-            return f"on line {self.module.line(used.moves[0].move)}"
+            return f"on {self.module.line_in_words(used.moves[0].move)}"
         if used.moves_elsewhere:
             first = min(used.moves_elsewhere, key=lambda e: (e.path, e.line))
             by = f"by {first.framework} " if first.framework else ""

@@ -152,10 +152,10 @@ class HardcodedCuda(Rule):
         devices = self.module.shared(DevicesInScope)
         found = devices.at(use.node)
         if found is not None:
-            line = self.module.line(found.node)
+            line = self.module.line_in_words(found.node)
             falls_back = devices.is_cuda_or_cpu(found)
             does = "falls back to the CPU" if falls_back else "need not be CUDA"
-            message = f"{what}: use `{found.name}` from line {line}, which {does}"
+            message = f"{what}: use `{found.name}` from {line}, which {does}"
             return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
         return (
             f"{what}: use a device with a fallback, such as "

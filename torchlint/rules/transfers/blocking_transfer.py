@@ -130,7 +130,7 @@ class BlockingTransfer(Rule):
             return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
         if upload.pinned is None:
             return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
-        place = upload.pinned if isinstance(upload.pinned, str) else f"line {self.module.line(upload.pinned)}"
+        place = upload.pinned if isinstance(upload.pinned, str) else self.module.line_in_words(upload.pinned)
         return f"{_WHAT}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:

@@ -114,8 +114,7 @@ class DeviceRoundTrip(Rule):
         if trip.read is not None:
             copy = "`.detach().clone()`"
             return f"`.{trip.read}()` copies the value to the host, and a new tensor copies it back: use {copy}"
-        line = self.module.line(trip.to_host)
-        where = "" if trip.direct else f" on line {line}"
+        where = "" if trip.direct else f" on {self.module.line_in_words(trip.to_host)}"
         through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.variables))})" if trip.variables else ""
         way = "NumPy" if trip.uses_numpy else "the CPU"
         work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.operations)))

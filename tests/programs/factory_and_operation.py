@@ -1,0 +1,6 @@
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+for _ in range(3):
+    x = torch.ones(8, 8).tril().to(device)  # TL104 unknown "what is copied at factory_and_operation.py:5 was computed"
+print(x.sum())

@@ -1,0 +1,66 @@
+"""The package as an index shows it, and its public names."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+import torchlint
+from torchlint.base.version import REPOSITORY, installation
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def metadata(tmp_path_factory: pytest.TempPathFactory) -> Message:
+    """The metadata of the wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+        name = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        return Parser().parsestr(wheel.read(name).decode())
+
+
+@pytest.mark.slow  # the build backend comes from the index
+def test_links_and_pictures_of_the_long_description_are_absolute(metadata: Message) -> None:
+    shown = metadata.get_payload()
+    assert isinstance(shown, str)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    links = re.findall(r"\]\(([^)\s]+)\)", shown) + re.findall(r"""(?:href|src)=["']([^"']+)""", shown)
+    assert len(links) == len(re.findall(r"\]\(", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert f"{REPOSITORY}/blob/main/docs/rules.md" in links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    for target in (link.removeprefix(f"{REPOSITORY}/blob/main/") for link in links if "/blob/main/" in link):
+        assert (ROOT / target.partition("#")[0]).exists(), target
+
+
+@pytest.mark.slow
+def test_the_project_names_its_pages(metadata: Message) -> None:
+    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
+    assert set(urls) == {"Documentation", "Source", "Issues", "Changelog"}
+    assert all(url.startswith(REPOSITORY) for url in urls.values())
+
+
+def test_dir_shows_the_public_names_and_all_of_them_exist() -> None:
+    assert dir(torchlint) == sorted(torchlint.__all__)
+    assert all(hasattr(torchlint, name) for name in dir(torchlint))
+
+
+@pytest.mark.parametrize("path", ["README.md", *(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))])
+def test_no_page_installs_by_name_what_no_index_has(path: str) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    command = r"\b(?:pipx? install|tool install|uv add|uvx)\b"
+    by_name = command + r"[^\n`]*[\"' ]torchlint(?:\[[\w,]+\])?[\"'`]?(?! @)(?=[\s`\"')]|$)"
+    assert not re.findall(by_name, text)
+
+
+def test_messages_install_from_the_repository() -> None:
+    assert installation("report") == f'pip install "torchlint[report] @ git+{REPOSITORY}"'

@@ -1,0 +1,57 @@
+"""Words what goes wrong with a file: an error in a rule, an exceeded limit, code that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from torchlint.model import SYNTAX_ERROR, Finding, Problem, Severity, Span
+from torchlint.rule import is_core
+from torchlint.run import plugins, registry
+from torchlint.run.fingerprints import fingerprinted
+
+if TYPE_CHECKING:
+    from torchlint.config.config import Config
+    from torchlint.rule import Rule
+
+
+def internal_error(what: str, path: str, error: BaseException, rule: type[Rule] | None = None) -> Problem:
+    """An error in a rule, or in torchlint itself, while it looked at a file."""
+    reason = plugins.reason(error)[:300]
+    trace = error.__traceback__
+    line = None
+    while trace is not None:
+        line, trace = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}", trace.tb_next  # noqa: PTH119
+    return Problem(
+        path,
+        f"{SYNTAX_ERROR} internal-error: {what} failed ({reason}, at {line}); the other rules "
+        f"went on. Please report this with the file {_where(rule)}",
+    )
+
+
+def over_limit(over: str, running: type[Rule] | None) -> str:
+    """The message for a file that exceeds a limit; names the rule of another package that was running."""
+    during = f" in {running.id} {running.name}" if running is not None and not is_core(running.id) else ""
+    return f"{over}{during}: exclude the file, and please report it {_where(running)}"
+
+
+def _where(rule: type[Rule] | None) -> str:
+    """Where errors of a rule, or of torchlint itself, are reported."""
+    return plugins.where_to_report(registry.package_of(rule) if rule is not None else plugins.CORE)
+
+
+def refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
+    """The finding for a file that cannot be linted."""
+    span = Span(line, column, line, column + 1)
+    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
+    return fingerprinted(finding, "", 0, config)
+
+
+def explained(message: str, line: str) -> str:
+    """The parser's message about a line, or the cause if it is recognized."""
+    shown = line.lstrip()
+    if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+        return "a merge conflict is not resolved here: choose a side and delete the markers"
+    if "Missing parentheses in call to 'print'" in message or shown.startswith(("print ", "exec ")):
+        return f"{message}: this looks like Python 2, which torchlint does not read"
+    return message

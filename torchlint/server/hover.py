@@ -1,0 +1,32 @@
+"""The page of a rule, shown over its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lsprotocol import types
+
+from torchlint import docs
+from torchlint.model import RuleInfo
+from torchlint.server.checker import Checked
+from torchlint.server.diagnostics import Client
+from torchlint.server.positions import Lines, touch
+
+
+def at(
+    checked: Checked, uri: str, position: types.Position, infos: Mapping[str, RuleInfo], client: Client
+) -> types.Hover | None:
+    """The pages of the rules that found something at a position of a text; None if there is nothing."""
+    cell = checked.document.cell_of(uri)
+    part = checked.document.part(cell)
+    if part is None:
+        return None
+    lines, place = Lines(part.text, client.encoding), types.Range(position, position)
+    ranges = [(f.rule, lines.range(f.span)) for f in checked.findings if f.cell == cell]
+    here = {rule: range_ for rule, range_ in ranges if touch(range_, place)}
+    pages = [docs.page(infos[rule]) for rule in here if rule in infos]
+    if not pages:
+        return None
+    kind = types.MarkupKind.Markdown if client.markdown else types.MarkupKind.PlainText
+    first = next(iter(here.values()))
+    return types.Hover(types.MarkupContent(kind, "\n---\n\n".join(pages)), first)
