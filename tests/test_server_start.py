@@ -17,6 +17,7 @@ from torchlint.server import edits
 from torchlint.server.positions import Lines
 from torchlint.server.settings import Settings, read_settings
 from torchlint.server.switch_off import switched_off
+from torchlint.server.worker import URGENT, Worker
 from torchlint.text.decode import decode, encode_declared
 from torchlint.text.lines import Places
 
@@ -50,6 +51,16 @@ def test_what_is_printed_does_not_reach_the_protocol() -> None:
     done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, timeout=60, check=True)
     assert done.stdout == b"protocol"
     assert done.stderr.count(b"stray") == 2
+
+
+def test_a_job_that_is_cancelled_before_it_starts_is_never_run() -> None:
+    worker, ran = Worker(), list[str]()
+    cancelled = worker.submit(URGENT, lambda: ran.append("cancelled"))
+    worker.submit(URGENT, lambda: ran.append("kept"))
+    worker.submit(URGENT, worker.stop)
+    assert cancelled.cancel()
+    worker.run()
+    assert ran == ["kept"]
 
 
 def test_a_missing_package_is_named_in_one_line(
