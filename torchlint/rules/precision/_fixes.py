@@ -1,4 +1,4 @@
-"""Fixes of TL806 and TL808: evaluation under ``torch.no_grad()``, and calls of ``empty_cache`` that are deleted."""
+"""Fixes of the rules about precision and inference."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _NO_GRADIENTS = "results of the function no longer require gradients"
 _MEMORY = "the program may run out of memory"
+_ROUNDING = "outputs differ by rounding, dropout draws other numbers, and fully masked rows are zero, not NaN"
 
 
 @or_none
@@ -31,3 +32,10 @@ def without_gradients(module: SourceModule, function: cst.FunctionDef | None) ->
 def without_call(module: SourceModule, call: cst.Call) -> Fix:
     """Delete a call of ``empty_cache``."""
     return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete_call(call),), _MEMORY)
+
+
+@or_none
+def without_weights(module: SourceModule, call: cst.Call) -> Fix:
+    """Let attention compute only its output."""
+    edits = module.shared(Editor).add_argument(call, "need_weights=False")
+    return Fix("pass `need_weights=False`", Safety.UNSAFE, edits, _ROUNDING)
