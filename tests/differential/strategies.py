@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hypothesis.strategies import SearchStrategy
 
-from tests.differential import arrays, comments, content, factories, flags, numbers, portability, transfers
+from tests.differential import arrays, comments, content, factories, flags, numbers, portability, training, transfers
 from tests.differential.case import Case
 
 STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
@@ -21,5 +21,6 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL302": transfers.elements(),
     "TL401": transfers.batches("TL401"),
     "TL507": flags.obsolete(),
+    "TL607": training.summed(),
     "TL701": portability.hard_coded(),
 }

@@ -66,7 +66,7 @@ class LossTerms:
                 self._collect(part)
 
     def _collect(self, node: cst.BaseExpression) -> None:
-        for term in _terms(node):
+        for term in terms(node):
             computed = [b for b in self._code.definitions(term) if _is_computed(b)]
             if computed and _is_loss_name(term.value):
                 self.bindings.update(computed)
@@ -90,19 +90,19 @@ class LossTerms:
         return next((f for f in own if isinstance(f, cst.FunctionDef) and f.name.value == method(call)), None)
 
 
-def _terms(node: cst.BaseExpression) -> Iterator[cst.Name]:
+def terms(node: cst.BaseExpression) -> Iterator[cst.Name]:
     """The variables that are added up in an expression, each perhaps multiplied by a weight."""
     if isinstance(node, cst.Name):
         yield node
     elif isinstance(node, cst.BinaryOperation):
         if isinstance(node.operator, (*_SUMS, cst.Multiply, cst.Divide)):
-            yield from _terms(node.left)
+            yield from terms(node.left)
         if isinstance(node.operator, (*_SUMS, cst.Multiply)):
-            yield from _terms(node.right)
+            yield from terms(node.right)
     elif isinstance(node, cst.Call) and method(node) in _REDUCTIONS and not node.args:
         inner = receiver(node)
         if isinstance(inner, cst.BinaryOperation):
-            yield from _terms(inner)
+            yield from terms(inner)
 
 
 def _is_computed(binding: Binding) -> bool:

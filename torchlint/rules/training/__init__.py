@@ -1,0 +1,1 @@
+"""Rules about training steps: what they keep, and how they update gradients and parameters."""

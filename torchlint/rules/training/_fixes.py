@@ -1,0 +1,46 @@
+"""Fixes of rules about training steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import method
+from torchlint.edit.editor import Editor, or_none
+from torchlint.model import Fix, Safety
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.rules.training._accumulated import KeptGraph
+
+_WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
+
+
+# -- losses that keep their graphs -----------------------------------------------------------------
+
+
+@or_none
+def detached(module: SourceModule, kept: KeptGraph) -> Fix:
+    """Append ``.detach()`` to the loss that is kept."""
+    edits = module.shared(Editor).append(kept.loss, ".detach()")
+    if kept.is_tensor and not kept.listed and _only_numbers_are_read(module, kept):
+        return Fix("detach the loss", Safety.SAFE, edits)
+    return Fix("detach the loss", Safety.UNSAFE, edits, _WITHOUT_GRAPH)
+
+
+def _only_numbers_are_read(module: SourceModule, kept: KeptGraph) -> bool:
+    """Whether each use of the total adds to it, or reads it as a number."""
+    function = module.function_of(kept.accumulator)
+    if function is None:
+        return False
+    uses = module.names_spelled(kept.accumulator.value, function)
+    return all(_is_number_or_store(module, name) for name in uses)
+
+
+def _is_number_or_store(module: SourceModule, name: cst.Name) -> bool:
+    parent = module.parent(name)
+    if isinstance(parent, cst.Attribute):
+        call = module.parent(parent)
+        return isinstance(call, cst.Call) and call.func is parent and method(call) == "item"
+    return isinstance(parent, (cst.AssignTarget, cst.AugAssign))
