@@ -44,12 +44,13 @@ NOT_TENSOR_FUNCTIONS = frozenset(
     "initial_seed get_rng_state set_rng_state is_grad_enabled promote_types result_type dtype export "
     "hub".split()
 )
-# Functions that return a tuple of tensors (or of lists of them).
-PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
+# What a module owns and is moved with it; `Buffer` since torch 2.5.
+PARAMETERS = frozenset(f"torch.nn.{name}" for name in "Parameter parameter.Parameter Buffer parameter.Buffer".split())
 # Functions of `torch.nn.utils` that return a norm of parameters or gradients, on their device.
 NORMS = frozenset(
     f"torch.nn.utils.{name}" for name in "clip_grad_norm_ get_total_norm clip_grad.clip_grad_norm_".split()
 )
+# Functions that return a tuple of tensors (or of lists of them).
 TUPLE_FUNCTIONS = frozenset({"torch.autograd.grad"}) | frozenset(
     f"torch.{name}"
     for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()

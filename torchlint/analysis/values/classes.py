@@ -108,10 +108,17 @@ class Classes:
         if not self.is_module(owner):
             return None
         stored = [value for value, _ in self.assignments(owner, name)]
-        parameters = [v for v in stored if isinstance(v, cst.Call) and self._code.qualified(v.func) in PARAMETERS]
-        if (stored and len(parameters) == len(stored)) or (not stored and name in self._buffers(owner)):
+        if (stored and all(map(self._makes_state, stored))) or (not stored and name in self._buffers(owner)):
             return Value(Kind.TENSOR, Device.VARIABLE, origin=stored[0] if stored else None, source="state of a module")
         return None
+
+    def is_state(self, owner: cst.ClassDef, name: str) -> bool:
+        """Whether an attribute may be a parameter or buffer of a module, which is moved with the module."""
+        stored = (value for value, _ in self.assignments(owner, name))
+        return self.is_module(owner) and (any(map(self._makes_state, stored)) or name in self._buffers(owner))
+
+    def _makes_state(self, node: cst.CSTNode) -> bool:
+        return isinstance(node, cst.Call) and self._code.qualified(node.func) in PARAMETERS
 
     def _buffers(self, owner: cst.ClassDef) -> frozenset[str]:
         """The names that ``register_buffer`` is called with in the class."""

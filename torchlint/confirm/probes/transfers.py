@@ -54,6 +54,18 @@ def blocking_uploads(case: Case) -> Verdict:
     return case.confirmed(blocking, case.waited(reason))
 
 
+def repeated_uploads(case: Case) -> Verdict:
+    """Copies to the device of something that does not change."""
+    uploads = case.of("upload")
+    if not uploads:
+        return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
+    if total(uploads) < case.recipe.least:
+        return case.too_few("ran once", uploads)
+    copied = size(sum(event.bytes for event in uploads))
+    reason = f"{times(total(uploads), 'copy')} to the device, {copied}, of which one would do"
+    return case.confirmed(uploads, case.waited(reason))
+
+
 def pageable_batches(case: Case) -> Verdict:
     """Batches of a loader that are copied to the device from pageable memory."""
     loader = case.places[0]
@@ -134,6 +146,7 @@ def _left_at(event: Event, downloads: list[Event]) -> bool:
 PROBES = {
     "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
+    "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),
     "round-trips": Probe(round_trips, device=True, kinds=("upload", "download")),
