@@ -5,6 +5,8 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
+from typing import Literal
+
 # Methods of a tensor that copy its content to the host.
 READING_METHODS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
 # Builtins that do so if their argument is a tensor.
@@ -41,6 +43,29 @@ SHAPES = frozenset(
     "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize "
     "nbytes names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
 )
+
+# What reads the number of elements that it selects or finds: a boolean mask that is read, written with a tensor, or
+# updated in place; indices; distinct values; the largest class; the sum of repetitions; the largest bin.
+CountedKind = Literal["mask", "write", "update", "indices", "unique", "one_hot", "repeat", "bins"]
+# Functions and methods that do, with their parameters, and those of them with which the size is known. Checked with
+# torch 2.13; `num_classes=-1` is the default.
+COUNTING: dict[str, tuple[CountedKind, tuple[str, ...], frozenset[str]]] = {
+    "nonzero": ("indices", ("input",), frozenset()),
+    "argwhere": ("indices", ("input",), frozenset()),
+    "where": ("indices", ("condition", "input", "other"), frozenset({"input", "other"})),
+    "masked_select": ("mask", ("input", "mask"), frozenset()),
+    "unique": ("unique", ("input",), frozenset()),
+    "unique_consecutive": ("unique", ("input",), frozenset()),
+    "one_hot": ("one_hot", ("tensor", "num_classes"), frozenset({"num_classes"})),
+    "repeat_interleave": ("repeat", ("input", "repeats", "dim", "output_size"), frozenset({"output_size"})),
+    "bincount": ("bins", ("input",), frozenset()),
+}
+COUNTING_FUNCTIONS = frozenset(f"torch.{name}" for name in COUNTING) | {"torch.nn.functional.one_hot"}
+# Those that tensors do not have as methods, or that count nothing as methods.
+NOT_METHODS = frozenset({"where", "one_hot"})
+
+# Functions and methods that make one number of many.
+REDUCTIONS = frozenset("sum mean norm prod nansum nanmean".split())
 
 # Words in conditions that are rarely true.
 SELDOM_WORDS = frozenset(

@@ -92,6 +92,17 @@ CASTS = {
     "char": "int8",
     "bool": "bool",
 }
+# Functions and methods whose results are masks.
+MASKING = frozenset(
+    "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite isneginf isposinf "
+    "isclose isin isreal signbit greater greater_equal less less_equal not_equal".split()
+)
+# Methods that keep the dtype, and mostly only change the shape.
+SAME_DTYPE = frozenset(
+    "view reshape flatten ravel squeeze unsqueeze expand expand_as repeat tile transpose permute t movedim swapaxes "
+    "unflatten narrow select index_select gather flip roll masked_fill view_as reshape_as "
+    "repeat_interleave tril triu".split()
+)
 # Methods that keep content, dtype and shape.
 SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
 # Factories of one-dimensional tensors, and factories that take sizes.

@@ -11,6 +11,7 @@ from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.condition import Condition, Conditions
+from torchlint.analysis.things.counted import Counted, CountedOperations
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.training_parts import updates_parameters
 from torchlint.model import Heat
@@ -71,6 +72,11 @@ class Step:
         """The tensors on the device that it branches on in every step, in source order."""
         return self._module.shared(Steps).conditions.get(self.place, [])
 
+    @property
+    def counted(self) -> list[Counted]:
+        """The operations in it for whose result the host must read a size in every step, in source order."""
+        return self._module.shared(Steps).counted.get(self.place, [])
+
     def phase(self, node: cst.CSTNode) -> Phase | None:
         """The phase of the step that a node belongs to; None if the step has no backward pass and no optimizer."""
         before = self._module.comes_before
@@ -122,6 +128,15 @@ class Steps:
         for condition in self._module.shared(Conditions).all():
             if self._module.heat(condition.node).rank >= Heat.STEP.rank:
                 found.setdefault(self._heat.enclosing_step(condition.node), []).append(condition)
+        return found
+
+    @cached_property
+    def counted(self) -> dict[cst.CSTNode, list[Counted]]:
+        """The counted operations in each step, by its place."""
+        found: dict[cst.CSTNode, list[Counted]] = {}
+        for counted in self._module.shared(CountedOperations).find(self._may_repeat):
+            if self._module.heat(counted.node).rank >= Heat.STEP.rank:
+                found.setdefault(self._heat.enclosing_step(counted.node), []).append(counted)
         return found
 
     def _may_repeat(self, node: cst.BaseExpression) -> bool:

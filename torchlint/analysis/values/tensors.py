@@ -49,7 +49,8 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         element = Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
-        return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
+        dtype = "bool" if last in known.MASKING and keyword(node, "out") is None else None
+        return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:
         return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
     if root.startswith("torch.nn") and last[:1].isupper():
@@ -228,7 +229,14 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as"):
         other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, other.device, origin=node)
-    return base._replace(fresh=False, rank=None, origin=node, dtype=None, elements=None)
+    return base._replace(fresh=False, rank=None, origin=node, dtype=_result_dtype(base, name), elements=None)
+
+
+def _result_dtype(base: Value, name: str) -> str | None:
+    """The dtype of what a method returns."""
+    if name in known.MASKING or (name in ("any", "all") and base.dtype == "bool"):
+        return "bool"
+    return base.dtype if name in known.SAME_DTYPE else None
 
 
 def _typed(values: Values, base: Value, node: cst.Call) -> Value:
@@ -330,7 +338,16 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     device = certain[0] if len(certain) == 1 else Device.UNKNOWN
     if len(accelerated) > 1 and all(d.may_be_cuda for d in accelerated):
         device = Device.CUDA  # the operands are on one device, and for one of them it is certain
-    return Value(Kind.TENSOR, device, origin=node, fresh=True)
+    return Value(Kind.TENSOR, device, dtype=_combined_dtype(left, right, node), origin=node, fresh=True)
+
+
+def _combined_dtype(left: Value, right: Value, node: cst.CSTNode) -> str | None:
+    """``bool`` for masks that are combined with ``&``, ``|`` or ``^``."""
+    logical = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _LOGICAL)
+    return "bool" if logical and left.dtype == right.dtype == "bool" else None
+
+
+_LOGICAL = (cst.BitAnd, cst.BitOr, cst.BitXor)
 
 
 # -- loops ---------------------------------------------------------------------------------------
