@@ -58,6 +58,17 @@ class Loader:
         return False if not self.opaque and all(map(self._is_false, given)) else None
 
     @property
+    def shuffles(self) -> bool:
+        """Whether the samples are drawn in a random order, by ``shuffle=True``."""
+        return any(literal(value) is True for value in self.arguments("shuffle"))
+
+    @property
+    def persists(self) -> bool:
+        """Whether the workers outlive an epoch: ``persistent_workers`` is true, or true if there are workers."""
+        given = self.arguments("persistent_workers")
+        return any(literal(value) is True or isinstance(value, cst.Comparison) for value in given)
+
+    @property
     def default_collation(self) -> bool:
         """Whether no ``collate_fn`` is given, so that batches are new tensors in standard containers."""
         return not self.opaque and all(literal(value) is None for value in self.arguments("collate_fn"))

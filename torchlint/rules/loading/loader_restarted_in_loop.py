@@ -1,0 +1,171 @@
+"""TL405: a data loader is started again for every batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.knowledge.loaders import LOADER
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.things.loader import Loader
+    from torchlint.rules.loading._restarts import Restart
+
+
+class LoaderRestartedInLoop(Rule):
+    """
+    ## What it finds
+    An iterator of a `torch.utils.data.DataLoader` that is made in every step, for one batch: `next(iter(loader))`,
+    `batches = iter(loader)` followed by `next(batches)`, or a loop over the loader that always ends with `break` in
+    its first iteration. Also a `DataLoader` that is constructed in every step with the same arguments, and one with
+    `persistent_workers=True` that is constructed in every epoch with the same arguments. A loader without workers is
+    an `info` if it shuffles, and so is one of which it is not known whether it has workers.
+
+    ## Why it costs
+    An iterator of a loader with workers starts all worker processes, draws a new order of all samples, and has
+    `prefetch_factor` batches loaded by each worker. After one batch, the processes are ended again, and the other
+    batches are thrown away. With torch 2.13 and two workers, 20 times `next(iter(loader))` started 40 processes, where
+    one iterator started 2, and took 7.8 to 8.3 s instead of 0.6 to 0.7 s on a CPU with two cores. The workers loaded
+    51 batches for the 20 that were used. With `persistent_workers=True` only 2 processes were started, but 99 batches
+    were loaded. Loaders that were constructed in each of 5 epochs started 10 processes with and without
+    `persistent_workers=True`, which saves 8 of them if the loader is constructed once. No GPU is needed to
+    see this; how long one waits for the loader in every step, only a run on one shows.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    from torch.utils.data import DataLoader
+
+
+    def train(dataset, model, optimizer, steps):
+        loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4)
+        for _ in range(steps):
+            x = next(iter(loader))
+            model(x).mean().backward()
+            optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    from torch.utils.data import DataLoader
+
+
+    def train(dataset, model, optimizer, steps):
+        loader = DataLoader(dataset, batch_size=64, shuffle=True, num_workers=4)
+        batches = iter(loader)
+        for _ in range(steps):
+            try:
+                x = next(batches)
+            except StopIteration:
+                batches = iter(loader)
+                x = next(batches)
+            model(x).mean().backward()
+            optimizer.step()
+    ```
+
+    ## When to leave it
+    Where every batch must be drawn from the whole dataset anew: one iterator does not repeat a sample before all have
+    been seen. A sampler with `replacement=True` draws like that without being started again. The rule is silent
+    outside of steps, under conditions (every so many steps, on `StopIteration`, for the first step), for loaders or
+    arguments that change in the loop, in tests, in loops over ten batches or fewer, and for loops that only `break`.
+
+    ## Fix safety
+    There is no fix: other samples would be drawn, and the end of the loader needs code of its own.
+
+    ## Confirmed by
+    Calls of the loader's `__iter__` in every step.
+
+    ## Sources
+    - [torch.utils.data, single- and multi-process data loading](https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading)
+    - [pytorch/pytorch#22133](https://github.com/pytorch/pytorch/issues/22133)
+    - [AdaptInfer/Contextualized#62](https://github.com/AdaptInfer/Contextualized/issues/62)
+    """
+
+    id = "TL405"
+    name = "loader-restarted-in-loop"
+    summary = "A data loader is started again for every batch"
+    severity = Severity.WARNING
+    needs = (concepts.LOADERS, identifiers("torch"))
+    layout = False
+    recipe = Recipe(
+        "function-calls",
+        "finding",
+        "the loader makes a new iterator in every step",
+        least=0.5,
+        each="step",
+        functions=(f"{LOADER}.__iter__",),
+    )
+
+    @on.within("iter", "__iter__")
+    def visit_Call(self, node: cst.Call) -> None:
+        """Check ``iter(loader)``."""
+        from torchlint.analysis.syntax.calls import method
+
+        if getattr(node.func, "value", None) != "iter" and method(node) != "__iter__":
+            return
+        from torchlint.rules.loading._restarts import Restarts
+
+        found = self.module.shared(Restarts).at_call(node)
+        if found is not None:
+            code = self.module.code(found.node)
+            self._report(found, f"`{code}` makes a new iterator in every step")
+
+    def visit_For(self, node: cst.For) -> None:
+        """Check a loop that takes one batch."""
+        from torchlint.rules.loading._restarts import Restarts
+
+        found = self.module.shared(Restarts).at_loop(node)
+        if found is not None:
+            code = self.module.code(found.place)
+            self._report(found, f"this loop over `{code}` takes one batch of a new iterator in every step")
+
+    @on.loader
+    def constructs(self, loader: Loader) -> None:
+        """Check a loader that is constructed in a loop."""
+        from torchlint.rules.loading._restarts import Restarts
+
+        restarts = self.module.shared(Restarts)
+        heat = restarts.made_again(loader)
+        if heat is None or not loader.has_workers or self.module.in_test(loader.call) or restarts.changed_in(loader):
+            return
+        if heat is not Heat.EPOCH:
+            text = "the same data loader is constructed in every step, and its worker processes are started each time"
+        elif loader.persists:
+            text = (
+                "the same data loader is constructed in every epoch, so its workers do not persist despite "
+                "`persistent_workers=True`"
+            )
+        else:
+            return  # without persistent workers, a loader starts them in every epoch anyway
+        self.report(loader.call, f"{text}: construct it before the loop", heat=heat)
+
+    def _report(self, found: Restart, what: str) -> None:
+        loader = found.loader
+        if loader is not None and not loader.has_workers and not loader.opaque and not loader.shuffles:
+            return
+        certain = loader is not None and loader.has_workers
+        made = [self.module.evidence(loader.call, "the loader is constructed here")] if loader is not None else []
+        self.report(
+            found.node,
+            f"{what}: {self._cost(loader)}; make one iterator before the loop, and another one on `StopIteration`",
+            evidence=made,
+            severity=Severity.WARNING if certain else Severity.INFO,
+            heat=Heat.STEP,
+        )
+
+    def _cost(self, loader: Loader | None) -> str:
+        if loader is None or (loader.opaque and not loader.has_workers):
+            return "its worker processes, if it has any, are started again for each batch"
+        if not loader.has_workers:
+            return "it draws a permutation of the whole dataset for one batch"
+        if loader.persists:
+            return "the workers load several batches each time, and all but one are thrown away"
+        return "its worker processes are started again for each batch, and what else they load is thrown away"
