@@ -1,4 +1,4 @@
-"""TL201, TL202, TL302 and TL401: reads of numbers, and moves of batches."""
+"""TL201, TL202, TL204, TL302 and TL401: reads of numbers, copies to the host, and moves of batches."""
 
 from __future__ import annotations
 
@@ -57,6 +57,29 @@ def elements(draw: st.DrawFn) -> Case:
     tensor = often(draw, "y", ("y[1:]", "y * 2", "(y + 1)", "y[::2]", "y.flip(0)", "-y"), 4)
     made = pick(draw, _READS).format(f"{read} for v in {tensor}")
     return _with_tensor(draw, "TL302", made, f"y = {pick(draw, _PLACED)}{form}")
+
+
+_HOSTS = (
+    "'cpu', non_blocking=True", "'cpu', non_blocking=True", "device='cpu', non_blocking=True",
+    "torch.device('cpu'), non_blocking=True", "non_blocking=True, device='cpu'",
+    "'cpu', torch.float64, non_blocking=True", "'cpu', non_blocking=True, copy=True",
+    "'cpu', dtype=torch.int32, non_blocking=True",
+)  # fmt: skip
+_USES = (
+    "{}.tolist()", "{}.numpy().copy()", "{}.sum()", "float({}.sum())", "{} + 1", "torch.cat([{}.flatten()])",
+    "np.sum({}.numpy())", "{}.flatten()[0].item()", "[{}.clone()]", "str({})", "{}.float().mean().item()",
+    "({}.detach() > 0)", "{}.reshape(-1)[:2].tolist()", "f'{{{}}}'",
+)  # fmt: skip
+
+
+@st.composite
+def downloaded(draw: st.DrawFn) -> Case:
+    """TL204: an asynchronous copy to the host that is read."""
+    setup, copy = f"y = {pick(draw, _PLACED)}", f"y.to({pick(draw, _HOSTS)})"
+    copy = often(draw, copy, (f"(y * 2){copy[1:]}", f"y.detach(){copy[1:]}", "y.to('cpu', non_blocking=False)"), 4)
+    if draw(st.booleans()):
+        setup, copy = f"{setup}\nz = {copy}", "z"
+    return _with_tensor(draw, "TL204", pick(draw, _USES).format(copy), setup)
 
 
 def _with_tensor(draw: st.DrawFn, rule: str, made: str, setup: str) -> Case:

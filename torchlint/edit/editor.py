@@ -157,6 +157,20 @@ class Editor:
         before = keyword(call, name)
         return (self.replace(before, value),) if before is not None else self.add_argument(call, f"{name}={value}")
 
+    def remove_argument(self, call: cst.Call, name: str) -> Edit:
+        """Remove a keyword argument of a call."""
+        found = [i for i, arg in enumerate(call.args) if arg.keyword is not None and arg.keyword.value == name]
+        if not found:
+            raise Unfixable
+        at = found[0]
+        end = self._positions.outer(call.args[at].value)[1]
+        if at > 0:
+            return self.edit(self._positions.outer(call.args[at - 1].value)[1], end, "")
+        following = call.args[1:2]
+        return self.edit(
+            self._argument_start(call.args[0]), self._argument_start(following[0]) if following else end, ""
+        )
+
     def add_argument(self, call: cst.Call, text: str) -> tuple[Edit, ...]:
         """Append an argument to a call, on its own line if the last argument has its own line."""
         close = self._positions.extent(call)[1] - 1

@@ -91,3 +91,51 @@ FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric
 # the device of the argument.
 RUNNERS = frozenset({"accelerator", "fabric"})
 COLLECTIVES = frozenset({"gather", "gather_for_metrics", "reduce", "all_gather", "all_reduce"})
+
+# Methods of a tensor on the host, or of an array, whose result may share its memory, so that nothing is read yet.
+VIEWS = frozenset(
+    "numpy detach view view_as squeeze unsqueeze flatten ravel permute transpose swapaxes t reshape expand expand_as "
+    "unbind chunk split narrow select contiguous movedim float double half bfloat16 long int short byte char bool "
+    "requires_grad_ astype items values".split()
+)
+# Functions that are handed a tensor or an array, and whose result may share its memory.
+VIEW_FUNCTIONS = frozenset(
+    "numpy.asarray numpy.ascontiguousarray numpy.squeeze numpy.reshape numpy.transpose numpy.expand_dims numpy.ravel "
+    "torch.as_tensor torch.asarray torch.from_numpy torch.detach torch.squeeze torch.unsqueeze torch.reshape "
+    "torch.flatten torch.permute torch.transpose builtins.list builtins.tuple builtins.iter builtins.reversed "
+    "typing.cast".split()
+)
+# Methods that read the elements of a tensor on the host, or of an array.
+ELEMENT_READERS = (TENSOR_METHODS - VIEWS - {"zero_", "copy_", "fill_", "detach_", "numel", "size", "dim"}) | frozenset(
+    "item tolist copy dot matmul mm bmm tofile tobytes prod argpartition bincount unique sub_ add_ mul_ "
+    "div_ clamp_ masked_select index_add".split()
+)
+# Builtins that read the content of a tensor on the host.
+READING_BUILTINS = frozenset(
+    f"builtins.{name}" for name in "float int bool complex print str repr format sum max min abs sorted any all".split()
+)
+# Methods that store their argument in their receiver.
+STORING_METHODS = frozenset("append add extend appendleft".split())
+# Builtins that neither read a tensor nor wait for a device.
+PASSIVE_BUILTINS = frozenset(
+    f"builtins.{name}"
+    for name in "len range zip enumerate isinstance getattr hasattr list tuple dict set iter "
+    "reversed type id slice super map".split()
+)
+# Methods, of containers, strings, progress bars and tensors, that do not wait for a device.
+PASSIVE_METHODS = (
+    STORING_METHODS
+    | VIEWS
+    | (TENSOR_METHODS - {"nonzero", "repeat_interleave"})
+    | frozenset("update keys get format join strip startswith endswith clear size numel dim".split())
+)
+# What does not wait for a device, beside the functions above.
+PASSIVE_MODULES = ("numpy.", "math.", "time.", "os.", "random.", "tqdm.")
+PASSIVE_FUNCTIONS = (TORCH_FUNCTIONS | FUNCTIONAL) - {"torch.where", "torch.masked_select"} | frozenset(
+    f"torch.{name}" for name in "no_grad inference_mode enable_grad zeros ones empty full arange is_tensor".split()
+)
+# Context managers whose end does not wait for a device.
+PASSIVE_CONTEXTS = frozenset(
+    "torch.no_grad torch.inference_mode torch.enable_grad torch.autocast torch.amp.autocast torch.cuda.amp.autocast "
+    "torch.cuda.stream torch.cuda.device tqdm.tqdm".split()
+)

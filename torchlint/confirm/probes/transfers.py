@@ -66,6 +66,18 @@ def repeated_uploads(case: Case) -> Verdict:
     return case.confirmed(uploads, case.waited(reason))
 
 
+def asynchronous_downloads(case: Case) -> Verdict:
+    """Copies to the host that have not arrived when the call returns."""
+    downloads = case.of("download")
+    if not downloads:
+        return case.refuted(f"{case.evaluated}, none of which copied anything to the host")
+    queued = [event for event in downloads if not _blocking(event)]
+    if not queued:
+        return case.refuted(f"the host waits for all {times(total(downloads), 'copy')}", downloads)
+    copied = size(sum(event.bytes for event in queued))
+    return case.confirmed(queued, f"{times(total(queued), 'copy')} to the host that it did not wait for, {copied}")
+
+
 def pageable_batches(case: Case) -> Verdict:
     """Batches of a loader that are copied to the device from pageable memory."""
     loader = case.places[0]
@@ -147,6 +159,9 @@ PROBES = {
     "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
+
+
+    "asynchronous-downloads": Probe(asynchronous_downloads, device=True, kinds=("download",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),
     "round-trips": Probe(round_trips, device=True, kinds=("upload", "download")),

@@ -1,4 +1,4 @@
-"""Fixes of TL201 and TL202: moves that are removed or made asynchronous."""
+"""Fixes of moves: they are removed, or made asynchronous or blocking."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.things.move import Move
     from torchlint.rules.transfers._blocking import Upload
     from torchlint.rules.transfers._round_trips import RoundTrip
 
@@ -150,3 +151,13 @@ def _is_move_or_size(module: SourceModule, use: cst.Name) -> bool:
     if not isinstance(attribute, cst.Attribute) or not isinstance(module.parent(attribute), cst.Call):
         return False
     return attribute.attr.value in ("to", "cuda", "size", "dim", "numel")
+
+
+# -- copies to the host ----------------------------------------------------------------------------
+
+
+@or_none
+def make_blocking(module: SourceModule, move: Move) -> Fix:
+    """Remove ``non_blocking=True`` from a copy to the host."""
+    edit = module.shared(Editor).remove_argument(move.call, "non_blocking")
+    return Fix("wait for the copy: remove `non_blocking=True`", Safety.SAFE, (edit,))

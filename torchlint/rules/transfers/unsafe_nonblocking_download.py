@@ -1,0 +1,124 @@
+"""TL204: the host reads memory that an asynchronous copy from the device may not have filled yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Recipe, Severity
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.things.move import Move
+
+
+class UnsafeNonblockingDownload(Rule):
+    """
+    ## What it finds
+    `x.to("cpu", non_blocking=True)`, or `buffer.copy_(x, non_blocking=True)` into a pinned buffer, whose result the
+    host reads before anything waits for the device: `.tolist()`, `.item()`, `float(..)`, arithmetic, NumPy functions,
+    printing, storing it in another tensor on the host, `torch.cat` of a list that it was appended to.
+
+    ## Why it costs
+    The values may be wrong. The copy is only queued: for such a move PyTorch allocates pinned memory on the host, and
+    returns the tensor before the device has written to it, so the host reads whatever was in that memory. Whether it
+    does depends on how far the device is behind, so tests often pass. The other direction is safe: kernels that use a
+    copy on the device are queued after it.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def predict(model, images):
+        scores = model(images.cuda()).to("cpu", non_blocking=True)
+        return scores.tolist()
+
+
+    predict(torch.nn.Linear(4, 2).cuda(), torch.randn(8, 4))
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def predict(model, images):
+        scores = model(images.cuda()).to("cpu")
+        return scores.tolist()
+
+
+    predict(torch.nn.Linear(4, 2).cuda(), torch.randn(8, 4))
+    ```
+
+    If the host has other work to do during the copy, keep the keyword, and wait before the first read:
+    `torch.cuda.current_stream().synchronize()`, or `synchronize` of an event that was recorded after the copy.
+
+    ## When to leave it
+    Never as it is; if the tensor is always on the CPU, the keyword has no effect and can go as well. The rule follows
+    the copy through views, variables, lists and dicts of one function, up to the first read. It is silent where
+    anything in between may wait for the device: `synchronize`, a blocking copy, `.item()` of another tensor, a
+    condition on a tensor of the device, or a function that it does not know. It is also silent for copies to pageable
+    memory, for which CUDA waits, and where the result is only returned, stored or handed on.
+
+    ## Fix safety
+    Removing `non_blocking=True` is safe: the copy then waits, and the values are the ones that the program means.
+    There is no fix if the argument is passed by position.
+
+    ## Confirmed by
+    Asynchronous copies to the host at the line. That the values are wrong cannot be shown by a run: it is a race.
+
+    ## Sources
+    - [A guide on good usage of non_blocking and pin_memory, other copy directions](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html#other-copy-directions-gpu-cpu-cpu-mps)
+    - [pytorch/pytorch#86264](https://github.com/pytorch/pytorch/issues/86264)
+    - [pytorch/pytorch#140296](https://github.com/pytorch/pytorch/issues/140296)
+    - [pytorch/pytorch#185252](https://github.com/pytorch/pytorch/pull/185252): Inductor had the same race
+    - [stepfun-ai/SteptronOss#38](https://github.com/stepfun-ai/SteptronOss/pull/38): a repair
+    """
+
+    id = "TL204"
+    name = "unsafe-nonblocking-download"
+    summary = "The host reads a copy from the device that may not have arrived"
+    severity = Severity.ERROR
+    fix = "sometimes"
+    needs = (identifiers("torch"), identifiers("cpu copy_"))
+    layout = False
+    recipe = Recipe("asynchronous-downloads", "finding", "copies to the host for which the host does not wait")
+
+    @on.move
+    def copies(self, move: Move) -> None:
+        """Check a move that may be an asynchronous copy to the host."""
+        from torchlint.rules.transfers._downloads import Downloads
+
+        downloads = self.module.shared(Downloads)
+        read = downloads.first_read(move) if downloads.is_download(move) else None
+        if read is None:
+            return
+        from torchlint.rules.transfers._fixes import make_blocking
+
+        self.report(
+            move.call,
+            f"this copy is only queued, and {self._reader(move.call, read)} reads it with nothing in between that "
+            "waits for the device, so the values may be wrong: remove `non_blocking=True`, or synchronize first",
+            evidence=[self.module.evidence(read, "reads the copy")],
+            fix=make_blocking(self.module, move),
+        )
+
+    def _reader(self, copy: cst.Call, read: cst.CSTNode) -> str:
+        """The expression that reads, in words."""
+        import libcst as cst
+
+        if any(around is read for around in self.module.ancestors(copy)):
+            if not isinstance(read, cst.Call):
+                return "the expression around it"
+            called = read.func
+            return f"`{f'.{called.attr.value}' if isinstance(called, cst.Attribute) else self.module.code(called)}(..)`"
+        text = " ".join(self.module.code(read).split())
+        shown = f"`{text}`" if len(text) < 60 else "the expression"
+        return f"{shown} on {self.module.line_in_words(read)}"
