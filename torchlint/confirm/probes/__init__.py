@@ -6,7 +6,7 @@ was reached, unless it looks at the whole run.
 
 from __future__ import annotations
 
-from torchlint.confirm.probes import backends, generic, host, portability, transfers
+from torchlint.confirm.probes import backends, compilation, generic, host, portability, transfers
 from torchlint.confirm.probes.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
@@ -17,4 +17,5 @@ PROBES: dict[str, Probe] = {
     **transfers.PROBES,
     **backends.PROBES,
     **portability.PROBES,
+    **compilation.PROBES,
 }

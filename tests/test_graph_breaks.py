@@ -1,0 +1,45 @@
+"""What ends a graph in the installed torch is what the table says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import graph_breaks
+from torchlint.knowledge import compilation
+
+EXPRESSIONS = {**graph_breaks.FUNCTIONS, **graph_breaks.METHODS, **graph_breaks.CONVERSIONS}
+TABLE = {
+    **compilation.FUNCTIONS,
+    **compilation.METHODS,
+    **dict.fromkeys(compilation.CONVERSIONS, compilation.READ),
+}
+
+
+@pytest.mark.parametrize("code", [*graph_breaks.INNOCENT, *graph_breaks.STATEMENTS])
+def test_what_the_compiler_records_does_not_end_the_graph(code: str) -> None:
+    assert graph_breaks.breaks(code) == 0
+
+
+def test_every_entry_of_the_table_has_a_snippet() -> None:
+    assert set(EXPRESSIONS) == set(TABLE)
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_every_entry_of_the_table_ends_the_graph(name: str) -> None:
+    assert graph_breaks.breaks(EXPRESSIONS[name]) > 0
+
+
+@pytest.mark.parametrize("code", graph_breaks.FORMS)
+def test_what_is_recognized_by_its_form_ends_the_graph(code: str) -> None:
+    assert graph_breaks.breaks(code) > 0
+
+
+@pytest.mark.parametrize(
+    ("code", "setting"),
+    [
+        *((EXPRESSIONS[name], why.unless) for name, why in TABLE.items() if why.unless),
+        *((code, setting) for code, setting in graph_breaks.FORMS.items() if setting),
+    ],
+)
+def test_with_its_setting_the_compiler_records_it(code: str, setting: str) -> None:
+    assert graph_breaks.breaks(code, setting=setting) == 0

@@ -1,0 +1,1 @@
+"""Rules on compiled code and on training with several devices."""

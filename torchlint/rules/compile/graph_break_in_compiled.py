@@ -1,0 +1,118 @@
+"""TL901: compiled code that ends its graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.rules.compile._breaks import Found
+
+
+class GraphBreakInCompiled(Rule):
+    """
+    ## What it finds
+    Code that `torch.compile` cannot record as part of a graph, in a function or module that the same file compiles
+    (`@torch.compile`, `torch.compile(f)`, `torch.compile(model)`, `model.compile()`), and in the functions, methods and
+    submodules of the file that it calls: reading a tensor (`.item()`, `.tolist()`, `float(x.sum())`), `if` and `while`
+    with a tensor, results whose size depends on the content (`x[x > 0]`, `nonzero`, `unique`, `one_hot` without
+    `num_classes`), `print`, `logging`, `warnings.warn`, clocks, files, and random numbers of `random` and NumPy.
+    Only code that runs whenever the compiled function is called counts.
+
+    ## Why it costs
+    The graph ends there. What was recorded so far is compiled on its own, Python runs the line, and the rest of the
+    function becomes another graph: operations on both sides cannot be fused, and reading a tensor also waits for the
+    device. If the line is in a loop or in a `try` statement, the whole function runs uncompiled. A molecular model
+    whose graph ended 41 times, nearly always at `.item()`, ran at half the speed of eager mode when compiled, and at
+    1.6 times that speed without the breaks (isayevlab/aimnetcentral#109, on an L40S). Which constructs end a graph
+    changes with the version; the rule's table was determined by running each of them in torch 2.13.0.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    @torch.compile
+    def normalized(x: torch.Tensor):
+        scale = x.abs().max().item()
+        if scale > 0:
+            x = x / scale
+        return torch.tanh(x)
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    @torch.compile
+    def normalized(x: torch.Tensor):
+        scale = x.abs().max()
+        x = torch.where(scale > 0, x / scale, x)
+        return torch.tanh(x)
+    ```
+
+    ## When to leave it
+    Where the compiled parts are large and the line is between them, or where a debugging session needs the output. Code
+    that Python has to run can be kept out of compiled functions, or get the decorator `torch.compiler.disable`, which
+    says so. The rule is silent with `fullgraph=True`, since torch raises an error there; under any condition other than
+    a check of the arguments, such as `if verbose:` or `if not torch.compiler.is_compiling():`; in functions with
+    decorators that it does not know; where the file sets `torch._dynamo.config.capture_scalar_outputs` or
+    `capture_dynamic_output_shape_ops`, for what these change; and in tests. It does not know what other files compile.
+
+    ## Fix safety
+    There is no fix: what to write instead depends on what the value is for.
+
+    ## Confirmed by
+    Graphs that ended at the flagged expression, as Dynamo notes them, in runs on the CPU or a GPU: the simulated GPU
+    runs compiled code eagerly.
+
+    ## Sources
+    - [Common graph breaks](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/compile/programming_model.common_graph_breaks.html)
+    - [isayevlab/aimnetcentral#109](https://github.com/isayevlab/aimnetcentral/pull/109)
+    - [sgl-project/SpecForge#222](https://github.com/sgl-project/SpecForge/pull/222)
+    """
+
+    id = "TL901"
+    name = "graph-break-in-compiled"
+    summary = "Compiled code ends its graph and returns to Python"
+    severity = Severity.WARNING
+    needs = (concepts.TORCH, identifiers("compile"))
+    layout = False
+    recipe = Recipe("graph-breaks", "run", "a graph ends at the flagged expression")
+
+    def visit_Module(self, _: cst.Module) -> None:
+        """Check the compiled functions of the file."""
+        from torchlint.rules.compile._breaks import Breaks
+
+        for found in self.module.shared(Breaks).all():
+            if not self.module.in_test(found.node):
+                self._found(found)
+
+    def _found(self, found: Found) -> None:
+        from torchlint.analysis.things.traced import TracedCode
+
+        module, traced = self.module, found.traced
+        place = module.line_in_words(traced.compiler)
+        around = module.shared(TracedCode).leaves_uncompiled(found.node, traced.function)
+        what = f"ends the graph of the code compiled on {place}"
+        if around is not None:
+            name = traced.function.name.value
+            what = f"would end a graph inside {around}, so that all of `{name}`, compiled on {place}, runs uncompiled"
+        self.report(
+            found.node,
+            f"`{module.code(found.node)}` {what}, since {found.why.why}: {found.why.instead}",
+            evidence=[
+                module.evidence(traced.compiler, "this compiles the code"),
+                module.evidence(traced.root, "this function is compiled"),
+            ],
+        )
