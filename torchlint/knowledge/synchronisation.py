@@ -64,6 +64,31 @@ COUNTING_FUNCTIONS = frozenset(f"torch.{name}" for name in COUNTING) | {"torch.n
 # Those that tensors do not have as methods, or that count nothing as methods.
 NOT_METHODS = frozenset({"where", "one_hot"})
 
+# Distributions that check their parameters when they are constructed, each with the module that defines it. Read in
+# torch 2.13; those that only combine others check nothing themselves.
+_DISTRIBUTIONS = (
+    "bernoulli.Bernoulli beta.Beta binomial.Binomial categorical.Categorical cauchy.Cauchy chi2.Chi2 "
+    "continuous_bernoulli.ContinuousBernoulli dirichlet.Dirichlet exponential.Exponential "
+    "fishersnedecor.FisherSnedecor gamma.Gamma generalized_pareto.GeneralizedPareto geometric.Geometric gumbel.Gumbel "
+    "half_cauchy.HalfCauchy half_normal.HalfNormal inverse_gamma.InverseGamma kumaraswamy.Kumaraswamy laplace.Laplace "
+    "log_normal.LogNormal logistic_normal.LogisticNormal lowrank_multivariate_normal.LowRankMultivariateNormal "
+    "multinomial.Multinomial multivariate_normal.MultivariateNormal negative_binomial.NegativeBinomial normal.Normal "
+    "one_hot_categorical.OneHotCategorical one_hot_categorical.OneHotCategoricalStraightThrough pareto.Pareto "
+    "poisson.Poisson relaxed_bernoulli.RelaxedBernoulli relaxed_categorical.RelaxedOneHotCategorical studentT.StudentT "
+    "uniform.Uniform von_mises.VonMises weibull.Weibull wishart.Wishart"
+).split()
+DISTRIBUTIONS = frozenset(
+    f"torch.distributions.{name}" for full in _DISTRIBUTIONS for name in (full, full.rpartition(".")[2])
+)
+# Those that check although `validate_args=False` is passed: they are made of others that they do not pass it on to, or
+# check by themselves. Counted on the simulated device with torch 2.13.
+CHECKING_ANYWAY = frozenset(
+    "ContinuousBernoulli FisherSnedecor Multinomial OneHotCategorical OneHotCategoricalStraightThrough "
+    "RelaxedBernoulli RelaxedOneHotCategorical StudentT Wishart".split()
+)
+# Their methods that check the argument.
+CHECKING_METHODS = frozenset({"log_prob", "cdf", "icdf"})
+
 # Functions and methods that make one number of many.
 REDUCTIONS = frozenset("sum mean norm prod nansum nanmean".split())
 

@@ -133,6 +133,8 @@ SETS_DEVICE = any_of(
     text_pattern(r"@(?:torch\.)?device\(", identifiers("device")),
 )
 SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, *_CONSTRUCTING)
+# Whether distributions check their arguments.
+SETS_VALIDATION = identifiers("set_default_validate_args")
 # The meta device is the default: tensors created there cannot be moved.
 META = any_of(
     identifiers(_EMPTY),

@@ -153,6 +153,7 @@ class FileFacts(TypedDict, total=False):
     configures_cudnn: bool
     sets_device: bool
     sets_dtype: bool
+    sets_validation: bool
     trains_on_accelerator: bool
     lacks_device: bool
     feeds: bool

@@ -189,6 +189,10 @@ class Project:
         """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
+    def sets_validation(self, _: str) -> bool:
+        """Whether some file of the run decides whether distributions check their arguments."""
+        return any(facts.get("sets_validation") for facts in self.facts.values())
+
     def trains_on_accelerator(self, asking: str) -> bool:
         """Whether another file of the run may train a model on an accelerator."""
         own = asking.replace("\\", "/")

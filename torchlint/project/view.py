@@ -45,6 +45,10 @@ class ProjectView:
         """See :meth:`Project.sets_dtype`."""
         return bool(self._run("sets_dtype"))
 
+    def sets_validation(self) -> bool:
+        """See :meth:`Project.sets_validation`."""
+        return bool(self._run("sets_validation"))
+
     def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
         """See :meth:`Project.flag_helper`."""
         return self._run("flag_helper", name)  # type: ignore[no-any-return]
@@ -141,7 +145,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype trains_on_accelerator contains_all has_custom_to convolves "
-    "flag_helper feeding_of feedings_of_results given_loaders made_loader runs_framework step_callers step_result "
-    "device varying_shapes cuda_only needs_cuda cuda_check".split()
+    "seeds configures_cudnn sets_device sets_dtype sets_validation trains_on_accelerator contains_all has_custom_to "
+    "convolves flag_helper feeding_of feedings_of_results given_loaders made_loader runs_framework step_callers "
+    "step_result device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

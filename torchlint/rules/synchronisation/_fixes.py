@@ -1,4 +1,4 @@
-"""Fixes of TL302 and TL306: one read instead of many, and calls of ``synchronize`` that are deleted."""
+"""Fixes of TL302, TL306 and TL307: one read instead of many, no ``synchronize``, and no checks of distributions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _NESTED = "elements with several numbers no longer raise an error, and a zero-di
 
 
 _WAIT = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
+_UNCHECKED = "invalid parameters, and values outside of the support, no longer raise an error"
 _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all parameters must be on one device"
 
 
@@ -30,6 +31,13 @@ _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all par
 def without_call(module: SourceModule, call: cst.Call) -> Fix:
     """Delete a call of ``torch.cuda.synchronize`` that is a statement."""
     return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete_call(call),), _WAIT)
+
+
+@or_none
+def without_validation(module: SourceModule, call: cst.Call) -> Fix:
+    """Pass ``validate_args=False`` to a distribution."""
+    edits = module.shared(Editor).add_argument(call, "validate_args=False")
+    return Fix("pass `validate_args=False`", Safety.UNSAFE, edits, _UNCHECKED)
 
 
 @or_none

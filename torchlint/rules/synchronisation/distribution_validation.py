@@ -1,0 +1,127 @@
+"""TL307: distributions of torch that check their arguments on the device in every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.knowledge.synchronisation import CHECKING_ANYWAY, DISTRIBUTIONS
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class DistributionValidation(Rule):
+    """
+    ## What it finds
+    A distribution of `torch.distributions` with parameters on an accelerator that is constructed in every step and
+    checks its arguments, since neither `validate_args=False` nor `Distribution.set_default_validate_args(False)`
+    says that it should not. Which tensors count as being on an accelerator is what `sync-in-hot-loop` says.
+
+    ## Why it costs
+    Unless Python runs with `-O`, distributions check each parameter when they are constructed, and each value that
+    `log_prob` and `cdf` get. Every check reads the result from the device: the host blocks until all queued work
+    finishes, and the device then idles until the host has queued more. `Normal(mean, std)` reads twice, and its
+    `log_prob` once more.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def train(policy, loader, optimizer, device):
+        policy.to(device)
+        for states, actions in loader:
+            mean = policy(states.to(device))
+            chosen = torch.distributions.Normal(mean, 1.0)
+            loss = -chosen.log_prob(actions.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def train(policy, loader, optimizer, device):
+        policy.to(device)
+        for states, actions in loader:
+            mean = policy(states.to(device))
+            chosen = torch.distributions.Normal(mean, 1.0, validate_args=False)
+            loss = -chosen.log_prob(actions.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    `torch.distributions.Distribution.set_default_validate_args(False)`, once at the start of the program, does the same
+    for all distributions. Some do not pass `validate_args` on to the distributions that they are made of
+    (`OneHotCategorical`, `Multinomial`, `StudentT` and the relaxed ones), and only this call ends their checks.
+
+    ## When to leave it
+    While a model is being developed: the checks find parameters that are `NaN`, deviations that are not positive and
+    values outside of the support, and name them. What is found is `info`. The rule is silent where the file or another
+    file of the run sets the default, where `validate_args` is passed, for parameters on the CPU, in code that is
+    compiled, under conditions that hold only every N steps, in tests, and for what runs once or once per epoch.
+
+    ## Fix safety
+    The fix is unsafe: invalid parameters and values no longer raise an error. It leaves results alone. There is none
+    for distributions that only the default keeps from checking.
+
+    ## Confirmed by
+    Synchronizations at the constructor in each step. On the simulated device, with torch 2.13, a step of the first
+    loop above waits three times (for `loc`, `scale` and the argument of `log_prob`), a step of the second one never.
+    Besides, `sample` of a normal distribution waits in both, as `torch.normal` checks the deviations itself; `rsample`
+    does not. How long a wait is, only a GPU shows.
+
+    ## Sources
+    - [torch.distributions, set_default_validate_args](https://docs.pytorch.org/docs/stable/distributions.html#torch.distributions.distribution.Distribution.set_default_validate_args)
+    - [pytorch/pytorch#48743](https://github.com/pytorch/pytorch/pull/48743), [Toni-SM/skrl#233](https://github.com/Toni-SM/skrl/pull/233)
+    """
+
+    id = "TL307"
+    name = "distribution-validation"
+    summary = "Distributions check their arguments on the device in every step"
+    severity = Severity.INFO
+    fix = "sometimes"
+    needs = (concepts.ON_ACCELERATOR, concepts.HOT)
+    layout = False
+    recipe = Recipe("synchronisations", "evidence", "the distribution checks its arguments, step after step", least=2)
+
+    @on.call(*DISTRIBUTIONS)
+    def constructs(self, node: cst.Call) -> None:
+        """Check a call that constructs a distribution."""
+        module = self.module
+        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
+            return
+        from torchlint.analysis.syntax.calls import method
+        from torchlint.rules.synchronisation._distributions import checking_uses, checks_on_device
+        from torchlint.rules.synchronisation._fixes import without_validation
+
+        if not checks_on_device(module, node):
+            return
+        uses = checking_uses(module, node)
+        step = "training step" if module.every_step(node) else "step"
+        more = f" (and `{method(uses[0])}` its argument)" if uses else ""
+        anyway = (module.qualified(node.func) or "").rpartition(".")[2] in CHECKING_ANYWAY
+        self.report(
+            node,
+            f"{self._written(node)} checks its parameters{more} on the GPU in every {step}, and the host waits for the "
+            f"result: {_CALL if anyway else '`validate_args=False`'} turns this off once the model works",
+            evidence=[module.evidence(use, f"`{method(use)}` checks its argument") for use in uses],
+            heat=Heat.STEP,
+            fix=None if anyway else without_validation(module, node),
+        )
+
+    def _written(self, node: cst.Call) -> str:
+        code = self.module.code(node)
+        return f"`{code}`" if len(code) <= 60 and "\n" not in code else f"`{self.module.code(node.func)}(...)`"
+
+
+_CALL = "`torch.distributions.Distribution.set_default_validate_args(False)`"
