@@ -53,6 +53,9 @@ def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
         data = values.value(sizes[0])
         listed = data.kind in (Kind.LIST, Kind.TUPLE) and bool(data.elements)
         return 1 if listed and all(e.kind is Kind.SCALAR for e in data.elements or ()) else None
+    if last == "randint":  # the size is the last of two or three arguments
+        size = keyword(node, "size") or (sizes[-1] if len(sizes) > 1 else None)
+        return len(size.elements) if isinstance(size, (cst.Tuple, cst.List)) else None
     if last not in known.SIZED or any(arg.star for arg in node.args):
         return None
     if len(sizes) == 1 and isinstance(sizes[0], (cst.Tuple, cst.List)):

@@ -1,0 +1,133 @@
+"""TL305: a tensor on the device is indexed from the host in every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    from torchlint.analysis.things.step import Step
+    from torchlint.rules.synchronisation._host_indices import HostIndex
+
+
+class HostIndexOnDevice(Rule):
+    """
+    ## What it finds
+    A tensor on an accelerator that is indexed, in every step, with a list, a NumPy array or a tensor on the CPU.
+    Several tensors that are indexed with the same index are one finding. Which tensors count as being on an
+    accelerator is what `sync-in-hot-loop` says.
+
+    ## Why it costs
+    The index is copied to the device first. It comes from pageable memory, so the copy blocks the host until all
+    queued work finishes; the device then idles until the host has queued more. The copy is made anew for each
+    tensor that is indexed: `states[index]` and `actions[index]` wait twice.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        for x in loader:
+            x = x.to(device)
+            mixed = 0.9 * x + 0.1 * x[torch.randperm(len(x))]
+            loss = model(mixed).mean()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def train(model, loader, optimizer, device):
+        for x in loader:
+            x = x.to(device)
+            mixed = 0.9 * x + 0.1 * x[torch.randperm(len(x), device=x.device)]
+            loss = model(mixed).mean()
+            loss.backward()
+            optimizer.step()
+    ```
+
+    An index that only the host can compute is copied once, `index = torch.as_tensor(index, device=device)`, and
+    used for all tensors; one that never changes is a tensor on the device that is made before the loop, or a buffer
+    of the module. Neighbors and every n-th element are slices (`x[:, :2]`, `x[::2]`), which copy nothing.
+
+    ## When to leave it
+    Where the host computes the index in every step from what only it knows, and uses it once: the copy is then
+    needed, and could at most be made from pinned memory. That is why findings are `info`. The rule is silent for
+    numbers, slices, `...` and `None`, which are no copies; for indices on the device; where the index may be a
+    single number; for tensors on the CPU, in compiled code, under conditions that hold only every N steps, in
+    tests, and for what runs once or once per epoch.
+
+    ## Fix safety
+    No fix is offered: a permutation that is drawn on the device comes from another generator, and has other
+    numbers.
+
+    ## Confirmed by
+    Copies to the device at these lines in each step. On the simulated device, with torch 2.13, a step of the first
+    loop above copies one index, a step of the second one none. How long a copy blocks the host, only a GPU shows.
+
+    ## Sources
+    - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
+    - [pytorch/pytorch#156384](https://github.com/pytorch/pytorch/pull/156384)
+    """
+
+    id = "TL305"
+    name = "host-index-on-device"
+    summary = "A list, an array or a tensor on the CPU indexes a tensor on the device"
+    severity = Severity.INFO
+    needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
+    layout = False
+    recipe = Recipe("blocking-uploads", "evidence", "the index is copied to the device, step after step", least=2)
+
+    @on.step
+    def indexes(self, step: Step) -> None:
+        """A loop or function that runs in every step; copies of the same index are one finding."""
+        if self.module.in_test(step.place):
+            return
+        from torchlint.rules.synchronisation._host_indices import HostIndices
+
+        every = "every training step" if step.trains else "every step"
+        for group in self.module.shared(HostIndices).groups(step.place):
+            self.report(
+                group[0].node,
+                self._message(group, every),
+                evidence=[self.module.evidence(one.node, "the index is copied to the device") for one in group],
+                heat=Heat.STEP,
+            )
+
+    def _message(self, group: list[HostIndex], every: str) -> str:
+        first = group[0]
+        code = self.module.code(first.node)
+        written = f"`{code}`" if len(code) <= 60 and "\n" not in code else "this subscript"
+        what = _KINDS[first.kind]
+        if len(group) > 1:
+            return (
+                f"{written} and {len(group) - 1} more copy the same index, {what}, to the GPU in {every}, and the host "
+                "waits each time: make it a tensor on the device once"
+            )
+        advice = _ADVICE[first.kind]
+        return f"{written} copies its index, {what}, to the GPU in {every}, and the host waits: {advice}"
+
+
+_KINDS = {
+    "list": "a list",
+    "array": "a NumPy array",
+    "tensor": "a tensor on the CPU",
+    "factory": "a new tensor on the CPU",
+}
+_ADVICE = {
+    "list": "use slices, or a tensor on the device that is made once",
+    "array": "compute it on the device, or move it there once",
+    "tensor": "create it on the device, or move it there once",
+    "factory": "create it there with `device=`",
+}
