@@ -44,8 +44,8 @@ NOT_TORCH = frozenset(
 TORCH_LIBRARIES = frozenset(
     "torch torchvision torchaudio transformers timm diffusers whisper clip open_clip sentence_transformers".split()
 )
-GRAD_SCALERS = frozenset({"torch.amp.GradScaler", "torch.GradScaler", "torch.cuda.amp.GradScaler"})
-AUTOCAST = frozenset({"torch.autocast", "torch.amp.autocast"})
+# The parameters of `torch.load` in torch 2.13.
+LOAD_PARAMETERS = ("f", "map_location", "pickle_module")
 DEVICE_NAME = r"(?:(?i:device|cuda|gpu)|\b(?i:dev)\b)"  # functions with such names may return devices
 DISTRIBUTED_WORDS = ("LOCAL_RANK", "DistributedDataParallel", "init_process_group", "mp.spawn", "torchrun")
 # A name of these words, or an option with such a name, selects the device of the whole program.

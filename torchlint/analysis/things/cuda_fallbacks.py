@@ -14,6 +14,7 @@ from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.device_in_scope import is_compared
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
+from torchlint.knowledge.precision import ANY_DEVICE_AUTOCASTS, GRAD_SCALERS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -174,7 +175,7 @@ class CudaFallbacks:
         first = call.args[0] is parent
         if name == "torch.device":
             return is_compared(self._module, call)
-        return name in known.GRAD_SCALERS or (first and name in known.AUTOCAST)
+        return name in GRAD_SCALERS or (first and name in ANY_DEVICE_AUTOCASTS)
 
     # -- options -----------------------------------------------------------------------------------
 

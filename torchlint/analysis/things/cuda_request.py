@@ -14,6 +14,7 @@ from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.device_in_scope import DevicesInScope, is_compared, names_device, names_device_type
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
+from torchlint.knowledge.precision import ANY_DEVICE_AUTOCASTS, GRAD_SCALERS
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
@@ -98,7 +99,7 @@ class CudaRequests:
         name = self._module.qualified(call.func)
         if name == "torch.device":
             return self._device(call, indexed)
-        if name in known.AUTOCAST:
+        if name in ANY_DEVICE_AUTOCASTS:
             switched = keyword(call, "enabled")  # a condition there, or False, decides instead
             always = arg.keyword is None and (switched is None or literal(switched) is True)
             generic = always and self._devices.at(call) is not None
@@ -164,7 +165,7 @@ class CudaRequests:
         return not names_device_type(into) or any(map(self._devices.is_used_as_device, uses))
 
     def _is_device_argument(self, call: cst.Call, arg: cst.Arg, name: str | None) -> bool:
-        if name in known.GRAD_SCALERS:
+        if name in GRAD_SCALERS:
             return False
         function = self._module.functions.callee(call)
         if function is not None:

@@ -13,6 +13,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.devices import is_device_name
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import portability as known
+from torchlint.knowledge.precision import GRAD_SCALERS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -95,7 +96,7 @@ class DevicesInScope:
             return False
         name = self._module.qualified(call.func)
         if arg.keyword is not None:
-            return arg.keyword.value == "device" and name not in known.GRAD_SCALERS
+            return arg.keyword.value == "device" and name not in GRAD_SCALERS
         first = call.args[0] is arg
         if first and method(call) in ("to", "cuda"):
             return True

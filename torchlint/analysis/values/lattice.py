@@ -37,6 +37,7 @@ class Kind(enum.Enum):
     LOADER = "DataLoader"
     DATASET = "dataset"
     OPTIMIZER = "optimizer"
+    SCALER = "gradient scaler"
     DEVICE = "device"
     DTYPE = "dtype"
     FUNCTION = "function"
@@ -72,13 +73,14 @@ class Device(enum.Enum):
 class Value(NamedTuple):
     """The abstract value of an expression.
 
-    ``elements`` are the members of a tuple or list display, ``element`` is a value for all members; ``origin`` is the
-    expression that created the object and ``source`` describes it in a message; ``literal`` is the text of a string or
-    dtype; ``node`` is the definition of a function or class, or a dict display. ``fresh`` means that nothing else
-    refers to the memory. ``readonly`` means that writing to an array may fail, ``unshareable`` that a tensor cannot or
-    must not share its memory (a memory map, negative strides, strings). ``batch`` marks a batch from a data loader that
-    has not been moved. ``generated`` marks a tensor or array on the CPU whose content is computed there from factories
-    and numbers alone (:mod:`torchlint.analysis.values.content`).
+    ``elements`` are the members of a tuple or list display, ``element`` is a value for all members; ``origin`` is
+    the expression that created the object and ``source`` describes it in a message; ``literal`` is the text of a
+    string or dtype; ``node`` is the definition of a function or class, a dict display, or the call that makes a
+    gradient scaler. ``fresh`` means that nothing else refers to the memory. ``readonly`` means that writing to an
+    array may fail, ``unshareable`` that a tensor cannot or must not share its memory (a memory map, negative
+    strides, strings). ``batch`` marks a batch from a data loader that has not been moved. ``generated`` marks a
+    tensor or array on the CPU whose content is computed there from factories and numbers alone
+    (:mod:`torchlint.analysis.values.content`).
     """
 
     kind: Kind = Kind.UNKNOWN

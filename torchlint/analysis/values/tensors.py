@@ -15,6 +15,7 @@ from torchlint.analysis.values.factories import factory, legacy
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
+from torchlint.knowledge.precision import GRAD_SCALERS
 from torchlint.knowledge.synchronisation import PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import COLLECTIVES, RUNNERS, TENSOR_METHODS
 
@@ -59,6 +60,8 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
     if root.startswith("torch.optim") and last[:1].isupper() and ".lr_scheduler" not in root:
         return Value(Kind.OPTIMIZER, origin=node, source=name)
+    if name in GRAD_SCALERS:
+        return Value(Kind.SCALER, origin=node, source=name, node=node)
     if root.startswith("torchvision.datasets") or (root.startswith("torch.utils.data") and "Dataset" in last):
         return Value(Kind.DATASET, origin=node, source=name)
     if name in known.DATASET_PARTS:

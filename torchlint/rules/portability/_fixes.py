@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _CPU = "without CUDA the code runs on the CPU instead of raising an error"
+_LOADED = "the loaded tensors are on the CPU, wherever else they are used"
 _INDEX = "the device may have a different index"
 _OBJECT = "an object that is neither a tensor nor a module may have no `to` method"
 _DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
@@ -249,3 +250,10 @@ class _Repairs:
     def _file_defines(self) -> bool:
         """Whether the fix of some function defines a variable."""
         return any(repair.defines for function in self._uses for repair in self._repairs(function).values())
+
+
+@or_none
+def to_host(module: SourceModule, load: cst.Call) -> Fix:
+    """Load a checkpoint to the CPU."""
+    edits = module.shared(Editor).add_argument(load, 'map_location="cpu"')
+    return Fix('pass `map_location="cpu"`', Safety.UNSAFE, edits, _LOADED)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.analysis.syntax.calls import bind, keyword
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
+from torchlint.knowledge.precision import GRAD_SCALERS
 from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _NO_GRADIENTS = "results of the function no longer require gradients"
 _MEMORY = "the program may run out of memory"
+_SKIPPED = "steps with infinite gradients are no longer skipped"
 _ROUNDING = "outputs differ by rounding, dropout draws other numbers, and fully masked rows are zero, not NaN"
 
 
@@ -39,3 +42,13 @@ def without_weights(module: SourceModule, call: cst.Call) -> Fix:
     """Let attention compute only its output."""
     edits = module.shared(Editor).add_argument(call, "need_weights=False")
     return Fix("pass `need_weights=False`", Safety.UNSAFE, edits, _ROUNDING)
+
+
+@or_none
+def without_scaling(module: SourceModule, scaler: cst.Call) -> Fix:
+    """Make a gradient scaler hand everything through."""
+    names = GRAD_SCALERS[module.qualified(scaler.func) or ""]
+    if "enabled" in bind(scaler, names) and keyword(scaler, "enabled") is None:
+        raise Unfixable  # it is passed by position
+    edits = module.shared(Editor).set_argument(scaler, "enabled", "False")
+    return Fix("pass `enabled=False`", Safety.UNSAFE, edits, _SKIPPED)

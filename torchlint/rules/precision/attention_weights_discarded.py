@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class AttentionWeightsDiscarded(Rule):
     """
     ## What it finds
-    A call of `nn.MultiheadAttention` without `need_weights`, of whose result only the output is used:
-    `attention(x, x, x)[0]`, or `x, _ = attention(x, x, x)` where nothing reads the second variable.
+    A call of `nn.MultiheadAttention` without `need_weights`, of whose result only the output is used: `attention(x,
+    x, x)[0]`, or `x, _ = attention(x, x, x)` where nothing reads the second variable.
 
     ## Why it costs
     `need_weights` is true by default. Attention then computes a matrix of weights for each head, keeps it for the
@@ -25,8 +25,8 @@ class AttentionWeightsDiscarded(Rule):
     decoder's self-attention went from 9 CUDA kernels to 3, with the same accuracy on COCO (lyuwenyu/RT-DETR#678).
     With torch 2.13 on one CPU core, a forward and backward pass of 4 sequences of 512 vectors with 8 heads took 0.27
     seconds, and 0.17 without weights; 64 MiB of matrices in the forward pass were gone. With a single query per
-    sequence, as in attention pooling, the matrices are small, and so is the gain. How much faster it is on a GPU depends
-    on the lengths and on the kernel that is chosen; only a run there shows it.
+    sequence, as in attention pooling, the matrices are small, and so is the gain. How much faster it is on a GPU
+    depends on the lengths and on the kernel that is chosen; only a run there shows it.
 
     ## Instead
     Flagged:
@@ -62,8 +62,9 @@ class AttentionWeightsDiscarded(Rule):
     ## When to leave it
     Where a forward hook that is registered in another file reads the weights, to draw them for example.
     `torch.compile` may recognize the pattern and fuse it, so there is less to gain there. The rule is silent where
-    `need_weights` or `average_attn_weights` is passed, or `**kwargs` may pass it; for subclasses, wrappers and attention
-    from other libraries; in files that register forward hooks or mention ONNX; outside functions; and in tests.
+    `need_weights` or `average_attn_weights` is passed, or `**kwargs` may pass it; for subclasses, wrappers and
+    attention from other libraries; in files that register forward hooks or mention ONNX; outside functions; and in
+    tests.
 
     ## Fix safety
     Adding `need_weights=False` is unsafe: outputs differ by rounding (5.6e-8 in the measurement above), dropout draws

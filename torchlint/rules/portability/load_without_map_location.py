@@ -1,0 +1,108 @@
+"""TL702: a checkpoint is loaded to the device it was saved from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class LoadWithoutMapLocation(Rule):
+    """
+    ## What it finds
+    `torch.load(path)` without `map_location`, of which a `load_state_dict` gets the result or a part of it, in a file
+    that uses an accelerator.
+
+    ## Why it costs
+    `torch.load` restores each tensor on the device from which it was saved. For a checkpoint that was saved on a GPU,
+    the weights are on that GPU twice until they have been copied into the model. In distributed training every
+    process puts its copy on the same GPU, `cuda:0`, and creates a context there (lucidrains/imagen-pytorch#132,
+    pytorch/examples#1078, open-mmlab/mmaction2#2254). On a machine without GPU, or with fewer, loading fails, which
+    is what many issues are about (xinntao/facexlib#37, bowang-lab/scGPT#195). With torch 2.13 on the simulated
+    device, weights that were saved from `cuda:0` come back on `cuda:0`, and with `map_location="cpu"` on the host;
+    the model stays where it is.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+
+
+    def resume(model, path):
+        model.load_state_dict(torch.load(path))
+        return model.cuda()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+
+
+    def resume(model, path):
+        model.load_state_dict(torch.load(path, map_location="cpu"))
+        return model.cuda()
+    ```
+
+    Since torch 2.1, `mmap=True` as well reads each tensor from the file only when it is copied.
+
+    ## When to leave it
+    If the file was saved from the CPU, the device makes no difference. The rule is silent under checks for CUDA, in
+    `try` statements, and where another branch passes `map_location`; for states without large tensors, such as those
+    of schedulers; where `**kwargs` may pass a device; in tests; and in files that use no accelerator.
+
+    ## Fix safety
+    `map_location="cpu"` is unsafe: what else the program does with the loaded tensors happens on the host then.
+    `load_state_dict` of modules and optimizers copies them to where the parameters are, unless it gets `assign=True`.
+
+    ## Confirmed by
+    Nothing yet. The memory of the GPU before and after the line shows it.
+
+    ## Sources
+    - [`torch.load`](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
+    - [lucidrains/imagen-pytorch#132](https://github.com/lucidrains/imagen-pytorch/pull/132)
+    - [pytorch/examples#1078](https://github.com/pytorch/examples/issues/1078)
+    - [open-mmlab/mmaction2#2254](https://github.com/open-mmlab/mmaction2/pull/2254)
+    """
+
+    id = "TL702"
+    name = "load-without-map-location"
+    summary = "A checkpoint is loaded to the device it was saved from"
+    severity = Severity.INFO
+    fix = "sometimes"
+    needs = (concepts.ON_ACCELERATOR, identifiers("load_state_dict"))
+    layout = False
+
+    @on.call("torch.load")
+    def loads(self, node: cst.Call) -> None:
+        """Check a call of ``torch.load``."""
+        from torchlint.rules.portability._checkpoints import Checkpoints
+
+        module = self.module
+        restored = module.shared(Checkpoints).restored(node)
+        if restored is None or module.in_test(node) or not module.device_evidence.on_accelerator:
+            return
+        from torchlint.rules.portability._fixes import to_host
+
+        self.report(
+            node,
+            f"without `map_location`, `torch.load` puts tensors back on the GPU they came from{self._everywhere()}: a "
+            'second copy of the weights there, and an error where it is missing; pass `map_location="cpu"`',
+            evidence=[module.evidence(restored, "what was loaded is copied here")],
+            fix=to_host(module, node),
+        )
+
+    def _everywhere(self) -> str:
+        """What is worse in distributed training."""
+        from torchlint.knowledge.portability import DISTRIBUTED_WORDS
+
+        distributed = any(word in self.module.text for word in DISTRIBUTED_WORDS)
+        return ", in every process on the same one" if distributed else ""
