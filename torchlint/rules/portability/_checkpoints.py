@@ -63,7 +63,7 @@ class Checkpoints:
         return not any(word in name for word in _WITHOUT_TENSORS)
 
     def _has_alternative(self, load: cst.Call) -> bool:
-        """Whether other code loads the checkpoint in another way where this fails, or where the program runs otherwise."""
+        """Whether the checkpoint is loaded in another way after an exception, or in another branch."""
         if self._module.any_guard(load, self._is_provided_for):
             return True
         return any(self._module.exclusive(load, other) for other in self._mapped)
