@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.rules.training._accumulated import KeptGraph
 
+_UNCHECKED = "errors that the mode detects, such as gradients that are NaN, pass unnoticed"
 _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
 
 
@@ -44,3 +45,20 @@ def _is_number_or_store(module: SourceModule, name: cst.Name) -> bool:
         call = module.parent(parent)
         return isinstance(call, cst.Call) and call.func is parent and method(call) == "item"
     return isinstance(parent, (cst.AssignTarget, cst.AugAssign))
+
+
+# -- modes for debugging ---------------------------------------------------------------------------
+
+
+@or_none
+def switched_off(module: SourceModule, node: cst.CSTNode) -> Fix:
+    """Delete the statement that switches a mode for debugging on, or pass ``False``."""
+    editor = module.shared(Editor)
+    arg = module.parent(node)
+    if isinstance(arg, cst.Arg):
+        edit = editor.replace(node, "False")
+    elif isinstance(node, cst.Call):
+        edit = editor.delete_call(node)
+    else:
+        edit = editor.delete(node)
+    return Fix("switch the mode off", Safety.UNSAFE, (edit,), _UNCHECKED)
