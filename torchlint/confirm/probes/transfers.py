@@ -159,8 +159,6 @@ PROBES = {
     "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
-
-
     "asynchronous-downloads": Probe(asynchronous_downloads, device=True, kinds=("download",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.calls import argument, method
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.knowledge.synchronisation import CHECKING_METHODS
@@ -21,9 +21,18 @@ def checks_on_device(module: SourceModule, node: cst.Call) -> bool:
     """Whether a distribution with a parameter on an accelerator is constructed with its checks, and not compiled."""
     if any(arg.star or (arg.keyword is not None and arg.keyword.value == _OPTION) for arg in node.args):
         return False
-    if not any(module.value(arg.value).accelerated for arg in node.args) or module.never_runs(node):
-        return False
-    return not (module.shared(Defaults).validation_is_set or module.shared(Compiled).covers(node))
+    on_device = any(module.value(arg.value).accelerated for arg in node.args)
+    return on_device and not module.shared(Defaults).validation_is_set and _runs_as_written(module, node)
+
+
+def checks_deviations(module: SourceModule, node: cst.Call) -> bool:
+    """Whether ``torch.normal`` gets a tensor of standard deviations on an accelerator, and is not compiled."""
+    deviations = argument(node, "std", 1)
+    return deviations is not None and module.value(deviations).accelerated and _runs_as_written(module, node)
+
+
+def _runs_as_written(module: SourceModule, node: cst.Call) -> bool:
+    return not (module.never_runs(node) or module.shared(Compiled).covers(node))
 
 
 def checking_uses(module: SourceModule, node: cst.Call) -> list[cst.Call]:

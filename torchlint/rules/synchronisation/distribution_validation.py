@@ -19,13 +19,15 @@ class DistributionValidation(Rule):
     ## What it finds
     A distribution of `torch.distributions` with parameters on an accelerator that is constructed in every step and
     checks its arguments, since neither `validate_args=False` nor `Distribution.set_default_validate_args(False)`
-    says that it should not. Which tensors count as being on an accelerator is what `sync-in-hot-loop` says.
+    says that it should not; and `torch.normal` with a tensor of standard deviations there. Which tensors count as
+    being on an accelerator is what `sync-in-hot-loop` says.
 
     ## Why it costs
     Unless Python runs with `-O`, distributions check each parameter when they are constructed, and each value that
     `log_prob` and `cdf` get. Every check reads the result from the device: the host blocks until all queued work
     finishes, and the device then idles until the host has queued more. `Normal(mean, std)` reads twice, and its
-    `log_prob` once more.
+    `log_prob` once more. `torch.normal` checks twice that no deviation is negative, and nothing turns this off;
+    `sample` of a normal distribution calls it.
 
     ## Instead
     Flagged:
@@ -60,25 +62,29 @@ class DistributionValidation(Rule):
             optimizer.step()
     ```
 
-    `torch.distributions.Distribution.set_default_validate_args(False)`, once at the start of the program, does the same
-    for all distributions. Some do not pass `validate_args` on to the distributions that they are made of
-    (`OneHotCategorical`, `Multinomial`, `StudentT` and the relaxed ones), and only this call ends their checks.
+    `torch.distributions.Distribution.set_default_validate_args(False)`, once at the start of the program, does the
+    same for all distributions. Some do not pass `validate_args` on to the distributions that they are made of
+    (`OneHotCategorical`, `Multinomial`, `StudentT` and the relaxed ones), and only this call ends their checks. In
+    the place of `torch.normal(mean, std)`, `mean + std * torch.randn_like(std)` draws the same numbers from the
+    same state of the generator, and in the place of `sample` of a normal distribution, `rsample().detach()`.
 
     ## When to leave it
-    While a model is being developed: the checks find parameters that are `NaN`, deviations that are not positive and
-    values outside of the support, and name them. What is found is `info`. The rule is silent where the file or another
-    file of the run sets the default, where `validate_args` is passed, for parameters on the CPU, in code that is
-    compiled, under conditions that hold only every N steps, in tests, and for what runs once or once per epoch.
+    While a model is being developed: the checks find parameters that are `NaN`, deviations that are not positive
+    and values outside of the support, and name them. What is found is `info`. The rule is silent where the file or
+    another file of the run sets the default, where `validate_args` is passed, for parameters on the CPU, in code
+    that is compiled, under conditions that hold only every N steps, in tests, and for what runs once or once per
+    epoch.
 
     ## Fix safety
-    The fix is unsafe: invalid parameters and values no longer raise an error. It leaves results alone. There is none
-    for distributions that only the default keeps from checking.
+    The fix is unsafe: invalid parameters and values no longer raise an error. It leaves results alone. There is
+    none for distributions that only the default keeps from checking, nor for `torch.normal`.
 
     ## Confirmed by
     Synchronizations at the constructor in each step. On the simulated device, with torch 2.13, a step of the first
-    loop above waits three times (for `loc`, `scale` and the argument of `log_prob`), a step of the second one never.
-    Besides, `sample` of a normal distribution waits in both, as `torch.normal` checks the deviations itself; `rsample`
-    does not. How long a wait is, only a GPU shows.
+    loop above waits three times (for `loc`, `scale` and the argument of `log_prob`), a step of the second one
+    never. `torch.normal` with a tensor of deviations waits twice (`CHECK_NORMAL_TENSOR_STD` in ATen's
+    `DistributionTemplates.h`), and on the CPU it gives the same bits as the formula above, as `sample` gives those
+    of `rsample`. How long a wait is, only a GPU shows.
 
     ## Sources
     - [torch.distributions, set_default_validate_args](https://docs.pytorch.org/docs/stable/distributions.html#torch.distributions.distribution.Distribution.set_default_validate_args)
@@ -98,7 +104,7 @@ class DistributionValidation(Rule):
     def constructs(self, node: cst.Call) -> None:
         """Check a call that constructs a distribution."""
         module = self.module
-        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
+        if not self._repeats(node):
             return
         from torchlint.analysis.syntax.calls import method
         from torchlint.rules.synchronisation._distributions import checking_uses, checks_on_device
@@ -118,6 +124,25 @@ class DistributionValidation(Rule):
             heat=Heat.STEP,
             fix=None if anyway else without_validation(module, node),
         )
+
+    @on.call("torch.normal")
+    def draws(self, node: cst.Call) -> None:
+        """Check a call of ``torch.normal``."""
+        if not self._repeats(node):
+            return
+        from torchlint.rules.synchronisation._distributions import checks_deviations
+
+        if checks_deviations(self.module, node):
+            step = "training step" if self.module.every_step(node) else "step"
+            self.report(
+                node,
+                f"{self._written(node)} checks its deviations on the GPU in every {step}, and the host waits twice for "
+                "the result: `mean + std * torch.randn_like(std)` draws the same numbers without a check",
+                heat=Heat.STEP,
+            )
+
+    def _repeats(self, node: cst.Call) -> bool:
+        return self.module.heat(node).rank >= Heat.STEP.rank and not self.module.in_test(node)
 
     def _written(self, node: cst.Call) -> str:
         code = self.module.code(node)
