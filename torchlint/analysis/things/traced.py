@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,11 +55,16 @@ class TracedCode:
             waiting += [Traced(called, one.root, one.compiler) for called in self._called(one.function)]
         return tuple(sorted(found.values(), key=lambda one: self._module.order(one.function)))
 
-    def always(self, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
-        """Whether a node of a function itself runs whenever the function does, as far as conditions are concerned."""
+    def always(
+        self, node: cst.CSTNode, function: cst.FunctionDef, *, unless: Callable[[Guard], bool] = lambda _: False
+    ) -> bool:
+        """Whether a node of a function itself runs whenever the function does, as far as conditions are concerned.
+
+        Conditions that ``unless`` accepts do not count.
+        """
         if next((a for a in self._module.ancestors(node) if isinstance(a, _OTHER_CODE)), None) is not function:
             return False
-        return all(map(self._passes, self._module.guards(node, stop=function.body)))
+        return all(self._passes(guard) or unless(guard) for guard in self._module.guards(node, stop=function.body))
 
     def _passes(self, guard: Guard) -> bool:
         """Whether a guard is a ``try`` statement or a check of what is given: an ``assert``, an ``if`` that raises."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
 from typing import Any
 
+import torch
+
 from torchlint.runtime.instrument import Instrument
-from torchlint.runtime.sites import NOWHERE, Site
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.sites import NOWHERE, Site, is_own
 
 _LIMIT = 160
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
@@ -21,6 +25,25 @@ class Graphs(Instrument):
     """
 
     modes = frozenset(("gpu", "cpu"))
+
+    def install(self, patches: Patches) -> None:
+        """Before anything is compiled, let Dynamo compile what the observed ``Module.__call__`` calls instead of it.
+
+        Dynamo does so with the method of torch itself. Otherwise all compiled modules would be one function to it, and
+        share its limit of recompilations.
+        """
+        real = torch.compile
+
+        @functools.wraps(real)
+        def compiling(*args: Any, **kwargs: Any) -> Any:
+            made = real(*args, **kwargs)
+            called = torch.nn.Module.__call__.__code__
+            skip = getattr(sys.modules.get("torch._dynamo.eval_frame"), "skip_code", None)
+            if skip is not None and is_own(called.co_filename):
+                skip(called)
+            return made
+
+        patches.set(torch, "compile", compiling)
 
     def finish(self) -> None:
         """Read what Dynamo has noted."""

@@ -1,0 +1,122 @@
+"""TL902: compiled code that is compiled again because a counter has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+_SETTING = "allow_unspec_int_on_nn_module"
+
+
+class ModuleCounterRecompiles(Rule):
+    """
+    ## What it finds
+    An integer that a compiled function counts up in every call, or in every call in training mode: an attribute of a
+    module (`self.step += 1`), a number in a dictionary or list that is an attribute of a module, or a global variable.
+    The function or module has to be compiled in the same file with `torch.compile`, or be called by one that is.
+
+    ## Why it costs
+    `torch.compile` treats integers of modules and globals as constants. Each new value makes the compiled code invalid,
+    and the function is compiled again; after 8 times torch gives up, writes a warning, and runs it uncompiled from then
+    on. It does not matter whether the value is used: reading it to count it up is enough. In torch 2.13.0, 20 calls of
+    a module with such a line compiled it 8 times, whether the number was an attribute, or in a list or dictionary. A
+    tensor in its place compiled once, and a float twice.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.step = 0
+
+        def forward(self, x):
+            self.step += 1
+            return self.layer(x)
+
+
+    net = torch.compile(Net())
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+            self.register_buffer("step", torch.tensor(0), persistent=False)
+
+        def forward(self, x):
+            self.step += 1
+            return self.layer(x)
+
+
+    net = torch.compile(Net())
+    ```
+
+    ## When to leave it
+    Where the compiled function is called only a few times. Counting outside of the compiled code, or setting
+    `torch._dynamo.config.allow_unspec_int_on_nn_module = True`, which makes integers of modules symbolic, are other
+    ways. The rule is silent where the file sets that, for floats and tensors, for numbers that are counted modulo
+    another, under other conditions, for objects that are no modules, whose integers torch makes symbolic, and in tests.
+
+    ## Fix safety
+    There is no fix: other code may need the number as a Python integer.
+
+    ## Confirmed by
+    Recompilations that Dynamo notes for the flagged line, in runs on the CPU or a GPU: the simulated GPU runs compiled
+    code eagerly.
+
+    ## Sources
+    - [Recompilation](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/compile/programming_model.recompilation.html)
+    - [pytorch/pytorch#128319](https://github.com/pytorch/pytorch/issues/128319)
+    - [meta-pytorch/torchrec#4338](https://github.com/meta-pytorch/torchrec/pull/4338)
+    """
+
+    id = "TL902"
+    name = "module-counter-recompiles"
+    summary = "A counter makes torch compile a function again in every call"
+    severity = Severity.WARNING
+    needs = (concepts.TORCH, identifiers("compile"))
+    layout = False
+    recipe = Recipe("recompilations", "run", "the function is compiled again for new values of the counter", least=3)
+
+    def visit_Module(self, _: cst.Module) -> None:
+        """Check the compiled functions of the file."""
+        from torchlint.rules.compile._counters import Counters
+
+        module = self.module
+        if _SETTING in module.text:
+            return
+        for counter in module.shared(Counters).all():
+            if module.in_test(counter.statement):
+                continue
+            traced = counter.traced
+            self.report(
+                counter.statement,
+                f"`{module.code(counter.target)}` is a constant to the code compiled on "
+                f"{module.line_in_words(traced.compiler)}, which is compiled again in each call, and not used any more "
+                "after 8 times: count in a tensor, such as a buffer, or outside of the compiled code",
+                evidence=[
+                    module.evidence(traced.compiler, "this compiles the code"),
+                    module.evidence(traced.root, "this function is compiled"),
+                ],
+            )
