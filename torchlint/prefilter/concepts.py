@@ -135,6 +135,18 @@ SETS_DEVICE = any_of(
 SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, *_CONSTRUCTING)
 # Whether distributions check their arguments.
 SETS_VALIDATION = identifiers("set_default_validate_args")
+# The program chooses how float32 is computed, or computes in another dtype.
+SETS_PRECISION = any_of(
+    of_library("half bfloat16 float16 double".split()),
+    identifier_parts(
+        *"fp16 bf16 tf32 autocast gradscaler matmul_precision fp32_precision deepspeed accelerat apex".split()
+    ),
+)
+# The file multiplies matrices in operations that cuDNN's convolutions are no part of.
+MULTIPLIES = of_library(
+    "MultiheadAttention Transformer TransformerEncoder TransformerEncoderLayer TransformerDecoder "
+    "TransformerDecoderLayer matmul bmm baddbmm einsum scaled_dot_product_attention".split()
+)
 # The meta device is the default: tensors created there cannot be moved.
 META = any_of(
     identifiers(_EMPTY),

@@ -24,6 +24,10 @@ def from_bytes(text_index: TextIndex) -> FileFacts:
         facts["sets_device"] = True
     if text_index.has(concepts.SETS_DTYPE):
         facts["sets_dtype"] = True
+    if text_index.has(concepts.SETS_PRECISION):
+        facts["sets_precision"] = True
+    if text_index.has(concepts.MULTIPLIES):
+        facts["multiplies"] = True
     if text_index.has(concepts.SETS_VALIDATION):
         facts["sets_validation"] = True
     if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)):

@@ -153,7 +153,9 @@ class FileFacts(TypedDict, total=False):
     configures_cudnn: bool
     sets_device: bool
     sets_dtype: bool
+    sets_precision: bool
     sets_validation: bool
+    multiplies: bool
     trains_on_accelerator: bool
     lacks_device: bool
     feeds: bool

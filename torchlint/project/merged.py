@@ -189,6 +189,14 @@ class Project:
         """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
+    def sets_precision(self, _: str) -> bool:
+        """Whether some file of the run chooses how float32 is computed, or computes in another dtype."""
+        return any(facts.get("sets_precision") for facts in self.facts.values())
+
+    def multiplies(self, asking: str, *modules: str) -> bool:
+        """Whether a file that these imports resolve to multiplies matrices, other than in convolutions."""
+        return any(self.facts[path].get("multiplies") for path in self._meant(asking, modules))
+
     def sets_validation(self, _: str) -> bool:
         """Whether some file of the run decides whether distributions check their arguments."""
         return any(facts.get("sets_validation") for facts in self.facts.values())

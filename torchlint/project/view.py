@@ -45,6 +45,10 @@ class ProjectView:
         """See :meth:`Project.sets_dtype`."""
         return bool(self._run("sets_dtype"))
 
+    def sets_precision(self) -> bool:
+        """See :meth:`Project.sets_precision`."""
+        return bool(self._run("sets_precision"))
+
     def sets_validation(self) -> bool:
         """See :meth:`Project.sets_validation`."""
         return bool(self._run("sets_validation"))
@@ -101,6 +105,10 @@ class ProjectView:
         """See :meth:`Project.convolves`."""
         return bool(self._run("convolves", *sorted(set(modules))))
 
+    def multiplies(self, modules: Iterable[str]) -> bool:
+        """See :meth:`Project.multiplies`."""
+        return bool(self._run("multiplies", *sorted(set(modules))))
+
     def varying_shapes(self, modules: Iterable[str]) -> list[tuple[str, int, str]]:
         """See :meth:`Project.varying_shapes`."""
         return self._run("varying_shapes", *sorted(set(modules)))  # type: ignore[no-any-return]
@@ -145,7 +153,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype sets_validation trains_on_accelerator contains_all has_custom_to "
-    "convolves flag_helper feeding_of feedings_of_results given_loaders made_loader runs_framework step_callers "
-    "step_result device varying_shapes cuda_only needs_cuda cuda_check".split()
+    "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation trains_on_accelerator contains_all "
+    "has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results given_loaders made_loader "
+    "runs_framework step_callers step_result device varying_shapes cuda_only needs_cuda cuda_check".split()
 )

@@ -1,0 +1,133 @@
+"""TL801: a training in float32 that leaves the precision of matrix products at its default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Heat, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import of_library
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+# Code with one of these may need every digit.
+_EXACT = of_library(
+    "float64 cholesky eigh eigvalsh eig svd lstsq pinverse pinv slogdet logdet jacobian hessian".split()
+)
+
+
+class Fp32MatmulDefault(Rule):
+    """
+    ## What it finds
+    A backward pass in every step of a training on an accelerator, in a program that multiplies matrices (attention,
+    transformers, `torch.matmul`, `einsum`), and in which no file chooses a precision: neither autocast or another
+    dtype, nor one of the settings of TensorFloat-32. This rule is off by default.
+
+    ## Why it costs
+    GPUs since Ampere multiply float32 matrices on Tensor Cores if the factors may be rounded to TensorFloat-32, which
+    has the range of float32 and 10 bits of mantissa. Torch 1.7 to 1.11 did so by default; since 1.12 only
+    convolutions do (in torch 2.13, `torch.get_float32_matmul_precision()` is `"highest"` and `cudnn.allow_tf32` is
+    true). For a product of two matrices of 10240 by 10240 on an A100, torch's notes on CUDA state about 7 times the
+    speed. What it is in a training, and whether results stay as good, only a run on such a GPU shows.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torch import nn
+
+
+    def train(loader):
+        model = nn.TransformerEncoderLayer(256, 8).cuda()
+        optimizer = torch.optim.AdamW(model.parameters())
+        for x in loader:
+            model(x.cuda()).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    Preferred:
+
+    ```python
+    import torch
+    from torch import nn
+
+    torch.set_float32_matmul_precision("high")
+
+
+    def train(loader):
+        model = nn.TransformerEncoderLayer(256, 8).cuda()
+        optimizer = torch.optim.AdamW(model.parameters())
+        for x in loader:
+            model(x.cuda()).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## When to leave it
+    On GPUs before Ampere, on which nothing changes, and where results need all digits: physics, linear algebra,
+    Gaussian processes. The rule is silent for networks of convolutions and plain layers, in files with decompositions
+    of matrices or float64, if the run mentions mixed precision, DeepSpeed, Accelerate or Apex anywhere, where a file
+    imports modules that are not part of the run and multiplies no matrices itself, and in tests.
+
+    ## Fix safety
+    No fix is offered: it would change results, for the whole program.
+
+    ## Confirmed by
+    Nothing yet: two runs on a GPU since Ampere, compared with `torchlint compare`, show what it is worth.
+
+    ## Sources
+    - [CUDA semantics,
+      TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
+    -
+      [`torch.set_float32_matmul_precision`](https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html)
+    - [huggingface/transformers#16588](https://github.com/huggingface/transformers/issues/16588)
+    """
+
+    id = "TL801"
+    name = "fp32-matmul-default"
+    summary = "A training in float32 leaves the precision of matrix products at its default"
+    severity = Severity.INFO
+    default = False
+    needs = (concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)
+    layout = False
+
+    @on.method("backward")
+    def trains(self, node: cst.Call) -> None:
+        """Check a backward pass; of several in one step, the first."""
+        module = self.module
+        if not module.every_step(node) or module.in_test(node) or not module.device_evidence.on_accelerator:
+            return
+        if self._is_chosen() or not self._multiplies() or self._is_later(node):
+            return
+        self.report(
+            node,
+            "this trains in float32, and nothing sets the precision of its matrix products: on GPUs since Ampere, try "
+            '`torch.set_float32_matmul_precision("high")`, which rounds their factors to TensorFloat-32',
+            heat=Heat.STEP,
+        )
+
+    def _is_chosen(self) -> bool:
+        """Whether the program chooses a precision, or may need every digit."""
+        text = self.module.text_index
+        project = self.module.project
+        return text.has(concepts.SETS_PRECISION) or text.has(_EXACT) or project.sets_precision() or project.sets_dtype()
+
+    def _multiplies(self) -> bool:
+        """Whether the file, or one that it imports, multiplies matrices other than in convolutions and plain layers."""
+        imports = [binding.qualified for binding in self.module.project_imports() if binding.qualified]
+        return self.module.text_index.has(concepts.MULTIPLIES) or self.module.project.multiplies(imports)
+
+    def _is_later(self, node: cst.Call) -> bool:
+        """Whether another backward pass comes before this one in the same step."""
+        import libcst as cst
+
+        from torchlint.analysis.syntax.calls import method
+
+        step = self.module.heat_analysis.enclosing_step(node)
+        calls = self.module.within(step, cst.Call, frozenset(("backward",)))
+        return any(method(c) == "backward" and self.module.comes_before(c, node) for c in calls)
