@@ -18,6 +18,7 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL105": numbers.uploaded(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),
+    "TL203": transfers.pinned(),
     "TL204": transfers.downloaded(),
     "TL302": transfers.elements(),
     "TL401": transfers.batches("TL401"),

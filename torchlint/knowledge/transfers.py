@@ -139,3 +139,9 @@ PASSIVE_CONTEXTS = frozenset(
     "torch.no_grad torch.inference_mode torch.enable_grad torch.autocast torch.amp.autocast torch.cuda.amp.autocast "
     "torch.cuda.stream torch.cuda.device tqdm.tqdm".split()
 )
+
+# Constructors of new tensors that take `pin_memory`.
+PINNING_CONSTRUCTORS = frozenset(
+    f"torch.{name}"
+    for name in "tensor zeros ones empty full arange rand randn randint randperm eye linspace logspace".split()
+)

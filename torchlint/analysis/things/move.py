@@ -111,16 +111,10 @@ class Move:
         by_position = [arg.value for arg in self.call.args[1:3] if arg.keyword is None]
         return all(literal(value) is not True for value in by_position) and (given is None or literal(given) is False)
 
-    @cached_property
+    @property
     def asynchronous(self) -> bool:
-        """Whether ``non_blocking=True`` is certainly set."""
-        if self.method not in ("to", "cuda", "copy_") or is_opaque(self.call):
-            return False
-        given = keyword(self.call, "non_blocking")
-        by_position = [arg.value for arg in self.call.args[1:3] if arg.keyword is None]
-        return literal(given) is True or any(
-            literal(value) is True for value in by_position[: 2 if self.method == "to" else 1]
-        )
+        """Whether the keyword ``non_blocking=True`` is set."""
+        return literal(keyword(self.call, "non_blocking")) is True
 
     @property
     def _values(self) -> Evaluator:

@@ -320,10 +320,17 @@ class Evaluator:
 
     def string(self, node: cst.CSTNode) -> Value:
         text = literal(node)
-        return Value(Kind.STRING, literal=text if isinstance(text, str) else None, origin=node)
+        device = Device.CUDA if _names_cuda(node) else Device.UNKNOWN
+        return Value(Kind.STRING, device, literal=text if isinstance(text, str) else None, origin=node)
 
     def number(self, node: cst.CSTNode) -> Value:
         return Value(Kind.SCALAR, literal=str(literal(node)))
+
+
+def _names_cuda(node: cst.CSTNode) -> bool:
+    """Whether this is ``f"cuda:{rank}"``."""
+    first = node.parts[0] if isinstance(node, cst.FormattedString) and node.parts else None
+    return isinstance(first, cst.FormattedStringText) and first.value.startswith("cuda:")
 
 
 def _may_be_loss(value: Value) -> bool:

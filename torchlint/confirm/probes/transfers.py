@@ -66,6 +66,31 @@ def repeated_uploads(case: Case) -> Verdict:
     return case.confirmed(uploads, case.waited(reason))
 
 
+def pageable_uploads(case: Case) -> Verdict:
+    """Copies to the device from pageable memory."""
+    uploads = case.of("upload")
+    if not uploads:
+        return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
+    pageable = [event for event in uploads if not event.facts.get("pinned")]
+    if not pageable:
+        return case.refuted(f"all {times(total(uploads), 'copy')} are from pinned memory", uploads)
+    if total(pageable) < case.recipe.least:
+        return case.too_few("ran once", pageable)
+    copied = size(sum(event.bytes for event in pageable))
+    return case.confirmed(pageable, case.waited(f"{times(total(pageable), 'copy')} from pageable memory, {copied}"))
+
+
+def pinned_by_hand(case: Case) -> Verdict:
+    """Copies into pinned memory by ``pin_memory``."""
+    pins = case.of("pin")
+    if not pins:
+        return case.refuted(f"{case.evaluated}, none of which pinned anything anew")
+    if total(pins) < case.recipe.least:
+        return case.too_few("ran once", pins)
+    copied = size(sum(event.bytes for event in pins))
+    return case.confirmed(pins, case.waited(f"{times(total(pins), 'copy')} into pinned memory, {copied}"))
+
+
 def asynchronous_downloads(case: Case) -> Verdict:
     """Copies to the host that have not arrived when the call returns."""
     downloads = case.of("download")
@@ -159,6 +184,8 @@ PROBES = {
     "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
+    "pageable-uploads": Probe(pageable_uploads, device=True, kinds=("upload",)),
+    "pinned-by-hand": Probe(pinned_by_hand, device=True),
     "asynchronous-downloads": Probe(asynchronous_downloads, device=True, kinds=("download",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),

@@ -14,6 +14,7 @@ from torchlint.analysis.things.batch import Batch, Batches, Source
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.knowledge import loaders as known
+from torchlint.rules.transfers._host_memory import is_read_at_once
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -59,19 +60,19 @@ class Uploads:
 
     def _of(self, move: Move) -> Upload | None:
         """The upload that a move makes, or None. The destination is checked last, since this takes longest."""
-        if move.method not in ("to", "cuda", "copy_") or self._read_at_once(move.call):
+        if move.method not in ("to", "cuda", "copy_") or is_read_at_once(self._module, move.call):
             return None
         if any(name in self._module.text for name in known.OTHER_DEVICES):
             return None
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
-        if batch is None or not (move.blocking or computed is not None):
+        if batch is None or not move.blocking:
             return None
         if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
             return None
         if computed is not None:
             return Upload(move, batch, None, computed)
-        return Upload(move, batch, self._pinned(batch)) if self._is_tensor(move.moved, move.call) else None
+        return Upload(move, batch, self.pinned(batch)) if self._is_tensor(move.moved, move.call) else None
 
     def _computed(self, moved: cst.BaseExpression) -> cst.BaseExpression | None:
         """The expression that joins parts of a batch on the host, if what is moved is certainly its result."""
@@ -93,15 +94,6 @@ class Uploads:
         return batches[0] if batches and None not in batches else None
 
     # -- moves -------------------------------------------------------------------------------------
-
-    def _read_at_once(self, call: cst.Call) -> bool:
-        """Whether the copy is read at once, as in ``x.to(device).sum().item()``, so that it blocks anyway."""
-        node: cst.CSTNode = call
-        while isinstance(parent := self._module.parent(node), cst.Attribute) and parent.value is node:
-            if parent.attr.value in ("item", "tolist"):
-                return True
-            node = self._module.parent(parent) or parent
-        return False
 
     def _synchronizes(self, loop: cst.CSTNode) -> bool:
         """Whether a loop synchronizes explicitly, and so probably measures the move."""
@@ -193,7 +185,7 @@ class Uploads:
 
     # -- pinned loaders ----------------------------------------------------------------------------
 
-    def _pinned(self, batch: Batch) -> cst.CSTNode | str | None:
+    def pinned(self, batch: Batch) -> cst.CSTNode | str | None:
         """The loader that pins a batch, as in :class:`Upload`."""
         found = (self._pinned_by(source) for source in batch.sources)
         return next((pinned for pinned in found if pinned is not None), None)

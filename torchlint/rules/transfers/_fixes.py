@@ -13,14 +13,18 @@ from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Fix, Safety
+from torchlint.rules.transfers._host_memory import HostMemory
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.things.move import Move
     from torchlint.rules.transfers._blocking import Upload
+    from torchlint.rules.transfers._host_memory import Pageable
+    from torchlint.rules.transfers._pins import Pin
     from torchlint.rules.transfers._round_trips import RoundTrip
 
 _ROUNDED = (
@@ -30,6 +34,8 @@ _ROUNDED = (
 _DTYPE = "a dtype other than float32, int64 and bool is kept, instead of the default dtype of a Python number"
 _EMPTY = "an empty tensor keeps its shape and dtype"
 _OTHER_DEVICE = "the copy is made on the device of the value, which may be a different one"
+_PINNED = "pinned memory is not paged out, and writing to the tensor before the copy is done would change the copy"
+_REFUSED = "`pin_memory` raises an error for some tensors, and without an accelerator; the plain move may not"
 _ASYNC = (
     "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
     "other than CUDA (MPS, XPU) do not protect the source"
@@ -151,6 +157,35 @@ def _is_move_or_size(module: SourceModule, use: cst.Name) -> bool:
     if not isinstance(attribute, cst.Attribute) or not isinstance(module.parent(attribute), cst.Call):
         return False
     return attribute.attr.value in ("to", "cuda", "size", "dim", "numel")
+
+
+@or_none
+def pin_from_the_start(module: SourceModule, found: Pageable) -> Fix:
+    """Create a tensor of Python data in pinned memory."""
+    if found.kind != "data" or module.qualified(found.call.func) != "torch.tensor":
+        raise Unfixable
+    available = module.shared(Speller).spell("torch.cuda.is_available", found.call, importing=True)
+    edits = module.shared(Editor).set_argument(found.call, "pin_memory", f"{available.text}()")
+    return Fix("create it in pinned memory", Safety.UNSAFE, (*available.edits, *edits), _PINNED)
+
+
+@or_none
+def without_pinning(module: SourceModule, pin: Pin, move: Move) -> Fix:
+    """Remove ``.pin_memory()`` before a blocking move, or let the constructor pin."""
+    editor = module.shared(Editor)
+    if pin.in_variable or pin.call.args:
+        raise Unfixable
+    removed = editor.remove_call(pin.call)
+    if pin.reason == "blocking":
+        safe = move.to_cuda and module.shared(HostMemory).pageable(pin.source) is not None
+        title = "remove `.pin_memory()`"
+        return Fix(title, Safety.SAFE, (removed,)) if safe else Fix(title, Safety.UNSAFE, (removed,), _REFUSED)
+    if pin.reason != "constructor" or not isinstance(pin.source, cst.Call):
+        raise Unfixable
+    if keyword(pin.source, "requires_grad") is not None:
+        raise Unfixable  # the pinned tensor would become a leaf
+    edits = editor.set_argument(pin.source, "pin_memory", "True")
+    return Fix("create it in pinned memory", Safety.SAFE, (*edits, removed))
 
 
 # -- copies to the host ----------------------------------------------------------------------------

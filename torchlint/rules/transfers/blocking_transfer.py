@@ -24,9 +24,9 @@ class BlockingTransfer(Rule):
     `x.to(device)`, `x.cuda()` and `buffer.copy_(x)` without `non_blocking=True`, where `x` is a tensor of a batch
     from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. A parameter
     counts as a loader if other files pass one for it. Parts of a batch that are joined on the host before the move
-    (`torch.cat(views).to(device)`) are an `info`: the result is not pinned, whatever the loader does, so the copy
-    blocks even with `non_blocking=True`. So are batches that a training step cuts from a tensor on the host itself,
-    without a loader: `data[i : i + n].to(device)`.
+    (`torch.cat(views).to(device)`) are an `info`: the result is not pinned, whatever the loader does, and
+    `non_blocking=True` is not enough (TL207). So are batches that a training step cuts from a tensor on the host
+    itself, without a loader: `data[i : i + n].to(device)`.
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With

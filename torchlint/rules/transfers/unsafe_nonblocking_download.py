@@ -69,7 +69,6 @@ class UnsafeNonblockingDownload(Rule):
 
     ## Fix safety
     Removing `non_blocking=True` is safe: the copy then waits, and the values are the ones that the program means.
-    There is no fix if the argument is passed by position.
 
     ## Confirmed by
     Asynchronous copies to the host at the line. That the values are wrong cannot be shown by a run: it is a race.
@@ -86,8 +85,8 @@ class UnsafeNonblockingDownload(Rule):
     name = "unsafe-nonblocking-download"
     summary = "The host reads a copy from the device that may not have arrived"
     severity = Severity.ERROR
-    fix = "sometimes"
-    needs = (identifiers("torch"), identifiers("cpu copy_"))
+    fix = "always"
+    needs = (identifiers("torch"), identifiers("non_blocking"), identifiers("cpu copy_"))
     layout = False
     recipe = Recipe("asynchronous-downloads", "finding", "copies to the host for which the host does not wait")
 

@@ -1,0 +1,139 @@
+"""TL203 and TL207: which memory of the host a tensor lies in, pageable or pinned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.batch import Batches
+from torchlint.analysis.things.move import VARIABLE_WRAPPERS
+from torchlint.analysis.values.content import in_device_context
+from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.knowledge.loaders import JOINING_FUNCTIONS, VIEW_METHODS
+from torchlint.knowledge.tensors import CASTS, LEGACY
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 6
+_CONVERTING = frozenset({"torch.tensor", "torch.as_tensor"})
+# Methods whose result shares memory with a tensor on the host, or is new memory there, which is never pinned.
+_KEEPING = VIEW_METHODS | CASTS.keys() | frozenset("contiguous clone reshape flatten requires_grad_ div mul".split())
+# With one of these in the file, an array may lie in pinned memory.
+_PINNING_WORDS = ("pin_memory", "pinned", "is_pinned", "cudaHost", "host_register")
+
+
+class Pageable(NamedTuple):
+    """A tensor that is proved to lie in pageable memory, and the call that made it.
+
+    ``kind`` says from what: Python ``data``, a NumPy ``array``, parts of a ``batch`` or other ``tensors`` that are
+    joined.
+    """
+
+    kind: Literal["data", "array", "batch", "tensors"]
+    call: cst.Call
+
+
+class HostMemory:
+    """The memory that the tensors of one module lie in."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._batches = module.shared(Batches)
+        self._pins = any(word in module.text for word in _PINNING_WORDS)
+
+    def pageable(self, node: cst.BaseExpression | None, depth: int = _DEPTH) -> Pageable | None:
+        """How a tensor came into pageable memory; None if that is not proved."""
+        if node is None or depth == 0 or self._module.sets_default_device:
+            return None
+        if isinstance(node, cst.Name):
+            return self._of_name(node, depth)
+        if isinstance(node, cst.Subscript):
+            return self.pageable(node.value, depth - 1)
+        if not isinstance(node, cst.Call) or is_opaque(node):
+            return None
+        name = self._module.qualified(node.func)
+        if name is None:
+            return self.pageable(receiver(node), depth - 1) if method(node) in _KEEPING else None
+        if name in VARIABLE_WRAPPERS:
+            return self.pageable(positional(node, 0), depth - 1)
+        return self._of_function(node, name, depth)
+
+    def _of_name(self, name: cst.Name, depth: int) -> Pageable | None:
+        """The origin that all definitions of a variable share."""
+        found: Pageable | None = None
+        for binding in self._module.definitions(name):
+            plain = binding.kind == "assign" and not binding.path
+            found = self.pageable(binding.value, depth - 1) if plain else None
+            if found is None:
+                return None
+        return found
+
+    def _of_function(self, call: cst.Call, name: str, depth: int) -> Pageable | None:
+        if name in JOINING_FUNCTIONS:
+            return self._joined(call, depth)
+        if keyword(call, "device") is not None or in_device_context(self._module.evaluator, call):
+            return None
+        if literal(keyword(call, "pin_memory")) not in (..., False) or keyword(call, "pin_memory") is not None:
+            return None
+        data = positional(call, 0) or keyword(call, "data")
+        if name == "torch.from_numpy":
+            return Pageable("array", call) if self._is_pageable_array(data) else None
+        if name in _CONVERTING or LEGACY.get(name) == "cpu":
+            return self._converted(call, data, name)
+        return None
+
+    def _converted(self, call: cst.Call, data: cst.BaseExpression | None, name: str) -> Pageable | None:
+        """What ``torch.tensor`` makes of Python data, and ``torch.as_tensor`` of an array whose memory it shares."""
+        value = self._module.value(data)
+        if value.kind is Kind.NDARRAY:
+            shares = name == "torch.as_tensor" and self._is_pageable_array(data)
+            return Pageable("array", call) if shares else None
+        if value.kind is Kind.TENSOR or self._module.value(call).generated:
+            return None
+        known = value.kind in (Kind.LIST, Kind.TUPLE) or isinstance(data, (cst.List, cst.Tuple, cst.ListComp))
+        return Pageable("data", call) if known or name == "torch.tensor" else None
+
+    def _is_pageable_array(self, data: cst.BaseExpression | None) -> bool:
+        """Whether an array is certainly NumPy's own memory, and not a view of a pinned tensor."""
+        if data is None or (self._pins and not self._module.value(data).fresh):
+            return False
+        return not any(isinstance(node, cst.Call) and method(node) == "numpy" for node in (data, *descendants(data)))
+
+    def _joined(self, call: cst.Call, depth: int) -> Pageable | None:
+        """What ``torch.cat`` makes of tensors on the host: new memory, wherever the parts lie."""
+        joined = argument(call, "tensors", 0)
+        if joined is None or keyword(call, "out") is not None:
+            return None
+        if self._batches.of(joined) is not None:
+            return Pageable("batch", call)
+        parts = [e.value for e in joined.elements] if isinstance(joined, (cst.Tuple, cst.List)) else []
+        if parts and all(self._batches.of(part) is not None for part in parts):
+            return Pageable("batch", call)
+        if isinstance(joined, (cst.ListComp, cst.GeneratorExp)):
+            parts = [joined.elt]
+        if parts:
+            return Pageable("tensors", call) if all(self._on_host(part, depth) for part in parts) else None
+        value = self._module.value(joined)
+        member = value.iterated_value() if value.kind in (Kind.LIST, Kind.TUPLE) else value
+        on_host = member is not value and member.kind is Kind.TENSOR and member.device is Device.CPU
+        return Pageable("tensors", call) if on_host else None
+
+    def _on_host(self, part: cst.BaseExpression, depth: int) -> bool:
+        if self._batches.of(part) is not None or self.pageable(part, depth - 1) is not None:
+            return True
+        value = self._module.value(part)
+        return value.kind is Kind.TENSOR and value.device is Device.CPU
+
+
+def is_read_at_once(module: SourceModule, call: cst.Call) -> bool:
+    """Whether the host reads the result of a move at once, as in ``x.to(device).sum().item()``, and so waits anyway."""
+    node: cst.CSTNode = call
+    while isinstance(parent := module.parent(node), cst.Attribute) and parent.value is node:
+        if parent.attr.value in ("item", "tolist"):
+            return True
+        node = module.parent(parent) or parent
+    return False
