@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import wording
+from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.models import is_loss_name
 from torchlint.knowledge.synchronisation import REDUCTIONS, SHAPES
@@ -50,10 +51,12 @@ def is_reduced(module: SourceModule, node: cst.BaseExpression) -> bool:
 
 
 def is_needed(module: SourceModule, step: Step, counted: Counted) -> bool:
-    """Whether another rule reports the result, or nothing can be done: it is iterated over, or boxes are suppressed."""
+    """Whether another rule reports the result, or nothing can be done: it is iterated over, or selects boxes."""
     function = module.function_of(counted.node)
     names = module.within(function, cst.Name) if function is not None else ()
-    return any("nms" in name.value.lower().split("_") for name in names) or _is_read(module, step, counted)
+    if any("nms" in name.value.lower().split("_") for name in names):
+        return True
+    return module.shared(Compiled).covers(counted.node) or _is_read(module, step, counted)
 
 
 def _is_read(module: SourceModule, step: Step, counted: Counted) -> bool:

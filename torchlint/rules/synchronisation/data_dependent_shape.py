@@ -71,12 +71,13 @@ class DataDependentShape(Rule):
     ## When to leave it
     Where a result of varying length is the point, as where targets are matched with anchors, and where most
     elements are left out, so that computing all of them would cost more than the wait. That is why findings are
-    `info`, except for `one_hot`, and why steps that do not train are searched only for what has a form of known size
-    or the same mask several times. The rule is silent in functions that suppress overlapping boxes (`nms`), for a
-    number that is written through a mask (`x[mask] = 0`, which fills without counting), for `torch.where` with
-    three arguments and `masked_fill`, for tensors on the CPU, where the result itself is read by the host in the
-    same expression (which is `sync-in-hot-loop` or `tensor-in-control-flow`) or iterated over, under conditions
-    that hold only every N steps, in tests, and for what runs once or once per epoch.
+    `info`, except for `one_hot`, and why steps that do not train are searched only for what has a form of known
+    size or the same mask several times. The rule is silent in functions that suppress overlapping boxes (`nms`),
+    for a number that is written through a mask (`x[mask] = 0`, which fills without counting), for `torch.where`
+    with three arguments and `masked_fill`, for tensors on the CPU, where the result itself is read by the host in
+    the same expression (which is `sync-in-hot-loop` or `tensor-in-control-flow`) or iterated over, in compiled code
+    (which is `graph-break-in-compiled`), under conditions that hold only every N steps, in tests, and for what runs
+    once or once per epoch.
 
     ## Fix safety
     No fix is offered: sums over masked elements are rounded differently, `NaN` times zero stays `NaN`, and the
