@@ -70,9 +70,10 @@ class Fp32MatmulDefault(Rule):
 
     ## When to leave it
     On GPUs before Ampere, on which nothing changes, and where results need all digits: physics, linear algebra,
-    Gaussian processes. The rule is silent for networks of convolutions and plain layers, in files with decompositions
-    of matrices or float64, if the run mentions mixed precision, DeepSpeed, Accelerate or Apex anywhere, where a file
-    imports modules that are not part of the run and multiplies no matrices itself, and in tests.
+    Gaussian processes. The rule is silent unless the file, or one of the run that it imports, multiplies matrices by
+    these functions (products by `@` and plain layers do not count), and if one of them has convolutions; in files
+    with decompositions of matrices or float64; if the run mentions mixed precision, DeepSpeed, Accelerate or Apex
+    anywhere; and in tests.
 
     ## Fix safety
     No fix is offered: it would change results, for the whole program.
@@ -83,7 +84,7 @@ class Fp32MatmulDefault(Rule):
     ## Sources
     - [CUDA semantics,
       TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
-    -
+      -
       [`torch.set_float32_matmul_precision`](https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html)
     - [huggingface/transformers#16588](https://github.com/huggingface/transformers/issues/16588)
     """
@@ -118,9 +119,12 @@ class Fp32MatmulDefault(Rule):
         return text.has(concepts.SETS_PRECISION) or text.has(_EXACT) or project.sets_precision() or project.sets_dtype()
 
     def _multiplies(self) -> bool:
-        """Whether the file, or one that it imports, multiplies matrices other than in convolutions and plain layers."""
+        """Whether the file, or one that it imports, multiplies matrices, and neither has convolutions."""
         imports = [binding.qualified for binding in self.module.project_imports() if binding.qualified]
-        return self.module.text_index.has(concepts.MULTIPLIES) or self.module.project.multiplies(imports)
+        text, project = self.module.text_index, self.module.project
+        if text.has(concepts.CONVOLVES) or project.convolves(imports):
+            return False
+        return text.has(concepts.MULTIPLIES) or project.multiplies(imports)
 
     def _is_later(self, node: cst.Call) -> bool:
         """Whether another backward pass comes before this one in the same step."""
