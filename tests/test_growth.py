@@ -39,6 +39,8 @@ STATEMENTS = {
     "loaders": "l = DataLoader(ds, batch_size=3, num_workers=2)\nfor b in l:\n    b = b.cuda()",
     "steps": "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    loss = model(x)\n    loss.backward()\n"
     "    opt.step()\n    t += loss.item()",
+    "selections": "for x, y in loader:\n    x, y = x.to(device), y.to(device)\n    loss = model(x[y > 0])[[0, 1]]\n"
+    "    loss.backward()\n    opt.step()",
     "flags": "if a:\n    torch.backends.cudnn.benchmark = True\nelse:\n    torch.backends.cudnn.deterministic = True",
     "devices": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nmodel = model.to(device)",
     "comments": "x = x.cuda()  # here",

@@ -50,27 +50,42 @@ def is_reduced(module: SourceModule, node: cst.BaseExpression) -> bool:
     return name in REDUCTIONS or is_loss_name(call.func)
 
 
-def is_needed(module: SourceModule, step: Step, counted: Counted) -> bool:
-    """Whether another rule reports the result, or nothing can be done: it is iterated over, or selects boxes."""
-    function = module.function_of(counted.node)
-    names = module.within(function, cst.Name) if function is not None else ()
-    if any("nms" in name.value.lower().split("_") for name in names):
-        return True
-    return module.shared(Compiled).covers(counted.node) or _is_read(module, step, counted)
+class NeededResults:
+    """Decides which results one rule should not report: others do, or nothing can be done about them."""
 
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._suppressing: dict[cst.FunctionDef | None, bool] = {None: False}
 
-def _is_read(module: SourceModule, step: Step, counted: Counted) -> bool:
-    """Whether the host reads the result or its size in the same expression, or iterates over it."""
-    read = {part for one in step.reads for part in (one.node, one.tensor)} | {one.node for one in step.conditions}
-    below: cst.CSTNode = counted.node
-    for around in (counted.node, *module.ancestors(counted.node)):
-        if around in read or (isinstance(around, (cst.For, cst.CompFor)) and below is around.iter):
-            return True
-        if isinstance(around, cst.Attribute) and around.attr.value in SHAPES:
-            return True
-        if isinstance(around, cst.Call) and module.qualified(around.func) in _ITERATORS:
-            return True
-        if isinstance(around, (cst.BaseStatement, cst.BaseSmallStatement)):
-            return False
-        below = around
-    return False
+    def left_over(self, step: Step) -> list[Counted]:
+        """The counted operations of a step without compiled code, the selection of boxes, and what the host reads."""
+        read = {part for one in step.reads for part in (one.node, one.tensor)} | {one.node for one in step.conditions}
+        compiled = self._module.shared(Compiled)
+        return [
+            one
+            for one in step.counted
+            if not (self._selects_boxes(one.node) or compiled.covers(one.node) or self._is_read(one.node, read))
+        ]
+
+    def _selects_boxes(self, node: cst.CSTNode) -> bool:
+        """Whether the function around a node suppresses boxes that overlap, of which any number remains."""
+        function = self._module.function_of(node)
+        if function not in self._suppressing:
+            names = self._module.within(function, cst.Name) if function is not None else ()
+            self._suppressing[function] = any("nms" in name.value.lower().split("_") for name in names)
+        return self._suppressing[function]
+
+    def _is_read(self, node: cst.BaseExpression, read: set[cst.BaseExpression]) -> bool:
+        """Whether the host reads the result or its size in the same expression, or iterates over it."""
+        below: cst.CSTNode = node
+        for around in (node, *self._module.ancestors(node)):
+            if around in read or (isinstance(around, (cst.For, cst.CompFor)) and below is around.iter):
+                return True
+            if isinstance(around, cst.Attribute) and around.attr.value in SHAPES:
+                return True
+            if isinstance(around, cst.Call) and self._module.qualified(around.func) in _ITERATORS:
+                return True
+            if isinstance(around, (cst.BaseStatement, cst.BaseSmallStatement)):
+                return False
+            below = around
+        return False

@@ -107,11 +107,10 @@ class DataDependentShape(Rule):
         """A loop or function that runs in every step; what the same mask selects is one finding."""
         if not step.counted or self.module.in_test(step.place):
             return
-        from torchlint.rules.synchronisation._selections import by_mask, is_needed
+        from torchlint.rules.synchronisation._selections import NeededResults, by_mask
 
         every = "every training step" if step.trains else "every step"
-        counted = [one for one in step.counted if not is_needed(self.module, step, one)]
-        for together in by_mask(self.module, counted):
+        for together in by_mask(self.module, self.module.shared(NeededResults).left_over(step)):
             first = together[0]
             if len(together) == 1 and first.kind in _SELECTIONS and not step.trains:
                 continue  # a result of any length is what detectors and generators are for
