@@ -76,7 +76,7 @@ def _is_meant(case: Case, before: Outcome, after: Outcome, found: tuple[str, ...
     made_on_meta = "'meta'" in repr(after.get("result"))
     if found == ("warnings",):
         return case.rule == "TL101" and made_on_meta
-    if case.rule not in ("TL101", "TL103", "TL104", "TL105"):
+    if case.rule not in ("TL101", "TL103", "TL104", "TL105", "TL107"):
         return False
     if "exception" not in before:
         return False

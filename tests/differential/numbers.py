@@ -51,7 +51,7 @@ def run({given}):
     return Model().forward({handed})
 """
 # Code that runs in every step.
-_STEPS = (
+STEPS = (
     _MODEL.replace("RESULT", "made"),
     _MODEL.replace("RESULT", "made.clone() * 2"),
     """def run({given}):
@@ -92,7 +92,7 @@ def uploaded(draw: st.DrawFn) -> Case:
     if legacy and inputs.get("device", "cpu") is None:
         inputs["device"] = "cpu"  # `device=None` stands for the default device, which legacy constructors ignore
     annotated = {_ANNOTATED.get(name, name): value for name, value in inputs.items()}
-    return placed(draw, "TL105", made, annotated, setup, "", cuda, _STEPS)
+    return placed(draw, "TL105", made, annotated, setup, "", cuda, STEPS)
 
 
 @st.composite

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from hypothesis.strategies import SearchStrategy
 
-from tests.differential import arrays, comments, content, factories, flags, numbers, portability, training, transfers
+from tests.differential import (
+    arrays,
+    casts,
+    comments,
+    content,
+    factories,
+    flags,
+    numbers,
+    portability,
+    training,
+    transfers,
+)
 from tests.differential.case import Case
 
 STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
@@ -16,6 +27,7 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL103": content.generated(),
     "TL104": factories.moved(),
     "TL105": numbers.uploaded(),
+    "TL107": casts.moved(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),
     "TL203": transfers.pinned(),

@@ -27,6 +27,17 @@ COMPLEX = frozenset(_PARTS)
 # The dtypes that `torch.arange` supports, and those that `torch.eye` does not.
 COUNTING = frozenset("uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split())
 NO_EYE = frozenset("uint16 uint32 uint64".split())
+# Bytes of an element.
+SIZES = {
+    "bool": 1,
+    **{f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": 2,
+    "bfloat16": 2,
+    "float32": 4,
+    "float64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
 # Conversions from lists reject floats for some of these.
 _ODD = frozenset("uint16 uint32 uint64".split())
 

@@ -113,9 +113,9 @@ class Classes:
         return None
 
     def is_state(self, owner: cst.ClassDef, name: str) -> bool:
-        """Whether an attribute may be a parameter or buffer of a module, which is moved with the module."""
+        """Whether an attribute may be a parameter or buffer, which is moved with its module."""
         stored = (value for value, _ in self.assignments(owner, name))
-        return self.is_module(owner) and (any(map(self._makes_state, stored)) or name in self._buffers(owner))
+        return any(map(self._makes_state, stored)) or name in self._buffers(owner)
 
     def _makes_state(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.Call) and self._code.qualified(node.func) in PARAMETERS

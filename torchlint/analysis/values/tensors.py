@@ -232,14 +232,19 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
     if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as"):
         other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, other.device, origin=node)
-    return base._replace(fresh=False, rank=None, origin=node, dtype=_result_dtype(base, name), elements=None)
+    return base._replace(fresh=False, rank=None, origin=node, dtype=_result_dtype(values, base, node), elements=None)
 
 
-def _result_dtype(base: Value, name: str) -> str | None:
-    """The dtype of what a method returns."""
+def _result_dtype(values: Values, base: Value, node: cst.Call) -> str | None:
+    """The dtype of what a method returns; ``x.view(torch.int32)`` reads the bytes as another one."""
+    assert isinstance(node.func, cst.Attribute)
+    name = node.func.attr.value
     if name in known.MASKING or (name in ("any", "all") and base.dtype == "bool"):
         return "bool"
-    return base.dtype if name in known.SAME_DTYPE else None
+    if name == "view" and any("type" in (dotted(arg.value) or "") for arg in node.args):
+        return None
+    reads = name == "view" and any(values.value(arg.value).kind is Kind.DTYPE for arg in node.args)
+    return base.dtype if name in known.SAME_DTYPE and not reads else None
 
 
 def _typed(values: Values, base: Value, node: cst.Call) -> Value:

@@ -9,6 +9,9 @@ from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 
+# At 20 GB/s, 64 KiB take 3 us, which is less than it takes to start any copy.
+_FEW_BYTES = 64 * 1024
+
 
 def _blocking(event: Event) -> bool:
     return not event.facts.get("non_blocking")
@@ -103,6 +106,18 @@ def asynchronous_downloads(case: Case) -> Verdict:
     return case.confirmed(queued, f"{times(total(queued), 'copy')} to the host that it did not wait for, {copied}")
 
 
+def enlarged_uploads(case: Case) -> Verdict:
+    """Copies to the device of what the host has converted to a larger dtype, or enlarged."""
+    uploads = case.of("upload")
+    if not uploads:
+        return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
+    if total(uploads) < case.recipe.least:
+        return case.too_few("ran once", uploads)
+    copied = size(sum(event.bytes for event in uploads))
+    reason = f"{times(total(uploads), 'copy')} to the device, {copied}, of what the host had enlarged"
+    return case.confirmed(uploads, case.waited(reason))
+
+
 def pageable_batches(case: Case) -> Verdict:
     """Batches of a loader that are copied to the device from pageable memory."""
     loader = case.places[0]
@@ -159,6 +174,20 @@ def _computed_near(event: Event, place: Place) -> bool:
     return event.place is not None and event.place.path == place.path and not any(origins)
 
 
+def whole_downloads(case: Case) -> Verdict:
+    """Copies to the host of tensors that are reduced there."""
+    downloads = case.of("download")
+    if not downloads:
+        return case.refuted(f"{case.evaluated}, none of a tensor on the device")
+    if total(downloads) < case.recipe.least:
+        return case.too_few("ran once", downloads)
+    copied = sum(event.bytes for event in downloads)
+    reason = f"{times(total(downloads), 'copy')} to the host, {size(copied)}, to be reduced there"
+    if copied <= total(downloads) * _FEW_BYTES:
+        return case.refuted(f"{reason}: too little for the copies to matter", downloads)
+    return case.confirmed(downloads, case.waited(reason))
+
+
 def round_trips(case: Case) -> Verdict:
     """Data that is copied to the host and back."""
     downloads = case.of("download")
@@ -187,7 +216,9 @@ PROBES = {
     "pageable-uploads": Probe(pageable_uploads, device=True, kinds=("upload",)),
     "pinned-by-hand": Probe(pinned_by_hand, device=True),
     "asynchronous-downloads": Probe(asynchronous_downloads, device=True, kinds=("download",)),
+    "enlarged-uploads": Probe(enlarged_uploads, device=True, kinds=("upload",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),
     "born-on-host": Probe(born_on_host, device=True, kinds=("upload",)),
+    "whole-downloads": Probe(whole_downloads, device=True, kinds=("download",)),
     "round-trips": Probe(round_trips, device=True, kinds=("upload", "download")),
 }

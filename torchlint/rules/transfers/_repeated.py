@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.scopes.guards import Guard
+from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal, method, positional, receiver
-from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, Move
 from torchlint.analysis.values.lattice import Device, Kind
@@ -101,9 +100,17 @@ class RepeatedMoves:
 def _asks_for_absence(guard: Guard) -> bool:
     if guard.kind == "handler" or guard.condition is None:
         return guard.kind == "handler"
-    compared = (part for part in descendants(guard.condition) if isinstance(part, cst.Comparison))
-    operators = (target.operator for comparison in compared for target in comparison.comparisons)
-    return any(isinstance(operator, (cst.Is, cst.In, cst.NotIn)) for operator in operators)
+    return implied(guard.condition, guard.holds, _is_absent)
+
+
+def _is_absent(test: cst.BaseExpression, holds: bool) -> bool:
+    """``self.moved is None``, ``device not in moved``; another value of ``holds`` negates them."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    compared = test.comparisons[0]
+    if literal(compared.comparator) is None:
+        return isinstance(compared.operator, (cst.Is, cst.Equal) if holds else (cst.IsNot, cst.NotEqual))
+    return isinstance(compared.operator, cst.NotIn if holds else cst.In)
 
 
 def _may_vary(node: cst.BaseExpression) -> bool:

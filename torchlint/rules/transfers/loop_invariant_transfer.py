@@ -129,7 +129,8 @@ class LoopInvariantTransfer(Rule):
         if isinstance(found.tensor, cst.Name):
             return "move it once, before the steps"
         owner = self.module.class_of(found.tensor)
-        if owner is None or not self.module.classes.is_module(owner):
+        classes = self.module.classes
+        if owner is None or not (classes.is_module(owner) or classes.method(owner, "forward")):
             return "move it once, where it is created"
         registered = f'self.register_buffer("{found.tensor.attr.value}", ..., persistent=False)'
         return f"make it a buffer, `{registered}`, which moves with the module"

@@ -1,0 +1,34 @@
+"""Fixes of TL107: conversions after the move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.analysis.syntax.calls import receiver
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.targets import Targets
+from torchlint.model import Fix, Safety
+from torchlint.rules.copies._casts import HostWork
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_PINNED = "if the tensor is in pinned memory, the copy no longer waits, so the program must not modify it meanwhile"
+_TRUNCATED = "numbers that the integer dtype cannot hold become others on the device"
+
+
+@or_none
+def convert_after(module: SourceModule, found: HostWork) -> Fix | None:
+    """Replace ``x.float().to(device)`` by ``x.to(device).float()``."""
+    cast, move = found.call, found.move.call
+    if found.work != "cast" or cast is None or found.method == "to" or receiver(move) is not cast:
+        return None
+    target = module.shared(Targets).of(move)
+    if target.dtype is not None:
+        raise Unfixable
+    editor = module.shared(Editor)
+    edits = (editor.remove_call(cast), *editor.append(move, f".{found.method}()"))
+    truncates = "float" in found.before and "int" in found.after
+    caveat = _PINNED if not target.waits else _TRUNCATED if truncates else None
+    safety = Safety.SAFE if caveat is None else Safety.UNSAFE
+    return Fix(f"convert to {found.after} on the device", safety, edits, caveat)

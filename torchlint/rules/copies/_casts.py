@@ -1,0 +1,170 @@
+"""TL107: tensors that the CPU converts to a larger dtype, computes with or enlarges right before they are moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, literal, method, receiver
+from torchlint.analysis.things.compiled import Compiled
+from torchlint.analysis.things.move import Move
+from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.knowledge.content import VIEW_METHODS
+from torchlint.knowledge.dtypes import SIZES
+from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
+from torchlint.model import Heat
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+# A conversion alone, one with arithmetic, or a larger shape.
+Work = Literal["cast", "arithmetic", "enlarging"]
+# Methods that repeat the elements of a tensor; moving an expanded tensor copies every repetition.
+_ENLARGING = frozenset("expand expand_as repeat tile repeat_interleave".split())
+_VIEWS = VIEW_METHODS - CASTS.keys() - _ENLARGING - {"numpy"}
+_OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
+_ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_ divide multiply subtract".split())
+_METHODS = {dtype: name for name, dtype in CASTS.items()}
+_DEPTH = 8
+
+
+class HostWork(NamedTuple):
+    """Work on the CPU whose result is moved.
+
+    ``before`` and ``after`` are the dtypes; unknown if only the shape grows. ``method`` is the one that enlarges, or
+    that converts in the same way on any device; ``call`` does so now, and is None where an operator converts.
+    """
+
+    move: Move
+    work: Work
+    method: str
+    call: cst.Call | None
+    before: str = ""
+    after: str = ""
+
+    @property
+    def factor(self) -> int:
+        """How many times the bytes are copied."""
+        return SIZES[self.after] // SIZES[self.before]
+
+
+class HostWorks:
+    """Finds such moves in one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def of(self, move: Move) -> HostWork | None:
+        """The work whose result a call moves to an accelerator, or None."""
+        module = self._module
+        if move.method not in ("to", "cuda") or module.heat(move.call).rank <= Heat.ONCE.rank:
+            return None
+        if not self._lies_on_host(move.moved) or not move.to_accelerator:
+            return None
+        found = self._work(move, self._assigned(move.moved))
+        if found is None or "set_default_dtype" in module.text or module.sets_default_device:
+            return None
+        return None if module.shared(Compiled).covers(move.call) else found
+
+    def _lies_on_host(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a tensor on the CPU; TL104 reports content that is generated there."""
+        value = self._module.value(node)
+        return value.kind is Kind.TENSOR and value.device is Device.CPU and not value.generated
+
+    def _assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """What a variable is assigned that is used for nothing but the move."""
+        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
+            return node
+        same = self._module.function_of(bindings[0].node) is self._module.function_of(node)
+        return bindings[0].value if same and len(self._module.uses(bindings[0])) == 1 else node
+
+    def _work(self, move: Move, node: cst.BaseExpression) -> HostWork | None:
+        """The outermost conversion, computation or repetition in a chain of views."""
+        computes = False
+        for _ in range(_DEPTH):
+            inner = self._operand(node)
+            if inner is not None:
+                computes, widened = True, self._widened(move, node, inner)
+                if widened is not None:
+                    return widened
+                node = inner
+                continue
+            base = receiver(node) if isinstance(node, cst.Call) else None
+            if base is None or not isinstance(node, cst.Call) or self._module.qualified(node.func) is not None:
+                return None
+            if not computes and method(node) in _ENLARGING:
+                return self._enlarged(move, node, base)
+            cast = self._cast(node)
+            if cast is not None:
+                return self._converted(move, node, base, cast, "arithmetic" if computes else "cast")
+            if method(node) not in _VIEWS:
+                return None
+            node = base
+        return None
+
+    # -- conversions -------------------------------------------------------------------------------
+
+    def _cast(self, call: cst.Call) -> str | None:
+        """The dtype that a call of ``float``, ``to`` or ``type`` converts to, if it does nothing else."""
+        name = method(call)
+        if name in CASTS:
+            return None if call.args else CASTS[name]
+        wanted = argument(call, "dtype", 0) if name in ("to", "type") and len(call.args) == 1 else None
+        if wanted is None:
+            return None
+        if name == "type" and (legacy := self._legacy_dtype(wanted)) is not None:
+            return legacy
+        return dtype_of(self._module.evaluator, wanted)
+
+    def _legacy_dtype(self, wanted: cst.BaseExpression) -> str | None:
+        """The dtype of a tensor type of the CPU, such as ``torch.FloatTensor``."""
+        name = self._module.qualified(wanted) or ""
+        return LEGACY_DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] if LEGACY.get(name) == "cpu" else None
+
+    def _converted(
+        self, move: Move, call: cst.Call, base: cst.BaseExpression, after: str, work: Work
+    ) -> HostWork | None:
+        value = self._module.value(base)
+        if not self._lies_on_host(base) or not _widens(value, after):
+            return None
+        return HostWork(move, work, _METHODS.get(after, "to"), call, str(value.dtype), after)
+
+    # -- arithmetic --------------------------------------------------------------------------------
+
+    def _operand(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """The tensor of ``x / 255`` or ``x.div(255)``: an operator, or method, and a number."""
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _OPERATORS):
+            return node.left if self._is_number(node.right) else None
+        if isinstance(node, cst.Call) and method(node) in _ARITHMETIC and len(node.args) == 1:
+            return receiver(node) if self._is_number(node.args[0].value) else None
+        return None
+
+    def _is_number(self, node: cst.BaseExpression) -> bool:
+        return isinstance(literal(node), (int, float))
+
+    def _widened(self, move: Move, node: cst.BaseExpression, inner: cst.BaseExpression) -> HostWork | None:
+        """``pixels / 255`` of integers, which are converted to float32."""
+        value = self._module.value(inner)
+        divides = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide)
+        divides = divides or (isinstance(node, cst.Call) and method(node) in ("div", "divide"))
+        if not divides or not self._lies_on_host(inner) or not _widens(value, "float32"):
+            return None
+        if str(value.dtype).startswith(("float", "bfloat")):
+            return None  # stays what it is
+        return HostWork(move, "arithmetic", "/", None, str(value.dtype), "float32")
+
+    # -- shapes ------------------------------------------------------------------------------------
+
+    def _enlarged(self, move: Move, call: cst.Call, base: cst.BaseExpression) -> HostWork | None:
+        if not self._lies_on_host(base) or self._module.heat(move.call).rank < Heat.STEP.rank:
+            return None
+        return HostWork(move, "enlarging", str(method(call)), call)
+
+
+def _widens(value: Value, after: str) -> bool:
+    """Whether a tensor has a dtype with fewer bytes than another one."""
+    before = value.dtype
+    return before in SIZES and after in SIZES and SIZES[before] < SIZES[after]
