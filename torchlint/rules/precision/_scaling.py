@@ -68,7 +68,8 @@ class Scalers:
     def _contexts(self, call: cst.Call) -> list[cst.Call]:
         """The contexts of mixed precision in the function of a call, which for a loop at module level is the file."""
         around = self._module.function_of(call) or self._module.tree
-        return [node for node in self._module.within(around, cst.Call) if self._parameters(node)]
+        found = [node for node in self._module.within(around, cst.Call) if self._parameters(node)]
+        return [c for c in found if literal(bind(c, self._parameters(c)).get("enabled")) is not False]
 
     def _parameters(self, call: cst.Call) -> tuple[str, ...]:
         return AUTOCASTS.get(self._module.qualified(call.func) or "", ())
