@@ -49,6 +49,12 @@ class Loader:
         """Whether the loader may have worker processes: ``num_workers`` is given, and not 0 unless changed."""
         return any(not self._is_zero(value) for value in self.arguments("num_workers"))
 
+    @property
+    def stays_single(self) -> bool:
+        """Whether the loader certainly has no worker processes: ``num_workers`` is 0, or not given."""
+        given = self.arguments("num_workers")
+        return not self.opaque and all(self._module.value(value).literal == "0" for value in given)
+
     @cached_property
     def pins(self) -> bool | None:
         """Whether batches are copied into pinned memory on machines with a GPU; None if this is unknown."""

@@ -1,4 +1,4 @@
-"""Fixes of TL401: pinned memory for the batches of a loader."""
+"""Fixes of data loaders: pinned memory (TL401), workers that live on (TL404)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _UNPINNABLE = (
     "batches are then pinned, which raises an error or has no effect for tensors that are already on a device, sparse "
     "tensors and objects of other classes"
+)
+_KEPT = (
+    "workers keep the state of their dataset and random numbers from one epoch to the next, and do not see what the "
+    "main process changes in the dataset"
 )
 _EXPLICIT = "`pin_memory=False` is explicit, perhaps because host memory is scarce"
 
@@ -43,6 +47,15 @@ def pin_memory(module: SourceModule, loader: Loader, *, only_moved_here: bool) -
     caveat = "; ".join(caveats) or None
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix(f"add `pin_memory={value}`", safety, (*available.edits, *added), caveat)
+
+
+@or_none
+def persistent_workers(module: SourceModule, loader: Loader, value: str) -> Fix:
+    """Add ``persistent_workers=value`` to a loader with workers."""
+    if is_opaque(loader.call):
+        raise Unfixable
+    added = module.shared(Editor).add_argument(loader.call, f"persistent_workers={value}")
+    return Fix(f"add `persistent_workers={value}`", Safety.UNSAFE, added, _KEPT)
 
 
 def _yields_cpu_tensors(module: SourceModule, loader: Loader) -> bool:
