@@ -60,9 +60,13 @@ class Epochs:
         return not around or around[0] not in own
 
     def workers(self, loader: Loader) -> int:
-        """The number of workers, if it is written out or the default of an option; else 0."""
+        """The number of workers, if it is written out in the call or the default of an option; else 0.
+
+        A dictionary of arguments may lack ``num_workers`` on some paths.
+        """
         given = loader.arguments("num_workers")
-        if len(given) != 1 or loader.opaque:
+        written = any(arg.value in given for arg in loader.call.args)
+        if len(given) != 1 or loader.opaque or not written:
             return 0
         value = self._module.value(given[0])
         if value.kind is Kind.SCALAR and (value.literal or "").isdecimal():

@@ -19,7 +19,7 @@ class WorkersForInMemoryData(Rule):
     ## What it finds
     A `torch.utils.data.DataLoader` with workers, by a number that is written out or the default of an option, over a
     `TensorDataset`, a part of one (`Subset`, `random_split`), or a dataset of the file whose `__getitem__` only reads
-    rows of tensors.
+    rows of tensors. The rule is off by default: the remedy is another loop, and it pays only where steps are short.
 
     ## Why it costs
     The loader takes the rows one by one and joins them again, and a worker sends the batch to the main process through
@@ -72,6 +72,7 @@ class WorkersForInMemoryData(Rule):
     name = "workers-for-in-memory-data"
     summary = "Worker processes load data that is in memory"
     severity = Severity.INFO
+    default = False
     needs = (identifiers("DataLoader"),)
     layout = False
 

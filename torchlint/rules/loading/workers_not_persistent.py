@@ -65,7 +65,8 @@ class WorkersNotPersistent(Rule):
     Where epochs take long beside the start of the workers, where memory is short (each worker keeps its copy of the
     dataset), and where the main process changes the dataset between epochs, since living workers do not see that. The
     rule is silent if the file calls methods of the dataset or sets its attributes, if the number of workers is unknown
-    or may be 0, for loaders that are read once or only for evaluation, and for subclasses.
+    or may be 0, for loaders that are read once or only for evaluation, for tensors in memory (TL403), and for
+    subclasses.
 
     ## Fix safety
     Adding `persistent_workers=True` is unsafe: workers keep the state of their dataset and of their random numbers from
