@@ -1,4 +1,4 @@
-"""Fixes of TL101 and TL102: tensors that share or directly transfer an array, and arrays combined before conversion."""
+"""Fixes of TL101, TL102 and TL106: tensors that share, transfer or convert an array, and arrays that are combined."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ _SHARES = "the tensor and the array share memory afterwards: writing to one chan
 _READONLY = "the array may be read-only: torch then warns, and the tensor must not be written to"
 _RESIZED = "a tensor that shares an array's memory cannot be resized"
 _LEGACY = "an array that the legacy constructor rejects, or interprets as a size, is converted"
+_ROUNDED = "numbers are rounded to float32, and what is computed with them gets another dtype"
 _CAST = (
     "the conversion runs on the device, which may lack the array's dtype or convert out-of-range numbers differently"
 )
@@ -52,6 +53,17 @@ def without_copy(module: SourceModule, copy: ArrayCopy) -> Fix:
     if module.qualified(copy.call.func) != "torch.tensor":
         raise Unfixable
     return _share_memory(module, copy)
+
+
+@or_none
+def as_float32(module: SourceModule, call: cst.Call) -> Fix:
+    """Convert to float32 on the host, or let the constructor do so."""
+    editor = module.shared(Editor)
+    if module.qualified(call.func) == "torch.from_numpy":
+        return Fix("convert it to float32", Safety.UNSAFE, editor.append(call, ".float()"), _ROUNDED)
+    dtype = module.shared(Speller).spell("torch.float32", call, importing=True)
+    edits = (*dtype.edits, *editor.set_argument(call, "dtype", dtype.text))
+    return Fix("convert it to float32", Safety.UNSAFE, edits, _ROUNDED)
 
 
 # -- direct transfer -------------------------------------------------------------------------------

@@ -1,0 +1,132 @@
+"""TL106: doubles are copied to the device, because float64 is NumPy's default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.model import Heat, Recipe, Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import identifiers
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.things.move import Move
+    from torchlint.rules.copies._doubles import Doubles
+
+
+class Float64Leak(Rule):
+    """
+    ## What it finds
+    In every step, a tensor of float64 that gets to an accelerator only because its array has NumPy's default dtype:
+    `torch.from_numpy(a).to(device)`, `torch.as_tensor(a, device=device)` and the like, where `a` comes from `np.zeros`,
+    `np.array` of Python numbers or from computations with such arrays, and nothing converts it.
+
+    ## Why it costs
+    Twice the bytes are copied, and what is computed with the tensor is computed in float64 as well: float32 and float64
+    give float64. Most GPUs have few units for it: NVIDIA's RTX cards of the Ada generation do 64 operations in float32
+    in the time of one in float64. Models in float32 refuse such an input, but losses, targets and weights accept it
+    silently. With torch 2.13 on one CPU core, `(x - y).square().mean()` of 8 million numbers took 0.14 seconds with `y`
+    in float64, and 0.05 in float32.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import numpy as np
+    import torch
+
+
+    def train(model, optimizer, episodes, device):
+        for states, rewards in episodes:
+            returns = np.zeros(len(rewards))
+            for i in reversed(range(len(rewards))):
+                returns[i] = rewards[i] + (0.99 * returns[i + 1] if i + 1 < len(rewards) else 0.0)
+            targets = torch.from_numpy(returns).to(device)
+            (model(states.to(device)).squeeze(1) - targets).square().mean().backward()
+            optimizer.step()
+    ```
+
+    Preferred:
+
+    ```python
+    import numpy as np
+    import torch
+
+
+    def train(model, optimizer, episodes, device):
+        for states, rewards in episodes:
+            returns = np.zeros(len(rewards))
+            for i in reversed(range(len(rewards))):
+                returns[i] = rewards[i] + (0.99 * returns[i + 1] if i + 1 < len(rewards) else 0.0)
+            targets = torch.from_numpy(returns).float().to(device)
+            (model(states.to(device)).squeeze(1) - targets).square().mean().backward()
+            optimizer.step()
+    ```
+
+    Or give the array the dtype from the start: `np.zeros(n, dtype=np.float32)`.
+
+    ## When to leave it
+    Where double precision is meant. The rule is silent in files that mention `float64`, `double` or complex numbers;
+    where the tensor is converted, before or after the move; for content that the CPU generates, which TL103 and TL104
+    report; for arrays whose dtype is not proved, and for single numbers, which do not make others float64; in tests;
+    and outside of code that runs in every step.
+
+    ## Fix safety
+    `.float()` or `dtype=torch.float32` is added. It is unsafe: numbers are rounded, and whatever is computed with them.
+
+    ## Confirmed by
+    The line runs in every step. What doubles cost on a GPU is measured there only, by comparing both versions.
+
+    ## Sources
+    - [NumPy, data types](https://numpy.org/doc/stable/user/basics.types.html)
+    - [Tensor attributes, type promotion](https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.dtype)
+    - [CUDA C++ Programming Guide, throughput of arithmetic instructions](https://docs.nvidia.com/cuda/cuda-c-programming-guide/#arithmetic-instructions)
+    - [dingo-gw/dingo#55](https://github.com/dingo-gw/dingo/pull/55): such conversions slowed down a training
+    - [pyro-ppl/numpyro#77](https://github.com/pyro-ppl/numpyro/issues/77)
+    """
+
+    id = "TL106"
+    name = "float64-leak"
+    summary = "Doubles are copied to the device, because float64 is NumPy's default"
+    severity = Severity.INFO
+    fix = "always"
+    needs = (concepts.TORCH, concepts.HOT, identifiers("numpy"))
+    layout = False
+    recipe = Recipe("evaluations", "finding", "doubles are copied to the device in every step", least=2)
+
+    @on.move
+    def moves(self, move: Move) -> None:
+        """Check a move of a tensor that may be float64."""
+        if self._is_step(move.call):
+            from torchlint.rules.copies._doubles import DoubleTensors
+
+            self._report(move.call, self.module.shared(DoubleTensors).moved(move))
+
+    @on.call("torch.as_tensor", "torch.tensor", "torch.asarray")
+    @on.within("device")
+    def constructs(self, node: cst.Call) -> None:
+        """Check a constructor with ``device=``."""
+        if self._is_step(node):
+            from torchlint.rules.copies._doubles import DoubleTensors
+
+            self._report(node, self.module.shared(DoubleTensors).created(node))
+
+    def _is_step(self, node: cst.Call) -> bool:
+        return self.module.heat(node).rank >= Heat.STEP.rank and not self.module.in_test(node)
+
+    def _report(self, node: cst.Call, found: Doubles | None) -> None:
+        if found is None:
+            return
+        from torchlint.rules.copies._array_fixes import as_float32
+
+        self.report(
+            node,
+            f"`{found.name}` makes a float64 tensor here, since that is NumPy's default: twice the bytes are copied in "
+            "every step, and the device computes with doubles; convert it to float32 first",
+            evidence=[self.module.evidence(found.made, "float64")] if found.made is not node else (),
+            heat=Heat.STEP,
+            fix=as_float32(self.module, found.made),
+        )
