@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Methods that bring a result back to the host: the code computes on the device, rather than storing samples there.
 _BACK = frozenset({"cpu", "numpy", "item", "tolist"})
+_BASE_NAMES = frozenset(name.rpartition(".")[2] for name in DATASET_BASES)
 _DEPTH = 3
 
 
@@ -53,7 +54,7 @@ class DeviceWorks:
         return list(first.values())
 
     def _of_datasets(self) -> Iterator[DeviceWork]:
-        for owner in self._module.nodes_of(cst.ClassDef):
+        for owner in self._module.nodes_of(cst.ClassDef, self._module.aliases(_BASE_NAMES)):
             if not self._module.classes.derives(owner, DATASET_BASES):
                 continue
             loaders = self._samples.loaders_of(owner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -49,8 +50,16 @@ class Restarts:
         taking = self._taking(call)
         return Restart(taking, place, self._loader(place)) if taking is not None else None
 
-    def at_loop(self, loop: cst.For) -> Restart | None:
-        """The restart that a loop is whose first iteration ends with ``break``."""
+    def loops_over(self, loader: Loader) -> list[Restart]:
+        """The loops over a loader in every step whose first iteration ends with ``break``."""
+        return [found for found in self._loops if found.loader is loader]
+
+    @cached_property
+    def _loops(self) -> list[Restart]:
+        found = (self._at_loop(loop) for loop in self._module.nodes_of(cst.For))
+        return [restart for restart in found if restart is not None]
+
+    def _at_loop(self, loop: cst.For) -> Restart | None:
         heat = self._module.heat_analysis
         if heat.may_repeat(loop) or not _has_more_than_break(loop):
             return None

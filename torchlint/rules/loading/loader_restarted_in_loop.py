@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from torchlint.analysis.things.loader import Loader
-    from torchlint.rules.loading._restarts import Restart
+    from torchlint.rules.loading._restarts import Restart, Restarts
 
 
 class LoaderRestartedInLoop(Rule):
@@ -118,21 +118,18 @@ class LoaderRestartedInLoop(Rule):
             code = self.module.code(found.node)
             self._report(found, f"`{code}` makes a new iterator in every step")
 
-    def visit_For(self, node: cst.For) -> None:
-        """Check a loop that takes one batch."""
-        from torchlint.rules.loading._restarts import Restarts
-
-        found = self.module.shared(Restarts).at_loop(node)
-        if found is not None:
-            code = self.module.code(found.place)
-            self._report(found, f"this loop over `{code}` takes one batch of a new iterator in every step")
-
     @on.loader
-    def constructs(self, loader: Loader) -> None:
-        """Check a loader that is constructed in a loop."""
+    def loads(self, loader: Loader) -> None:
+        """Check a loader, and the loops that take one batch from it."""
         from torchlint.rules.loading._restarts import Restarts
 
         restarts = self.module.shared(Restarts)
+        for found in restarts.loops_over(loader):
+            code = self.module.code(found.place)
+            self._report(found, f"this loop over `{code}` takes one batch of a new iterator in every step")
+        self._check_constructor(loader, restarts)
+
+    def _check_constructor(self, loader: Loader, restarts: Restarts) -> None:
         heat = restarts.made_again(loader)
         if heat is None or not loader.has_workers or self.module.in_test(loader.call) or restarts.changed_in(loader):
             return
