@@ -29,7 +29,7 @@ class NonblockingFromPageable(Rule):
     that the driver waits for the stream before it does so. Such a copy does not overlap with computation either. The
     argument is not useless: PyTorch then omits the wait for the whole stream that follows any other copy, so it should
     stay. But the call still does not do what it says, and `torch.cuda.set_sync_debug_mode` does not see it. vLLM looks
-    for such copies at run time, and has replaced dozens of them.
+    for such copies at run time, and has replaced many of them.
 
     ## Instead
     Flagged:
@@ -63,11 +63,11 @@ class NonblockingFromPageable(Rule):
     for the copy before such a buffer is filled again. Move the parts of a batch first, and join them on the device.
 
     ## When to leave it
-    Where the tensor has a few bytes: drivers copy these with the command itself, and pinning gains little. The rule is
-    silent for what runs once or once per epoch, in tests, where an array may be a view of pinned memory, where the host
-    reads the result at once, and where the default device is set. A batch whose loader does not pin is the subject of
-    TL401 and TL202, content that the CPU generates that of TL104 and TL103. In steps that do not train the finding is
-    an `info`.
+    Where the tensor has 64 KB or less, which CUDA copies without making the host wait. Python data seldom have more, so
+    for these the finding is an `info`, and so it is in steps that do not train. The rule is silent for what runs once
+    or once per epoch, in tests, where an array may be a view of pinned memory, where the host reads the result at once,
+    and where the default device is set. A batch whose loader does not pin is the subject of TL401 and TL202, content
+    that the CPU generates that of TL104 and TL103.
 
     ## Fix safety
     `pin_memory=torch.cuda.is_available()` is added to `torch.tensor(..)`. It is unsafe: pinned memory is not paged out,
@@ -78,6 +78,7 @@ class NonblockingFromPageable(Rule):
 
     ## Sources
     - [CUDA runtime, API synchronization behavior](https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html)
+    - [NVIDIA developer forum, copies of 64 KB or less](https://forums.developer.nvidia.com/t/64kb-gotcha/35190)
     - [A guide on good usage of non_blocking and pin_memory](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html)
     - [vllm-project/vllm#53491](https://github.com/vllm-project/vllm/pull/53491): a check at run time
     - [vllm-project/vllm#56202](https://github.com/vllm-project/vllm/pull/56202): a static check
@@ -110,13 +111,19 @@ class NonblockingFromPageable(Rule):
             move.call,
             self._message(found, "training step" if trains else "step"),
             evidence=[module.evidence(found.call, "this is not pinned")],
-            severity=Severity.WARNING if trains else Severity.INFO,
+            severity=Severity.WARNING if trains and found.kind != "data" else Severity.INFO,
             heat=Heat.STEP,
             fix=self._fix(found),
         )
 
     def _message(self, found: Pageable, step: str) -> str:
         name = (self.module.qualified(found.call.func) or "").removeprefix("builtins.")
+        if found.kind == "data":
+            return (
+                f"the result of `{name}` is not pinned, so with more than 64 KB the host waits while the driver stages "
+                f"this copy, in every {step} and despite `non_blocking=True`: create it by "
+                "`torch.tensor(.., pin_memory=True)`"
+            )
         return (
             f"the result of `{name}` is not pinned, so the host waits while the driver stages this copy, in every "
             f"{step} and despite `non_blocking=True`: {_ADVICE[found.kind]}"
@@ -129,7 +136,6 @@ class NonblockingFromPageable(Rule):
 
 
 _ADVICE = {
-    "data": "create it by `torch.tensor(.., pin_memory=True)`",
     "array": "fill a pinned tensor that is kept between steps (`torch.empty(.., pin_memory=True)`)",
     "batch": "move the parts with `non_blocking=True`, and join them on the device",
     "tensors": "join them into a pinned tensor, `out=torch.empty(.., pin_memory=True)`",
