@@ -1,0 +1,149 @@
+"""TL905: gradients are reduced over all processes in every micro-batch, although they are only used later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint import on
+from torchlint.knowledge.distributed import DISTRIBUTED, SYNCHRONIZING
+from torchlint.model import Severity
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import of_library
+from torchlint.rule import Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from torchlint.analysis.scopes.guards import Guard
+    from torchlint.analysis.things.step import Step
+
+
+class DdpSyncEveryMicrobatch(Rule):
+    """
+    ## What it finds
+    A training loop in a file that wraps its model in `DistributedDataParallel`, which calls `backward` in every
+    iteration and the optimizer only in every N-th one, without `no_sync()`.
+
+    ## Why it costs
+    DDP reduces the gradients over all processes in each backward pass, although only the sum after N of them is
+    used: N - 1 of N reductions, each as large as the model, are for nothing, and each of them waits for the slowest
+    process. In torch 2.13.0, 16 backward passes for 4 steps of the optimizer made 16 reductions, and 4 with
+    `no_sync()` around the others. What that takes depends on the model and the network between the GPUs.
+
+    ## Instead
+    Flagged:
+
+    ```python
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+
+    def train(model, loader, optimizer, rank):
+        model = DistributedDataParallel(model.to(rank), device_ids=[rank])
+        for i, x in enumerate(loader):
+            loss = model(x.to(rank)).mean() / 4
+            loss.backward()
+            if (i + 1) % 4 == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+    ```
+
+    Preferred; `no_sync` must be around the forward pass too, since DDP prepares the reduction there:
+
+    ```python
+    import contextlib
+
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+
+    def train(model, loader, optimizer, rank):
+        model = DistributedDataParallel(model.to(rank), device_ids=[rank])
+        for i, x in enumerate(loader):
+            last = (i + 1) % 4 == 0
+            with contextlib.nullcontext() if last else model.no_sync():
+                loss = model(x.to(rank)).mean() / 4
+                loss.backward()
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+    ```
+
+    ## When to leave it
+    Where the network is fast and the model small. The finding is an `info`. The rule is silent where the file sets
+    `require_backward_grad_sync` or leaves accumulation to a framework, with FSDP, where `no_sync` keeps whole gradients
+    in memory, with `static_graph`, and in tests. It does not know loops whose model another file wraps.
+
+    ## Fix safety
+    There is no fix: a step of the optimizer after a pass without reduction leaves processes with different models.
+
+    ## Confirmed by
+    Nothing yet, so every verdict is `unknown`: it takes several processes to see the reductions.
+
+    ## Sources
+    - [`DistributedDataParallel.no_sync`](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync)
+    - [Performance tuning guide, skip unnecessary all-reduce](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#skip-unnecessary-all-reduce-if-training-with-distributeddataparallel-and-gradient-accumulation)
+    - [pytorch/pytorch#43201](https://github.com/pytorch/pytorch/issues/43201)
+    """
+
+    id = "TL905"
+    name = "ddp-sync-every-microbatch"
+    summary = "Gradients are reduced in every micro-batch of an accumulation"
+    severity = Severity.INFO
+    needs = (concepts.BACKWARD, of_library(DISTRIBUTED))
+    layout = False
+
+    @on.step
+    def accumulates(self, step: Step) -> None:
+        """Check a loop that makes steps."""
+        import libcst as cst
+
+        from torchlint.analysis.syntax.calls import method
+
+        module, loop = self.module, step.place
+        if not isinstance(loop, cst.For) or module.in_test(loop) or any(map(module.names_spelled, SYNCHRONIZING)):
+            return
+        wrapping = [c for c in module.nodes_of(cst.Call) if module.qualified(c.func) in DISTRIBUTED]
+        calls = list(module.within(loop, cst.Call))
+        backward = [c for c in calls if method(c) == "backward" and not any(map(_divides, module.guards(c, stop=loop)))]
+        steps = [c for c in calls if self._steps_optimizer(c)]
+        rare = [c for c in steps if any(map(_divides, module.guards(c, stop=loop)))]
+        if not (wrapping and len(backward) == 1 and rare and len(rare) == len(steps)):
+            return
+        if module.heat_analysis.enclosing_step(backward[0]) is not loop:
+            return
+        self.report(
+            backward[0],
+            f"`{module.code(backward[0])}` reduces the gradients over all processes, although the optimizer on "
+            f"{module.line_in_words(rare[0])} uses them only every few iterations: run forward and backward of the others "
+            "under `no_sync()` of the DDP model",
+            evidence=[
+                module.evidence(rare[0], "the optimizer makes a step here"),
+                module.evidence(wrapping[0], "this model reduces its gradients"),
+            ],
+        )
+
+    def _steps_optimizer(self, call: cst.Call) -> bool:
+        """``optimizer.step()`` or ``scaler.step(optimizer)``, not the step of a scheduler."""
+        from torchlint.analysis.scopes.bindings import dotted
+        from torchlint.analysis.syntax.calls import method, receiver
+
+        owner = (dotted(receiver(call)) or "").lower() if method(call) == "step" else ""
+        return bool(owner) and not any(word in owner for word in ("sched", "lr_", "warmup", "profiler", "prof"))
+
+
+def _divides(guard: Guard) -> bool:
+    """Whether a condition holds in every N-th iteration: ``(i + 1) % n == 0``."""
+    import libcst as cst
+
+    from torchlint.analysis.syntax.walk import descendants
+
+    test = guard.condition if guard.kind == "test" and guard.holds else None
+    if test is None or not isinstance(guard.node, cst.If):
+        return False
+    return any(
+        isinstance(part, cst.Comparison)
+        and isinstance(part.comparisons[0].operator, cst.Equal)
+        and any(isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo) for n in descendants(part))
+        for part in descendants(test)
+    )
