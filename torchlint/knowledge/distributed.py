@@ -17,8 +17,9 @@ ONE_PROCESS_EACH = frozenset(
 )
 # A file with one of these names decides itself when gradients are synchronized, or leaves it to a framework.
 SYNCHRONIZING = frozenset(
-    "no_sync maybe_no_sync require_backward_grad_sync set_requires_gradient_sync accelerator Accelerator deepspeed "
-    "fabric Fabric FullyShardedDataParallel FSDP fully_shard register_comm_hook Join static_graph _set_static_graph".split()
+    "no_sync maybe_no_sync require_backward_grad_sync set_requires_gradient_sync accelerator Accelerator "
+    "deepspeed fabric Fabric FullyShardedDataParallel FSDP fully_shard register_comm_hook Join static_graph "
+    "_set_static_graph".split()
 )
 # Parts of names that tell of parameters that some steps do not use.
 CONDITIONAL_PARTS = (

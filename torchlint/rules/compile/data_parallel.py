@@ -63,11 +63,11 @@ class DataParallel(Rule):
     ```
 
     ## When to leave it
-    On a single GPU, where the wrapper does little; for small models, or GPUs without direct connections, where it may be
-    as fast: pytorch/pytorch#65936 has such a case. The finding is an `info`. The rule is silent in files that do not
-    train, in files that offer `DistributedDataParallel` as well, for a single device (`device_ids=[0]`), for models that
-    are only evaluated (`nn.DataParallel(model).eval()`), in notebooks, which cannot start several processes easily, and
-    in tests. It does not see subclasses of `DataParallel`.
+    On a single GPU, where the wrapper does little; for small models, or GPUs without direct connections, where it may
+    be as fast: pytorch/pytorch#65936 has such a case. The finding is an `info`. The rule is silent in files that do not
+    train, in files that offer `DistributedDataParallel` as well, for a single device (`device_ids=[0]`), for models
+    that are only evaluated (`nn.DataParallel(model).eval()`), in notebooks, which cannot start several processes
+    easily, and in tests. It does not see subclasses of `DataParallel`.
 
     ## Fix safety
     There is no fix: processes must be started, and data, logs and checkpoints divided between them.
@@ -102,8 +102,8 @@ class DataParallel(Rule):
             return
         self.report(
             node,
-            f"`{module.code(node.func)}` copies the model to every GPU in each step and runs the copies in threads of one "
-            "process: `DistributedDataParallel`, with a process for each GPU, is faster on one machine as well",
+            f"`{module.code(node.func)}` copies the model to every GPU in each step and runs the copies in threads of "
+            "one process: `DistributedDataParallel`, with a process for each GPU, is faster on one machine as well",
         )
 
     def _is_single(self, node: cst.Call) -> bool:

@@ -26,8 +26,8 @@ _SHORT = 5
 class DdpFindUnused(Rule):
     """
     ## What it finds
-    `DistributedDataParallel(model, find_unused_parameters=True)`, also through Lightning's `DDPStrategy` and Accelerate's
-    `DistributedDataParallelKwargs`, in a file without a sign that some steps leave parameters out.
+    `DistributedDataParallel(model, find_unused_parameters=True)`, also through Lightning's `DDPStrategy` and
+    Accelerate's `DistributedDataParallelKwargs`, in a file without a sign that some steps leave parameters out.
 
     ## Why it costs
     After every forward pass, the whole autograd graph is searched for parameters that the loss does not depend on. If
@@ -98,8 +98,8 @@ class DdpFindUnused(Rule):
             return
         self.report(
             node,
-            "`find_unused_parameters=True` searches the autograd graph in every step: if DDP warns in the first step that "
-            "it found no unused parameters, leave it out; if they are always the same, pass `static_graph=True`",
+            "`find_unused_parameters=True` searches the autograd graph in every step: if DDP warns in the first step "
+            "that it found no unused parameters, leave it out; if they are always the same, pass `static_graph=True`",
         )
 
 

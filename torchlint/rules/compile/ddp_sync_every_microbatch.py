@@ -115,8 +115,8 @@ class DdpSyncEveryMicrobatch(Rule):
         self.report(
             backward[0],
             f"`{module.code(backward[0])}` reduces the gradients over all processes, although the optimizer on "
-            f"{module.line_in_words(rare[0])} uses them only every few iterations: run forward and backward of the others "
-            "under `no_sync()` of the DDP model",
+            f"{module.line_in_words(rare[0])} uses them only every few iterations: run forward and backward of the "
+            "others under `no_sync()` of the DDP model",
             evidence=[
                 module.evidence(rare[0], "the optimizer makes a step here"),
                 module.evidence(wrapping[0], "this model reduces its gradients"),
