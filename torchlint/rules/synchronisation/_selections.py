@@ -11,6 +11,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import wording
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
+from torchlint.analysis.things.traced import TracedCode
 from torchlint.analysis.values.models import is_loss_name
 from torchlint.knowledge.synchronisation import REDUCTIONS, SHAPES
 from torchlint.rules.synchronisation._repeated_reads import repeated_reads
@@ -60,12 +61,17 @@ class NeededResults:
     def left_over(self, step: Step) -> list[Counted]:
         """The counted operations of a step without compiled code, the selection of boxes, and what the host reads."""
         read = {part for one in step.reads for part in (one.node, one.tensor)} | {one.node for one in step.conditions}
-        compiled = self._module.shared(Compiled)
         return [
             one
             for one in step.counted
-            if not (self._selects_boxes(one.node) or compiled.covers(one.node) or self._is_read(one.node, read))
+            if not (self._selects_boxes(one.node) or self._is_compiled(one.node) or self._is_read(one.node, read))
         ]
+
+    def _is_compiled(self, node: cst.CSTNode) -> bool:
+        """Whether a node runs as compiled code, or may."""
+        function = self._module.function_of(node)
+        traced = self._module.shared(TracedCode).all
+        return any(one.function is function for one in traced) or self._module.shared(Compiled).covers(node)
 
     def _selects_boxes(self, node: cst.CSTNode) -> bool:
         """Whether the function around a node suppresses boxes that overlap, of which any number remains."""
