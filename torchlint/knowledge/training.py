@@ -13,3 +13,17 @@ DEBUG_VARIABLES = {
     "PYTORCH_NO_CUDA_MEMORY_CACHING": (frozenset({"1"}), "every tensor on the device is allocated by the driver"),
     "TORCH_DISTRIBUTED_DEBUG": (frozenset({"DETAIL"}), "the ranks compare every collective before they run it"),
 }
+# The versions since which `zero_grad` of optimizers and modules has the parameter `set_to_none`, and since which it is
+# true by default.
+ZERO_GRAD_SETS_NONE = ("1.7", "2.0")
+# Optimizers and functions that clip gradients update all tensors together, by default since this version.
+MULTI_TENSOR_DEFAULT = "2.0"
+MULTI_TENSOR = frozenset(
+    f"torch.optim.{name}"
+    for name in "Adadelta Adagrad Adam AdamW Adamax ASGD NAdam RAdam RMSprop Rprop SGD Adafactor".split()
+) | frozenset(
+    f"torch.nn.utils.{name}"
+    for name in "clip_grad_norm_ clip_grad_value_ clip_grad.clip_grad_norm_ clip_grad.clip_grad_value_".split()
+)
+# `torch.optim.swa_utils.get_ema_multi_avg_fn` exists since this version.
+MULTI_TENSOR_AVERAGES = "2.1"

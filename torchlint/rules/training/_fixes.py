@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.calls import argument, method
 from torchlint.edit.editor import Editor, or_none
 from torchlint.model import Fix, Safety
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from torchlint.rules.training._accumulated import KeptGraph
 
 _UNCHECKED = "errors that the mode detects, such as gradients that are NaN, pass unnoticed"
+_WITHOUT_GRADIENTS = (
+    "parameters without a gradient are skipped by the optimizer, instead of being moved by weight decay and momentum, "
+    "and their `grad` is None"
+)
+_TOGETHER = "more memory is needed, up to the size of all parameters, and sums may be rounded differently"
 _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
 
 
@@ -62,3 +67,21 @@ def switched_off(module: SourceModule, node: cst.CSTNode) -> Fix:
     else:
         edit = editor.delete(node)
     return Fix("switch the mode off", Safety.UNSAFE, (edit,), _UNCHECKED)
+
+
+# -- gradients and updates -------------------------------------------------------------------------
+
+
+@or_none
+def dropping(module: SourceModule, call: cst.Call) -> Fix:
+    """Pass ``set_to_none=True``."""
+    editor, given = module.shared(Editor), argument(call, "set_to_none", 0)
+    edits = editor.add_argument(call, "set_to_none=True") if given is None else (editor.replace(given, "True"),)
+    return Fix("pass `set_to_none=True`", Safety.UNSAFE, edits, _WITHOUT_GRADIENTS)
+
+
+@or_none
+def without_opt_out(module: SourceModule, given: cst.BaseExpression) -> Fix:
+    """Pass ``foreach=None``, which is the default."""
+    edits = (module.shared(Editor).replace(given, "None"),)
+    return Fix("let torch choose the implementation", Safety.UNSAFE, edits, _TOGETHER)
