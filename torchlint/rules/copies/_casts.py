@@ -71,7 +71,20 @@ class HostWorks:
     def _lies_on_host(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a tensor on the CPU; TL104 reports content that is generated there."""
         value = self._module.value(node)
-        return value.kind is Kind.TENSOR and value.device is Device.CPU and not value.generated
+        lies = value.kind is Kind.TENSOR and value.device is Device.CPU and not value.generated
+        return lies and not self._is_state(node)
+
+    def _is_state(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a view of a parameter or buffer, which may have been moved with its module."""
+        while isinstance(node, (cst.Call, cst.Subscript)):
+            inner = node.value if isinstance(node, cst.Subscript) else receiver(node)
+            if inner is None:
+                return False
+            node = inner
+        owner = self._module.class_of(node)
+        if owner is None or not isinstance(node, cst.Attribute):
+            return False
+        return self._module.classes.is_state(owner, node.attr.value)
 
     def _assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """What a variable is assigned that is used for nothing but the move."""
