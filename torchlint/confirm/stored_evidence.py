@@ -311,6 +311,10 @@ class _Opaque(TypedDict):
     how: Literal["compiled", "scripted", "exported", "replayed"]
 
 
+class _Noted(TypedDict):
+    reason: str
+
+
 # The facts that events of each kind must have.
 FACTS: dict[str, Any] = {
     "convolution": _Layer,
@@ -319,4 +323,6 @@ FACTS: dict[str, Any] = {
     "shared": _Shared,
     "flag": _Written,
     "opaque": _Opaque,
+    "break": _Noted,
+    "recompilation": _Noted,
 }
