@@ -107,6 +107,10 @@ class Code:
             found = self._shared[kind] = kind(self)
         return found  # type: ignore[return-value]
 
+    def has_torch(self, since: str) -> bool:
+        """Whether the target version of torch, the newest unless the configuration names one, is at least this one."""
+        return self.target_torch is None or _version(since) <= _version(self.target_torch)
+
     # -- the tree --------------------------------------------------------------------------------
 
     def nodes_of(self, kind: type[NodeT], *groups: Identifiers) -> list[NodeT]:
@@ -369,3 +373,8 @@ class Code:
     def never_runs(self, node: cst.CSTNode) -> bool:
         """Whether a node is unreachable: after ``return``, under ``if False`` or under ``if TYPE_CHECKING``."""
         return self._guards.contradict(node) or not self._reaching.is_reachable(node)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """The first two numbers of a version."""
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

@@ -122,6 +122,20 @@ class DeviceEvidence:
         here = [call for call in calls if self._code.function_of(call) is function]
         return self._agreed(here or calls)
 
+    def moved_nearby(self, node: cst.CSTNode) -> Device:
+        """Like :meth:`moved_to`, by moves in the same function alone; for ``self.name``, in the same class."""
+        name = dotted(node) or ""
+        calls = [call for call in self._moved.get(name, ()) if self._is_near(call, node)]
+        return self._agreed(
+            call for call in calls if self._target(call) is not Device.CPU or self._has_moved(call, node)
+        )
+
+    def _is_near(self, call: cst.Call, node: cst.CSTNode) -> bool:
+        one, other = self._code.function_of(call), self._code.function_of(node)
+        if one is other or one is None or other is None or not (dotted(node) or "").startswith("self."):
+            return one is other
+        return self._code.class_of(one) is self._code.class_of(other)
+
     def is_moved_module(self, node: cst.CSTNode) -> bool:
         """Whether a statement such as ``net.to(device)`` moves this object in place: only modules are moved so."""
         name = dotted(node)

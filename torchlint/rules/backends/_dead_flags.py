@@ -79,13 +79,9 @@ class DeadFlags:
         """The most similar name of a flag that exists in the target version of torch, or an empty string."""
         from difflib import get_close_matches
 
-        flags = [flag for flag, since in known.SETTABLE_FLAGS[owner].items() if self._exists_in_target(since)]
+        flags = [flag for flag, since in known.SETTABLE_FLAGS[owner].items() if self._module.has_torch(since)]
         close = get_close_matches(attribute.lower(), flags, 1, 0.7)
         return f"{owner}.{close[0]}" if close else ""
-
-    def _exists_in_target(self, since: str) -> bool:
-        target = self._module.target_torch
-        return target is None or _version(since) <= _version(target)
 
     def _replaced_method(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
         """The dead write of ``model.eval = True``, which replaces the method instead of calling it."""
@@ -192,7 +188,3 @@ _NAME_PREFIXES = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: (
 def _is_literal(value: cst.BaseExpression) -> bool:
     """Whether a value is a literal: another function would replace a function intentionally."""
     return literal(value) is not ...
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

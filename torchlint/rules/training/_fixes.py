@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, method
+from torchlint.analysis.syntax.calls import argument, bind, method
 from torchlint.edit.editor import Editor, or_none
+from torchlint.knowledge.layers import CONVOLUTIONS
 from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _WITHOUT_GRADIENTS = (
     "and their `grad` is None"
 )
 _TOGETHER = "more memory is needed, up to the size of all parameters, and sums may be rounded differently"
+_FUSED = "results differ by rounding, and parameters on other devices or of other dtypes raise an error"
+_WITHOUT_BIAS = "checkpoints have a key less, and fewer random numbers are drawn"
 _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
 
 
@@ -85,3 +88,24 @@ def without_opt_out(module: SourceModule, given: cst.BaseExpression) -> Fix:
     """Pass ``foreach=None``, which is the default."""
     edits = (module.shared(Editor).replace(given, "None"),)
     return Fix("let torch choose the implementation", Safety.UNSAFE, edits, _TOGETHER)
+
+
+# -- convolutions ----------------------------------------------------------------------------------
+
+
+@or_none
+def without_bias(module: SourceModule, call: cst.Call) -> Fix:
+    """Construct a convolution without a bias."""
+    editor = module.shared(Editor)
+    given = bind(call, CONVOLUTIONS[str(module.qualified(call.func))].parameters).get("bias")
+    edits = (editor.replace(given, "False"),) if given is not None else editor.add_argument(call, "bias=False")
+    return Fix("pass `bias=False`", Safety.UNSAFE, edits, _WITHOUT_BIAS)
+
+
+# -- optimizers ------------------------------------------------------------------------------------
+
+
+@or_none
+def fused(module: SourceModule, call: cst.Call) -> Fix:
+    """Construct an optimizer with its fused implementation."""
+    return Fix("pass `fused=True`", Safety.UNSAFE, module.shared(Editor).add_argument(call, "fused=True"), _FUSED)
