@@ -75,7 +75,7 @@ class NormalizedConvolutions:
     def _next_named(self, pair: cst.Tuple, member: cst.Element) -> cst.BaseExpression | None:
         element = self._module.parent(pair)
         pairs = self._module.parent(element) if isinstance(element, cst.Element) else None
-        if element is None or not isinstance(pairs, cst.List) or pair.elements[1:] != (member,):
+        if element is None or not isinstance(pairs, cst.List) or pair.elements[-1] is not member:
             return None
         ordered = self._module.call_with_argument(pairs)
         if ordered is None or self._module.qualified(ordered.func) not in _ORDERED:
