@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class CastBeforeTransfer(Rule):
     """
     ## What it finds
-    A tensor on the CPU that grows right before it is moved to the device: `x.float().to(device)`, where `x` is known
-    to have a smaller dtype such as `uint8` or `bool`, in one expression or through a variable that is used for nothing
-    else. Likewise, as `info`, arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and methods
-    that repeat elements (`expand`, `repeat`).
+    A conversion that enlarges a tensor on the CPU right before it is moved to the device: `x.float().to(device)`, where
+    `x` is known to have a smaller dtype such as `uint8` or `bool`, in one expression or through a variable that is used
+    for nothing else. Also, as `info`, arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and
+    methods that repeat elements (`expand`, `repeat`).
 
     ## Why it costs
-    A float has four times the bytes of a pixel, so the copy takes about four times as long, and before it the CPU
-    writes all of them. The device converts faster than it could receive the difference. For 8 frames of 1024 x 1280,
-    normalizing on the CPU and copying took 14.9 ms, and copying bytes and normalizing on an RTX A6000 took 1.0
-    (talmolab/sleap-nn#406). With torch 2.13 on one CPU core, `float()` of 4.8 million bytes took 1.6 ms, and
-    `float().div(255)` 7.9.
+    A float32 has four times the bytes of a `uint8`, so the copy takes about four times as long, and the CPU must first
+    write all of these bytes. The device converts them faster than it could receive them. For 8 frames of 1024 x 1280,
+    normalizing on the CPU and copying the floats took 14.9 ms; copying the bytes and normalizing on an RTX A6000 took
+    1.0 ms (talmolab/sleap-nn#406). With torch 2.13 on one CPU core, `float()` of 4.8 million bytes took 1.6 ms, and
+    `float().div(255)` 7.9 ms.
 
     ## Instead
     Flagged:
@@ -66,25 +66,25 @@ class CastBeforeTransfer(Rule):
             optimizer.zero_grad()
     ```
 
-    `.to(device, torch.float32)` is not the same: a blocking copy converts on the CPU, and only one with
-    `non_blocking=True` on the device (pytorch/pytorch#121341).
+    `x.to(device, torch.float32)` is no replacement: a blocking copy still converts on the CPU, and only one with
+    `non_blocking=True` converts on the device (pytorch/pytorch#121341).
 
     ## When to leave it
-    Where device memory has no room for the smaller tensor beside the larger one. The rule is silent where the dtype is
-    not known, as for most batches of a loader, and where the conversion makes the tensor smaller (`.half()`, or
-    `.float()` of `int64`); where the host uses the result as well; for content that the CPU generates (TL104), for
-    compiled code, tests, and what runs once. A conversion outside of training steps is an `info`.
+    Where the device has no room for the smaller tensor beside the larger one. The rule is silent where the dtype is not
+    known, as for most batches of a loader; where the conversion makes the tensor smaller (`.half()`, or `.float()` of
+    `int64`); where the host uses the result as well; for tensors that the CPU generates (TL104); for compiled code; in
+    tests; and for code that runs once. Outside of training steps, a conversion is an `info`.
 
     ## Fix safety
-    `x.float().to(device)` becomes `x.to(device).float()`. Safe: the device converts to the same numbers, and the result
-    is a new tensor in either order. The fix is unsafe with `non_blocking=True` (if `x` is in pinned memory, the copy no
-    longer waits, so the program must not modify `x` meanwhile), and from floats to integers (infinities and other
-    numbers out of range become different integers). There is no fix for arithmetic, whose last bits may differ on the
-    device, for views in between, and through variables.
+    `x.float().to(device)` becomes `x.to(device).float()`. This is safe: the device converts to the same numbers, and
+    the result is a new tensor in either order. The fix is unsafe with `non_blocking=True` (if `x` is in pinned memory,
+    the copy no longer waits, so the program must not modify `x` before it is done), and from floats to integers
+    (infinities and other values out of range become different integers). There is no fix for arithmetic, whose last
+    bits may differ on the device, for views between the conversion and the move, and for moves of a variable.
 
     ## Confirmed by
-    Several copies to the device at the line. On the simulated device, 8 batches of 4 rows of 4 pixels are 512 bytes as
-    floats, and 128 as bytes. How long the copies take, only a GPU can show.
+    Several copies to the device at the line. On the simulated device, 8 batches of 4 rows of 4 pixels take 512 bytes as
+    floats, and 128 as `uint8`. Only a GPU can show how long the copies take.
 
     ## Sources
     - [talmolab/sleap-nn#406](https://github.com/talmolab/sleap-nn/pull/406)
@@ -94,7 +94,7 @@ class CastBeforeTransfer(Rule):
 
     id = "TL107"
     name = "cast-before-transfer"
-    summary = "A tensor grows on the CPU right before it is copied to the device"
+    summary = "A tensor is converted to a larger dtype right before it is copied to the device"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.HOT)

@@ -17,15 +17,15 @@ _JOINING = tuple(f"torch.{name}" for name in "cat concat concatenate hstack vsta
 class CatInLoop(Rule):
     """
     ## What it finds
-    A variable to which `torch.cat([variable, part])` is assigned in each round of a loop, and that the loop uses for
-    nothing else: `torch.cat`, `concat`, `hstack`, `vstack` and `dstack`. It is a warning in loops over data loaders,
-    and an `info` in other loops whose number of rounds is computed, such as `while` and `range(n)`.
+    `variable = torch.cat([variable, part])` in every iteration of a loop that uses the variable for nothing else;
+    likewise `concat`, `hstack`, `vstack` and `dstack`. The finding is a warning in loops over data loaders, and an
+    `info` in other loops whose number of iterations is computed, such as `while` and `range(n)`.
 
     ## Why it costs
-    Each round allocates a new tensor and copies everything that has been collected so far, so the copied bytes grow
-    with the square of the number of rounds. Joining parts of 32 times 128 numbers took one thread of a CPU 28 ms for
-    250 parts and 842 ms for 1,000; with a list and one `torch.cat`, 0.9 and 2.7 ms (torch 2.13). On a GPU, the caching
-    allocator also needs a new, larger block in each round, which fragments its memory.
+    Every iteration allocates a new tensor and copies everything collected so far, so the number of copied bytes grows
+    with the square of the number of iterations. Joining parts of 32 x 128 numbers took one CPU thread 28 ms for 250
+    parts and 842 ms for 1,000; with a list and a single `torch.cat`, 0.9 and 2.7 ms (torch 2.13). On a GPU, the caching
+    allocator must also find a larger block in every iteration, which fragments its memory.
 
     ## Instead
     Flagged:
@@ -63,14 +63,16 @@ class CatInLoop(Rule):
     ```
 
     ## When to leave it
-    Where the loop has only a few rounds, or where parts must be freed one by one while the result grows elsewhere. The
-    rule is silent where the loop reads the tensor (decoding that feeds back all tokens, dense connections, windows of
-    the last parts), for loops over lists of unknown length, such as layers and feature levels, for at most eight
-    rounds, in constructors, under conditions that rarely hold, for attributes, and in tests.
+    Where the loop has only a few iterations. Note that a list keeps the memory of every part alive: clone parts that
+    are views of much larger tensors.
+
+    The rule is silent where the loop reads the tensor (decoding that feeds back all tokens, dense connections, windows
+    of the last parts); for loops over lists of unknown length, such as layers and feature levels; for at most eight
+    iterations; in constructors; under conditions that rarely hold; for attributes; and in tests.
 
     ## Fix safety
-    No fix is offered: the empty tensor that most loops start from decides the dtype and the shape of the result, and
-    `torch.cat` of an empty list is an error.
+    There is no fix: the empty tensor that most such loops start from determines the dtype and the shape of the result,
+    and `torch.cat` of an empty list is an error.
 
     ## Confirmed by
     At least sixteen evaluations of the flagged call.
@@ -83,7 +85,7 @@ class CatInLoop(Rule):
 
     id = "TL108"
     name = "cat-in-loop"
-    summary = "A tensor grows by `torch.cat` in each round of a loop"
+    summary = "A tensor grows by `torch.cat` in every iteration of a loop"
     severity = Severity.WARNING
     layout = False
     recipe = Recipe("evaluations", "finding", "the tensor grows again and again", least=16)
@@ -100,7 +102,7 @@ class CatInLoop(Rule):
         name = growth.name.value
         self.report(
             node,
-            f"`{name}` grows by `{module.code(node.func)}` in each round, which copies all of it again: append the "
-            "parts to a list, and concatenate them once after the loop",
+            f"`{name}` grows by `{module.code(node.func)}` in every iteration, which copies all of it again: append "
+            "the parts to a list, and concatenate them once after the loop",
             severity=Severity.WARNING if growth.long else Severity.INFO,
         )

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 class Float64Leak(Rule):
     """
     ## What it finds
-    In every step, a tensor of float64 that gets to an accelerator only because its array has NumPy's default dtype:
+    A float64 tensor that every step copies to the device, and that is float64 only because NumPy's default dtype is:
     `torch.from_numpy(a).to(device)`, `torch.as_tensor(a, device=device)` and the like, where `a` comes from `np.zeros`,
-    `np.array` of Python numbers or from computations with such arrays, and nothing converts it.
+    `np.array` of Python numbers, or computations with such arrays, and nothing converts it.
 
     ## Why it costs
-    Twice the bytes are copied, and what is computed with the tensor is computed in float64 as well: float32 and float64
-    give float64. Most GPUs have few units for it: NVIDIA's RTX cards of the Ada generation do 64 operations in float32
-    in the time of one in float64. Models in float32 refuse such an input, but losses, targets and weights accept it
-    silently. With torch 2.13 on one CPU core, `(x - y).square().mean()` of 8 million numbers took 0.14 seconds with `y`
-    in float64, and 0.05 in float32.
+    The copy has twice the bytes, and everything computed with the tensor is computed in float64 as well, since float32
+    and float64 promote to float64. Most GPUs have few units for it: NVIDIA's RTX cards of the Ada generation execute 64
+    float32 operations in the time of one in float64. A layer with float32 weights rejects a float64 input, but losses,
+    targets and loss weights accept it silently. With torch 2.13 on one CPU core, `(x - y).square().mean()` of 8 million
+    numbers took 0.14 seconds with `y` in float64, and 0.05 in float32.
 
     ## Instead
     Flagged:
@@ -69,16 +69,17 @@ class Float64Leak(Rule):
     Or give the array the dtype from the start: `np.zeros(n, dtype=np.float32)`.
 
     ## When to leave it
-    Where double precision is meant. The rule is silent in files that mention `float64`, `double` or complex numbers;
-    where the tensor is converted, before or after the move; for content that the CPU generates, which TL103 and TL104
-    report; for arrays whose dtype is not proved, and for single numbers, which do not make others float64; in tests;
-    and outside of code that runs in every step.
+    Where double precision is intended. The rule is silent in files that mention `float64`, `double` or complex numbers;
+    where the tensor is converted, before or after the move; for tensors that the CPU generates, which TL103 and TL104
+    report; for arrays whose dtype is not certain; for single numbers, which do not promote other tensors to float64; in
+    tests; and for code that does not run in every step.
 
     ## Fix safety
-    `.float()` or `dtype=torch.float32` is added. It is unsafe: numbers are rounded, and whatever is computed with them.
+    `.float()` or `dtype=torch.float32` is added. The fix is unsafe: the values are rounded, and so is what is computed
+    with them.
 
     ## Confirmed by
-    The line runs in every step. What doubles cost on a GPU is measured there only, by comparing both versions.
+    The line runs in every step. What float64 costs on a GPU can only be measured there, by comparing both versions.
 
     ## Sources
     - [NumPy, data types](https://numpy.org/doc/stable/user/basics.types.html)
@@ -90,7 +91,7 @@ class Float64Leak(Rule):
 
     id = "TL106"
     name = "float64-leak"
-    summary = "Doubles are copied to the device, because float64 is NumPy's default"
+    summary = "A float64 tensor is copied to the device, because float64 is NumPy's default"
     severity = Severity.INFO
     fix = "always"
     needs = (concepts.TORCH, concepts.HOT, identifiers("numpy"))
@@ -124,8 +125,8 @@ class Float64Leak(Rule):
 
         self.report(
             node,
-            f"`{found.name}` makes a float64 tensor here, since that is NumPy's default: twice the bytes are copied in "
-            "every step, and the device computes with doubles; convert it to float32 first",
+            f"`{found.name}` makes a float64 tensor here, since that is NumPy's default: every step copies twice the "
+            "bytes and computes in double precision; convert it to float32 first",
             evidence=[self.module.evidence(found.made, "float64")] if found.made is not node else (),
             heat=Heat.STEP,
             fix=as_float32(self.module, found.made),

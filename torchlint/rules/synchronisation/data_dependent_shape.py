@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 class DataDependentShape(Rule):
     """
     ## What it finds
-    Operations on a tensor on an accelerator, in every step, whose result has a size that depends on what is in the
-    tensor: an index that is a boolean mask (`x[mask]`, `x[mask] = values`, `x[mask] += 1`), `masked_select`,
-    `nonzero`, `argwhere`, `torch.where` with one argument, `unique`, `bincount`, `repeat_interleave` with a tensor
-    of repetitions and without `output_size`, `one_hot` without the number of classes. Operations that use the same
-    mask are one finding. Which tensors count as being on an accelerator is what `sync-in-hot-loop` says.
+    Operations on a device tensor, in every step, whose result has a size that depends on the values in the tensor:
+    indexing with a boolean mask (`x[mask]`, `x[mask] = values`, `x[mask] += 1`), `masked_select`, `nonzero`,
+    `argwhere`, `torch.where` with one argument, `unique`, `bincount`, `repeat_interleave` with a tensor of repetitions
+    and without `output_size`, and `one_hot` without `num_classes`. Several operations with the same mask are one
+    finding. `sync-in-hot-loop` says which tensors count as being on the device.
 
     ## Why it costs
-    Python must know the shape of a tensor before it can go on. So the size is computed on the device and copied to
-    the host, which blocks until all queued work finishes; the device then idles until the host has queued more.
-    With autograd, an index that is a boolean mask waits once more in the backward pass, and `x[mask] += 1` waits
-    twice: it reads the elements, and writes them back. `one_hot` without the number of classes reads the largest
-    label, and gives a batch without the last class fewer columns.
+    Python needs the shape of a tensor before it can continue. The device therefore computes the size, and the host
+    copies it, which blocks until all queued work has finished; the device then idles until the host has queued more.
+    With autograd, indexing with a boolean mask waits a second time in the backward pass. `x[mask] += 1` waits twice,
+    once to read the elements and once to write them back. `one_hot` without `num_classes` reads the largest label, and
+    returns fewer columns for a batch that lacks the last class.
 
     ## Instead
     Flagged:
@@ -62,32 +62,33 @@ class DataDependentShape(Rule):
             optimizer.step()
     ```
 
-    Where the selected elements themselves are needed, `index = mask.nonzero(as_tuple=True)` waits once, and any
-    number of indices `x[index]` do not wait, neither here nor in the backward pass. Losses skip targets with
-    `ignore_index`; `torch.where` with three arguments and `masked_fill` keep all sizes; `repeat_interleave` takes
-    `output_size`, where the host knows the sum; labels can be selected or counted while they are still on the host,
-    in the dataset or in the collate function.
+    If the selected elements themselves are needed, `index = mask.nonzero(as_tuple=True)` waits once, and any number of
+    selections `x[index]` then do not wait, not even in the backward pass. Other ways to keep the size fixed are
+    `ignore_index` of the losses, `torch.where` with three arguments, `masked_fill`, and `output_size` of
+    `repeat_interleave`, if the host knows the sum. Labels can be selected or counted while they are still on the host,
+    in the dataset or in `collate_fn`.
 
     ## When to leave it
-    Where a result of varying length is the point, as where targets are matched with anchors, and where most
-    elements are left out, so that computing all of them would cost more than the wait. That is why findings are
-    `info`, except for `one_hot`, and why steps that do not train are searched only for what has a form of known
-    size or the same mask several times. The rule is silent in functions that suppress overlapping boxes (`nms`),
-    for a number that is written through a mask (`x[mask] = 0`, which fills without counting), for `torch.where`
-    with three arguments and `masked_fill`, for tensors on the CPU, where the result itself is read by the host in
-    the same expression (which is `sync-in-hot-loop` or `tensor-in-control-flow`) or iterated over, in compiled code
-    (which is `graph-break-in-compiled`), under conditions that hold only every N steps, in tests, and for what runs
-    once or once per epoch.
+    Where a result of varying length is the point, as in matching targets with anchors, and where the mask leaves out
+    most elements, so that computing all of them would take longer than the wait. Findings are therefore `info`, except
+    for `one_hot` in training. In steps that do not train, only operations with an equivalent of fixed size, and
+    repeated uses of the same mask, are reported.
+
+    The rule is silent for a number that is written through a mask (`x[mask] = 0` fills without counting), for
+    `torch.where` with three arguments and `masked_fill`, and for tensors on the CPU; where the host reads or iterates
+    over the result anyway (`sync-in-hot-loop` and `tensor-in-control-flow` report that); in compiled code
+    (`graph-break-in-compiled`); in functions that suppress overlapping boxes (`nms`); under conditions that hold only
+    every N steps; in tests; and for code that runs once or once per epoch.
 
     ## Fix safety
-    No fix is offered: sums over masked elements are rounded differently, `NaN` times zero stays `NaN`, and the
-    number of classes is not visible in the code.
+    There is no fix: sums over masked elements are rounded differently, `NaN` times zero stays `NaN`, and the number of
+    classes is not visible in the code.
 
     ## Confirmed by
-    Synchronizations at these lines in each step. On the simulated device, with torch 2.13, a step of the first loop
-    above waits three times, once for each index and once in the backward pass, and a step of the second one never;
-    `x[mask] += 1` waits twice. How often an operation waits there is what ATen's sources for CUDA say; how long,
-    only a GPU shows.
+    Synchronizations at these lines in each step. On the simulated device (torch 2.13), a step of the first loop above
+    waits three times, once for each index and once in the backward pass, and a step of the second one never;
+    `x[mask] += 1` waits twice. The simulated device counts the waits that ATen's CUDA sources contain; only a GPU can
+    show how long they are.
 
     ## Sources
     - [pytorch/pytorch#12461](https://github.com/pytorch/pytorch/issues/12461), [pytorch/pytorch#131256](https://github.com/pytorch/pytorch/issues/131256)
@@ -96,7 +97,7 @@ class DataDependentShape(Rule):
 
     id = "TL304"
     name = "data-dependent-shape"
-    summary = "The host waits in every step for a size that the device computes"
+    summary = "An operation makes the host wait in every step for the size of its result"
     severity = Severity.INFO
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
@@ -131,11 +132,11 @@ class DataDependentShape(Rule):
         waits = sum(one.waits for one in together)
         if len(together) > 1:
             return (
-                f"{written} and {len(together) - 1} more by the same mask wait {waits} times for the GPU in {every}: "
-                "compute `index = mask.nonzero(as_tuple=True)` once and index with it, or weigh all elements by it"
+                f"{written} and {len(together) - 1} more with the same mask wait {waits} times for the GPU in {every}: "
+                "index with `mask.nonzero(as_tuple=True)`, computed once, or weight all elements by the mask"
             )
         if first.kind == "mask" and is_reduced(self.module, first.node):
-            return f"{written} {_WAITS['mask']} in {every}: keep all elements, and let the mask weigh them"
+            return f"{written} {_WAITS['mask']} in {every}: keep all elements, and weight them by the mask"
         return f"{written} {_WAITS.get(first.kind, _WAITS['mask'])} in {every}: {_ADVICE[first.kind]}"
 
     def _written(self, counted: Counted) -> str:
@@ -156,12 +157,12 @@ _WAITS = {
     "bins": "waits for the GPU to find the largest value",
 }
 _ADVICE = {
-    "mask": "keep all elements and let the mask weigh or replace them, or select where it is still on the host",
-    "write": "`torch.where` or `masked_scatter_` write the same without counting",
+    "mask": "keep all elements and apply the mask by `torch.where`, or select before the data are moved",
+    "write": "`torch.where` or `masked_scatter_` writes the same without counting",
     "update": "`torch.where` changes the same elements without counting",
-    "indices": "work with the mask itself (`torch.where` with three arguments, `masked_fill`), which needs no size",
-    "unique": "prepare them where the values are still on the host, as in the dataset",
-    "one_hot": "pass the number of classes, without which the shape also depends on the batch",
+    "indices": "use the mask itself (`torch.where` with three arguments, `masked_fill`), which needs no size",
+    "unique": "compute them before the data are moved, for example in the dataset",
+    "one_hot": "pass `num_classes`, without which the shape also depends on the batch",
     "repeat": "pass `output_size`, if the host knows the sum",
     "bins": "add ones into a tensor of known size with `scatter_add_`",
 }

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 class DistributionValidation(Rule):
     """
     ## What it finds
-    A distribution of `torch.distributions` with parameters on an accelerator that is constructed in every step and
-    checks its arguments, since neither `validate_args=False` nor `Distribution.set_default_validate_args(False)`
-    says that it should not; and `torch.normal` with a tensor of standard deviations there. Which tensors count as
-    being on an accelerator is what `sync-in-hot-loop` says.
+    A distribution of `torch.distributions` that every step constructs from device tensors and that checks its
+    arguments, which is the default: neither `validate_args=False` nor `Distribution.set_default_validate_args(False)`
+    turns it off. Also `torch.normal` with a device tensor of standard deviations. `sync-in-hot-loop` says which tensors
+    count as being on the device.
 
     ## Why it costs
-    Unless Python runs with `-O`, distributions check each parameter when they are constructed, and each value that
-    `log_prob` and `cdf` get. Every check reads the result from the device: the host blocks until all queued work
-    finishes, and the device then idles until the host has queued more. `Normal(mean, std)` reads twice, and its
-    `log_prob` once more. `torch.normal` checks twice that no deviation is negative, and nothing turns this off;
+    Unless Python runs with `-O`, distributions check each parameter when they are constructed, and each value passed to
+    `log_prob` and `cdf`. Every check reads its result from the device: the host blocks until all queued work has
+    finished, and the device then idles until the host has queued more. `Normal(mean, std)` reads twice, and its
+    `log_prob` once more. `torch.normal` checks twice that no deviation is negative, which cannot be turned off;
     `sample` of a normal distribution calls it.
 
     ## Instead
@@ -62,29 +62,30 @@ class DistributionValidation(Rule):
             optimizer.step()
     ```
 
-    `torch.distributions.Distribution.set_default_validate_args(False)`, once at the start of the program, does the
-    same for all distributions. Some do not pass `validate_args` on to the distributions that they are made of
-    (`OneHotCategorical`, `Multinomial`, `StudentT` and the relaxed ones), and only this call ends their checks. In
-    the place of `torch.normal(mean, std)`, `mean + std * torch.randn_like(std)` draws the same numbers from the
-    same state of the generator, and in the place of `sample` of a normal distribution, `rsample().detach()`.
+    `torch.distributions.Distribution.set_default_validate_args(False)`, once at the start of the program, does the same
+    for all distributions. It is the only way for those that do not pass `validate_args` on to the distributions they
+    are built from (`OneHotCategorical`, `Multinomial`, `StudentT` and the relaxed ones).
+    `mean + std * torch.randn_like(std)` draws the same numbers as `torch.normal(mean, std)`, from the same state of the
+    generator, and `rsample().detach()` the same as `sample` of a normal distribution.
 
     ## When to leave it
-    While a model is being developed: the checks find parameters that are `NaN`, deviations that are not positive
-    and values outside of the support, and name them. What is found is `info`. The rule is silent where the file or
-    another file of the run sets the default, where `validate_args` is passed, for parameters on the CPU, in code
-    that is compiled, under conditions that hold only every N steps, in tests, and for what runs once or once per
-    epoch.
+    While a model is being developed: the checks report parameters that are `NaN`, deviations that are not positive and
+    values outside of the support. All findings are `info`.
+
+    The rule is silent where this file or another file of the run sets the default, where `validate_args` is passed, for
+    parameters on the CPU, in compiled code, under conditions that hold only every N steps, in tests, and for code that
+    runs once or once per epoch.
 
     ## Fix safety
-    The fix is unsafe: invalid parameters and values no longer raise an error. It leaves results alone. There is
-    none for distributions that only the default keeps from checking, nor for `torch.normal`.
+    The fix is unsafe: invalid parameters and values no longer raise an error. Other results do not change. There is no
+    fix for distributions that only the default can keep from checking, nor for `torch.normal`.
 
     ## Confirmed by
-    Synchronizations at the constructor in each step. On the simulated device, with torch 2.13, a step of the first
-    loop above waits three times (for `loc`, `scale` and the argument of `log_prob`), a step of the second one
-    never. `torch.normal` with a tensor of deviations waits twice (`CHECK_NORMAL_TENSOR_STD` in ATen's
-    `DistributionTemplates.h`), and on the CPU it gives the same bits as the formula above, as `sample` gives those
-    of `rsample`. How long a wait is, only a GPU shows.
+    Synchronizations at the constructor in each step. On the simulated device (torch 2.13), a step of the first loop
+    above waits three times (for `loc`, `scale` and the argument of `log_prob`), and a step of the second one never.
+    `torch.normal` with a tensor of deviations waits twice (`CHECK_NORMAL_TENSOR_STD` in ATen's
+    `DistributionTemplates.h`). On the CPU, it gives the same bits as the formula above, and `sample` the same as
+    `rsample`. Only a GPU can show how long a wait is.
 
     ## Sources
     - [torch.distributions, set_default_validate_args](https://docs.pytorch.org/docs/stable/distributions.html#torch.distributions.distribution.Distribution.set_default_validate_args)
@@ -136,8 +137,8 @@ class DistributionValidation(Rule):
             step = "training step" if self.module.every_step(node) else "step"
             self.report(
                 node,
-                f"{self._written(node)} checks its deviations on the GPU in every {step}, and the host waits twice for "
-                "the result: `mean + std * torch.randn_like(std)` draws the same numbers without a check",
+                f"{self._written(node)} checks its standard deviations on the GPU in every {step}, and the host waits "
+                "twice for the result: `mean + std * torch.randn_like(std)` draws the same numbers without a check",
                 heat=Heat.STEP,
             )
 

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 class HostIndexOnDevice(Rule):
     """
     ## What it finds
-    A tensor on an accelerator that is indexed, in every step, with a list, a NumPy array or a tensor on the CPU.
-    Several tensors that are indexed with the same index are one finding. Which tensors count as being on an
-    accelerator is what `sync-in-hot-loop` says.
+    A device tensor that every step indexes with a list, a NumPy array or a tensor on the CPU. Several tensors that are
+    indexed with the same index are one finding. `sync-in-hot-loop` says which tensors count as being on the device.
 
     ## Why it costs
-    The index is copied to the device first. It comes from pageable memory, so the copy blocks the host until all
-    queued work finishes; the device then idles until the host has queued more. The copy is made anew for each
-    tensor that is indexed: `states[index]` and `actions[index]` wait twice.
+    The index is copied to the device first. It comes from pageable memory, so the copy blocks the host until all queued
+    work has finished; the device then idles until the host has queued more. The index is copied anew for each tensor:
+    `states[index]` and `actions[index]` wait twice.
 
     ## Instead
     Flagged:
@@ -57,24 +56,25 @@ class HostIndexOnDevice(Rule):
             optimizer.step()
     ```
 
-    An index that only the host can compute is copied once, `index = torch.as_tensor(index, device=device)`, and
-    used for all tensors; one that never changes is a tensor on the device that is made before the loop, or a buffer
-    of the module. Neighbors and every n-th element are slices (`x[:, :2]`, `x[::2]`), which copy nothing.
+    If only the host can compute the index, copy it once (`index = torch.as_tensor(index, device=device)`), and use it
+    for all tensors. If it never changes, create it on the device before the loop, or register it as a buffer. Write
+    slices for neighbors and every n-th element (`x[:, :2]`, `x[::2]`): they copy nothing.
 
     ## When to leave it
-    Where the host computes the index in every step from what only it knows, and uses it once: the copy is then
-    needed, and could at most be made from pinned memory. That is why findings are `info`. The rule is silent for
-    numbers, slices, `...` and `None`, which are no copies; for indices on the device; where the index may be a
-    single number; for tensors on the CPU, in compiled code, under conditions that hold only every N steps, in
-    tests, and for what runs once or once per epoch.
+    Where the host must compute the index in every step and uses it once: the copy is then needed, and pinned memory
+    could at most make it asynchronous. Findings are therefore `info`.
+
+    The rule is silent for numbers, slices, `...` and `None`, which copy nothing; for indices on the device; where the
+    index may be a single number; for tensors on the CPU; in compiled code; under conditions that hold only every N
+    steps; in tests; and for code that runs once or once per epoch.
 
     ## Fix safety
-    No fix is offered: a permutation that is drawn on the device comes from another generator, and has other
-    numbers.
+    There is no fix: a permutation drawn on the device comes from another generator, and differs from one drawn on the
+    CPU.
 
     ## Confirmed by
-    Copies to the device at these lines in each step. On the simulated device, with torch 2.13, a step of the first
-    loop above copies one index, a step of the second one none. How long a copy blocks the host, only a GPU shows.
+    Copies to the device at these lines in each step. On the simulated device (torch 2.13), a step of the first loop
+    above copies one index, and a step of the second one none. Only a GPU can show how long a copy blocks the host.
 
     ## Sources
     - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
@@ -83,7 +83,7 @@ class HostIndexOnDevice(Rule):
 
     id = "TL305"
     name = "host-index-on-device"
-    summary = "A list, an array or a tensor on the CPU indexes a tensor on the device"
+    summary = "A device tensor is indexed with a list, an array or a tensor on the CPU"
     severity = Severity.INFO
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
@@ -126,7 +126,7 @@ _KINDS = {
     "factory": "a new tensor on the CPU",
 }
 _ADVICE = {
-    "list": "use slices, or a tensor on the device that is made once",
+    "list": "use slices, or an index tensor created on the device once",
     "array": "compute it on the device, or move it there once",
     "tensor": "create it on the device, or move it there once",
     "factory": "create it there with `device=`",

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 class CopyBeforeReduce(Rule):
     """
     ## What it finds
-    A tensor that every step copies from the device to the host, and that is used for nothing but a reduction there:
-    `logits.cpu().argmax(1)`, `np.mean(x.detach().cpu().numpy())`, `x.cpu()[:, -1]`, `(pred.cpu() == y.cpu()).sum()`; in
-    one expression, or through a variable with a single use.
+    A tensor that every step copies from the device to the host, and of which the host only needs a reduction or a part:
+    `logits.cpu().argmax(1)`, `np.mean(x.detach().cpu().numpy())`, `x.cpu()[:, -1]`, `(pred.cpu() == y.cpu()).sum()`, in
+    one expression or through a variable with a single use.
 
     ## Why it costs
-    The copy of the logits of a language model or of a segmentation has hundreds of megabytes, and that of the answer a
-    few numbers. A reduction is also much faster on the device. With torch 2.13 on one CPU core,
-    `argmax(1)` of 256 x 50,257 floats (51 MB) took 37 ms, and its result has 2 kB. For a tensor of a few thousand
-    elements there is no difference worth a change: then the copy takes as long as that of a single number.
+    The logits of a language model or of a segmentation can have hundreds of megabytes, while the result has a few
+    numbers; and the device reduces faster than the CPU. With torch 2.13 on one CPU core, `argmax(1)` of 256 x 50,257
+    floats (51 MB) took 37 ms, and its result has 2 kB. For a tensor of a few thousand elements nothing is gained: its
+    copy takes about as long as that of a single number.
 
     ## Instead
     Flagged:
@@ -63,18 +63,19 @@ class CopyBeforeReduce(Rule):
     ```
 
     ## When to leave it
-    Where the tensor is small; where the numbers must be those that NumPy or the CPU computes, to the last bit; and
-    where the device has no memory for the reduction. All findings are `info`, since the size of a tensor is seldom
-    known. The rule is silent where the host uses the tensor otherwise as well, for losses, for the first element (it
-    may be the only one), for metrics of other libraries, in tests, and for what does not run in every step.
+    Where the tensor is small, where results must equal those of NumPy or the CPU to the last bit, and where the device
+    has no memory for the reduction. All findings are `info`, since the size of a tensor is rarely known.
+
+    The rule is silent where the host also uses the tensor in other ways, for losses, for the first element (it may be
+    the only one), for metrics of other libraries, in tests, and for code that does not run in every step.
 
     ## Fix safety
     There is no fix: sums and means may differ in the last bits, `argmax` may choose another one of several equal
-    numbers, and a NumPy reduction returns a number where a tensor's returns a tensor.
+    values, and a NumPy reduction returns a number where a tensor's returns a tensor.
 
     ## Confirmed by
     Several copies to the host at the line, of more than 64 KiB each on average. On the simulated device, 8 batches of 4
-    rows of 20,000 logits are 2.6 MB. How long the copies take, only a GPU can show.
+    rows of 20,000 logits take 2.6 MB. Only a GPU can show how long the copies take.
 
     ## Sources
     - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
@@ -83,7 +84,7 @@ class CopyBeforeReduce(Rule):
 
     id = "TL206"
     name = "copy-before-reduce"
-    summary = "A tensor is copied to the host whole, only to be reduced there"
+    summary = "A whole tensor is copied to the host, only to be reduced there"
     severity = Severity.INFO
     needs = (concepts.TORCH, concepts.HOT)
     layout = False

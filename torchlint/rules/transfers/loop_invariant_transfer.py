@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class LoopInvariantTransfer(Rule):
     """
     ## What it finds
-    A tensor that lies on the CPU, stays the same from step to step, and is moved to the device in every one of them:
-    `weights.to(device)` in the loop, where `weights` is created before it, or `self.weights.to(x.device)` in `forward`,
-    where the constructor assigns `self.weights` and does not register it as a buffer. Fixed parts and views count as
-    well (`self.table[None].float().cuda()`).
+    A tensor on the CPU that never changes, but is moved to the device in every step: `weights.to(device)` in a loop,
+    where `weights` is created before the loop, or `self.weights.to(x.device)` in `forward`, where the constructor
+    assigns `self.weights` as a plain attribute instead of registering a buffer. Parts and views of such a tensor count
+    as well (`self.table[None].float().cuda()`).
 
     ## Why it costs
-    The result of a move is a new tensor; the original stays where it is, so the next step copies the same bytes
-    again. From pageable memory, the driver first copies them to pinned memory, and the host waits until the device has
-    done everything before the copy, so that it cannot prepare the next kernels meanwhile. In a pipeline of Diffusers
-    two such moves of constant rotary frequencies waited 76 ms each in every forward pass on an A100
-    (huggingface/diffusers#13406). A copy in `forward` also cannot be captured in a CUDA graph.
+    `to` returns a new tensor and leaves the original on the CPU, so every step copies the same bytes again. Unless the
+    copy is asynchronous (`non_blocking=True`, from pinned memory), the host also waits until the device has finished
+    all queued work, and cannot queue the next kernels meanwhile. In a Diffusers pipeline, two such copies of constant
+    rotary frequencies each waited 76 ms in every forward pass on an A100 (huggingface/diffusers#13406). Nor can a copy
+    from pageable memory be captured in a CUDA graph.
 
     ## Instead
     Flagged:
@@ -65,25 +65,28 @@ class LoopInvariantTransfer(Rule):
             return F.cross_entropy(x, y, weight=self.weights)
     ```
 
-    With `persistent=False` the buffer is not part of the `state_dict`, so old checkpoints can still be loaded. The
-    module itself, here the loss, must be moved to the device. In a loop, move the tensor before the first step.
+    With `persistent=False`, the buffer stays out of the `state_dict`, so old checkpoints still load. A buffer moves
+    with its module: the module itself, here the loss, must be moved to the device. In a loop, move the tensor before
+    the first step.
 
     ## When to leave it
-    Where device memory cannot hold the tensor all the time. A buffer follows conversions such as `model.half()`: those
-    round it, and complex numbers lose their imaginary part; keep such tensors in an attribute that is moved when it is
-    first used. The rule is silent for parameters, buffers and batches; for tensors that the step replaces or
-    modifies, that an optimizer changes, or that are handed to unknown functions; for parts that differ from step to
-    step; for copies that are kept (`if self.moved is None`, a dict of devices, `lru_cache`), for compiled code and for
-    what runs once per epoch or every N steps. Content that the CPU generates is TL104's, numbers are TL105's. In an
-    evaluation the finding is an `info`.
+    Where the device has no memory to hold the tensor all the time. Note that a buffer is converted together with its
+    module: `model.half()` rounds it, and `model.to(dtype)` with a real dtype drops the imaginary part of complex
+    numbers. Keep such a tensor in an attribute, and move it once, when it is first used.
+
+    The rule is silent for parameters, buffers and batches; for tensors that the step replaces or modifies, that an
+    optimizer updates, or that are passed to unknown functions; for parts that differ from step to step; for copies that
+    are cached (`if self.moved is None`, a dict by device, `lru_cache`); for compiled code; and for code that runs once
+    per epoch or every N steps. Tensors that the CPU generates are reported by TL104, and Python numbers by TL105. In
+    evaluation loops the finding is an `info`.
 
     ## Fix safety
-    There is no fix: where the copy should live is a decision about the program.
+    There is no fix: the program has to decide where the tensor on the device is kept.
 
     ## Confirmed by
-    Several copies to the device at the line. Moving 1,000 class weights in every step of a loop over 8 batches makes 8
-    copies on the simulated device (torch 2.13), where one would do. How long the host waits for them, only a GPU can
-    show.
+    Several copies to the device at the line. On the simulated device (torch 2.13), a loop over 8 batches that moves
+    1,000 class weights in every step makes 8 copies, where one would do. Only a GPU can show how long the host waits
+    for them.
 
     ## Sources
     - [huggingface/diffusers#13406](https://github.com/huggingface/diffusers/pull/13406), constant frequencies
@@ -94,7 +97,7 @@ class LoopInvariantTransfer(Rule):
 
     id = "TL205"
     name = "loop-invariant-transfer"
-    summary = "The same tensor is copied to the device in every step"
+    summary = "A tensor that never changes is copied to the device in every step"
     severity = Severity.WARNING
     needs = (concepts.TORCH, concepts.HOT)
     layout = False
@@ -121,16 +124,16 @@ class LoopInvariantTransfer(Rule):
     def _what(self, found: Repeated) -> str:
         waits = ", while the host waits" if found.move.blocking else ""
         name = self.module.code(found.tensor)
-        return f"`{name}` is the same in every step, but is copied to the device again in each one{waits}"
+        return f"`{name}` never changes, but every step copies it to the device again{waits}"
 
     def _advice(self, found: Repeated) -> str:
         import libcst as cst
 
         if isinstance(found.tensor, cst.Name):
-            return "move it once, before the steps"
+            return "move it once, before the loop"
         owner = self.module.class_of(found.tensor)
         classes = self.module.classes
         if owner is None or not (classes.is_module(owner) or classes.method(owner, "forward")):
             return "move it once, where it is created"
         registered = f'self.register_buffer("{found.tensor.attr.value}", ..., persistent=False)'
-        return f"make it a buffer, `{registered}`, which moves with the module"
+        return f"make it a buffer of the module (`{registered}`)"

@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from torchlint.rules.transfers._pins import Pin
 
 _ADVICE = {
-    "blocking": "the transfer waits for the device all the same: remove `.pin_memory()`",
+    "blocking": "the move still waits for the device: remove `.pin_memory()`",
     "constructor": "only then moves it: pass `pin_memory=True` to the constructor instead",
-    "loader": "only then moves it: set `pin_memory=True` in the loader, which pins in a thread of its own",
-    "anyhow": "only then moves it: create the data in pinned memory, or measure whether `.to(device)` alone is faster",
+    "loader": "only then moves it: pass `pin_memory=True` to the loader, which pins in a separate thread",
+    "anyhow": "only then moves it: create the data in pinned memory, or measure if `.to(device)` alone is faster",
 }
 
 
 class ManualPinThenCopy(Rule):
     """
     ## What it finds
-    `x.pin_memory().to(device)`, also with `non_blocking=True`, with `.cuda()` and through a variable, in every step,
-    where nothing else uses the pinned tensor.
+    `x.pin_memory().to(device)` in every step, with or without `non_blocking=True`, also as `.cuda()` or through a
+    variable, where nothing else uses the pinned tensor.
 
     ## Why it costs
-    `pin_memory()` allocates page-locked memory and copies the tensor there, while the host waits. So the host copies
-    all data once more, and only then the transfer begins. Without it the driver stages the data piece by piece, and the
-    transfer of one piece overlaps with the copy of the next. In the measurements of PyTorch's tutorial,
+    `pin_memory()` allocates page-locked memory and copies the tensor there while the host waits; only then does the
+    transfer begin. From pageable memory, the driver stages the data piece by piece instead, so that copying one piece
+    overlaps with the transfer of another. In the measurements of PyTorch's tutorial,
     `x.pin_memory().to(device, non_blocking=True)` takes up to twice as long as `x.to(device)`.
 
-    With `non_blocking=True` the host need not wait for the device after that, so the copy can pay for itself where the
-    host is ahead of the device, as it is when it prepares the next batch during a step. Only a run on a GPU shows
-    which of the two is true, so such a finding is an `info`, unless there is a better way in any case: the loader or
+    With `non_blocking=True`, the host does not wait for the device after that, so pinning can pay for itself where the
+    host runs ahead of the device, for example when it prepares the next batch during a step. Only a run on a GPU can
+    show whether it does. Such a finding is therefore an `info`, unless there is a better way in any case: the loader or
     the constructor can pin.
 
     ## Instead
@@ -69,23 +69,23 @@ class ManualPinThenCopy(Rule):
     ```
 
     Data that is written to pinned memory in the first place needs no extra copy, and its transfer is asynchronous:
-    batches of a loader with `pin_memory=True`, `torch.tensor(.., pin_memory=True)`, or a buffer that is made once by
-    `torch.empty(.., pin_memory=True)`.
+    batches of a loader with `pin_memory=True`, `torch.tensor(.., pin_memory=True)`, or a buffer that is allocated once
+    by `torch.empty(.., pin_memory=True)`.
 
     ## When to leave it
-    Where a run shows that the asynchronous copy pays. The rule is silent for what is pinned once and moved often, where
-    anything else uses the pinned tensor, in files that mention threads or streams, which may overlap the copy with
-    other work, in `collate_fn` and methods called `pin_memory`, in tests, for batches that the loader has pinned
-    already, and for objects that are not known to be tensors. In steps that do not train the finding is an `info`.
+    Where a measurement shows that the asynchronous copy pays. The rule is silent for tensors that are pinned once and
+    moved often; where anything else uses the pinned tensor; in files that mention threads or streams, which may overlap
+    the copy with other work; in `collate_fn` and methods named `pin_memory`; in tests; for batches that the loader has
+    already pinned; and for objects that may not be tensors. In steps that do not train, the finding is an `info`.
 
     ## Fix safety
-    `.pin_memory()` is removed where the move blocks. That is safe if the move is to CUDA and the tensor is a new, dense
-    one; otherwise it is unsafe, since `pin_memory` raises an error for other tensors, and without an accelerator.
-    `torch.tensor(..).pin_memory()` becomes `torch.tensor(.., pin_memory=True)`, which is safe. There is no fix where
-    a variable holds the pinned tensor, nor for the other forms.
+    `.pin_memory()` is removed where the move is blocking. This is safe if the move is to CUDA and the tensor is a new,
+    dense one. Otherwise it is unsafe, since `pin_memory` raises an error for other tensors and without an accelerator,
+    and the fixed program would not. `torch.tensor(..).pin_memory()` becomes `torch.tensor(.., pin_memory=True)`, which
+    is safe. There is no fix where a variable holds the pinned tensor, nor for the other forms.
 
     ## Confirmed by
-    Copies into pinned memory at the line, at least twice; what they cost is measured on a GPU only.
+    Copies into pinned memory at the line, at least twice. What they cost can only be measured on a GPU.
 
     ## Sources
     - [A guide on good usage of non_blocking and pin_memory](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html)

@@ -19,17 +19,17 @@ class NonblockingFromPageable(Rule):
     """
     ## What it finds
     `x.to(device, non_blocking=True)`, `x.cuda(non_blocking=True)` and `buffer.copy_(x, non_blocking=True)` in every
-    step, where `x` is proved to lie in pageable memory: `torch.tensor(..)` and `torch.as_tensor(..)` of Python data,
-    `torch.from_numpy(..)`, or what `torch.cat` and `torch.stack` make of tensors on the host, such as the parts of a
-    batch, whether these are pinned or not.
+    step, where `x` certainly lies in pageable memory: the result of `torch.tensor(..)` or `torch.as_tensor(..)` of
+    Python data, of `torch.from_numpy(..)`, or of `torch.cat` and `torch.stack` of tensors on the host, such as the
+    parts of a batch, even if these are pinned.
 
     ## Why it costs
-    The device can only fetch data from pinned (page-locked) memory by itself. From pageable memory the driver first
-    copies them to a pinned buffer of its own, which keeps the host busy until all of them are there; NVIDIA reserves
-    that the driver waits for the stream before it does so. Such a copy does not overlap with computation either. The
-    argument is not useless: PyTorch then omits the wait for the whole stream that follows any other copy, so it should
-    stay. But the call still does not do what it says, and `torch.cuda.set_sync_debug_mode` does not see it. vLLM looks
-    for such copies at run time, and has replaced many of them.
+    The device can only read pinned (page-locked) memory by itself. From pageable memory, the driver first copies the
+    data to a pinned buffer of its own, and the call returns only when all of the data has been staged; according to
+    NVIDIA, the driver may also synchronize the stream before it begins. Such a copy does not overlap with computation
+    either. Keep the argument nevertheless: without it, PyTorch would also wait for the whole stream after the copy.
+    `torch.cuda.set_sync_debug_mode` does not report this wait. vLLM checks for such copies at run time, and has
+    replaced many of them.
 
     ## Instead
     Flagged:
@@ -58,20 +58,21 @@ class NonblockingFromPageable(Rule):
             return x[:, ends - 1]
     ```
 
-    A tensor should be in pinned memory from the start: `pin_memory=True` in a constructor, in the loader, or in a
-    buffer that is filled in every step (`torch.empty(.., pin_memory=True)`, whose `numpy()` shares its memory). Wait
-    for the copy before such a buffer is filled again. Move the parts of a batch first, and join them on the device.
+    The tensor should be in pinned memory from the start: by `pin_memory=True` in the constructor or the loader, or in a
+    buffer that every step fills (`torch.empty(.., pin_memory=True)`, whose `numpy()` shares its memory). Wait for the
+    copy before filling such a buffer again. Move the parts of a batch first, and join them on the device.
 
     ## When to leave it
-    Where the tensor has 64 KB or less, which CUDA copies without making the host wait. Python data seldom have more, so
-    for these the finding is an `info`, and so it is in steps that do not train. The rule is silent for what runs once
-    or once per epoch, in tests, where an array may be a view of pinned memory, where the host reads the result at once,
-    and where the default device is set. A batch whose loader does not pin is the subject of TL401 and TL202, content
-    that the CPU generates that of TL104 and TL103.
+    Where the tensor has 64 KB or less, which CUDA copies without making the host wait. Python data rarely have more, so
+    the finding is an `info` for these, and in steps that do not train.
+
+    The rule is silent for code that runs once or once per epoch, in tests, where an array may be a view of pinned
+    memory, where the host reads the result at once, and where a default device is set. Batches of a loader that does
+    not pin are reported by TL401 and TL202, and tensors that the CPU generates by TL103 and TL104.
 
     ## Fix safety
-    `pin_memory=torch.cuda.is_available()` is added to `torch.tensor(..)`. It is unsafe: pinned memory is not paged out,
-    and a write to the tensor before the copy is done would change the copy. The other forms have no fix.
+    `pin_memory=torch.cuda.is_available()` is added to `torch.tensor(..)`. The fix is unsafe: pinned memory cannot be
+    paged out, and a write to the tensor before the copy is done would change the copy. The other forms have no fix.
 
     ## Confirmed by
     Copies to the device from pageable memory at the line, at least twice.
@@ -120,13 +121,12 @@ class NonblockingFromPageable(Rule):
         name = (self.module.qualified(found.call.func) or "").removeprefix("builtins.")
         if found.kind == "data":
             return (
-                f"the result of `{name}` is not pinned, so with more than 64 KB the host waits while the driver stages "
-                f"this copy, in every {step} and despite `non_blocking=True`: create it by "
-                "`torch.tensor(.., pin_memory=True)`"
+                f"the result of `{name}` is not pinned: with more than 64 KB, the host waits for this copy in every "
+                f"{step} despite `non_blocking=True`; create it by `torch.tensor(.., pin_memory=True)`"
             )
         return (
-            f"the result of `{name}` is not pinned, so the host waits while the driver stages this copy, in every "
-            f"{step} and despite `non_blocking=True`: {_ADVICE[found.kind]}"
+            f"the result of `{name}` is not pinned, so the host waits for this copy in every {step} despite "
+            f"`non_blocking=True`: {_ADVICE[found.kind]}"
         )
 
     def _fix(self, found: Pageable) -> Fix | None:
@@ -136,7 +136,7 @@ class NonblockingFromPageable(Rule):
 
 
 _ADVICE = {
-    "array": "fill a pinned tensor that is kept between steps (`torch.empty(.., pin_memory=True)`)",
-    "batch": "move the parts with `non_blocking=True`, and join them on the device",
+    "array": "fill a pinned tensor (`torch.empty(.., pin_memory=True)`) that is kept between steps",
+    "batch": "move the parts first, and join them on the device",
     "tensors": "join them into a pinned tensor, `out=torch.empty(.., pin_memory=True)`",
 }

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 class UnsafeNonblockingDownload(Rule):
     """
     ## What it finds
-    `x.to("cpu", non_blocking=True)`, or `buffer.copy_(x, non_blocking=True)` into a pinned buffer, whose result the
-    host reads before anything waits for the device: `.tolist()`, `.item()`, `float(..)`, arithmetic, NumPy functions,
-    printing, storing it in another tensor on the host, `torch.cat` of a list that it was appended to.
+    A copy to the host by `x.to("cpu", non_blocking=True)`, or by `buffer.copy_(x, non_blocking=True)` into a pinned
+    buffer, that the host reads before anything waits for the device. Reading means `.tolist()`, `.item()`, `float(..)`,
+    arithmetic, NumPy functions, printing, storing it in another tensor on the host, or `torch.cat` of a list that it
+    was appended to.
 
     ## Why it costs
-    The values may be wrong. The copy is only queued: for such a move PyTorch allocates pinned memory on the host, and
-    returns the tensor before the device has written to it, so the host reads whatever was in that memory. Whether it
-    does depends on how far the device is behind, so tests often pass. The other direction is safe: kernels that use a
-    copy on the device are queued after it.
+    The values may be wrong. The copy is only queued: PyTorch allocates pinned memory on the host for it and returns the
+    tensor before the device has written to that memory, so the host may read whatever was there before. Whether it does
+    depends on how far the device is behind, so tests often pass. Copies in the other direction are safe: kernels that
+    use them are queued after the copy.
 
     ## Instead
     Flagged:
@@ -57,21 +58,22 @@ class UnsafeNonblockingDownload(Rule):
     predict(torch.nn.Linear(4, 2).cuda(), torch.randn(8, 4))
     ```
 
-    If the host has other work to do during the copy, keep the keyword, and wait before the first read:
-    `torch.cuda.current_stream().synchronize()`, or `synchronize` of an event that was recorded after the copy.
+    If the host has other work to do during the copy, keep the argument, and wait before the first read: with
+    `torch.cuda.current_stream().synchronize()`, or with `synchronize()` of an event that was recorded after the copy.
 
     ## When to leave it
-    Never as it is; if the tensor is always on the CPU, the keyword has no effect and can go as well. The rule follows
-    the copy through views, variables, lists and dicts of one function, up to the first read. It is silent where
-    anything in between may wait for the device: `synchronize`, a blocking copy, `.item()` of another tensor, a
-    condition on a tensor of the device, or a function that it does not know. It is also silent for copies to pageable
-    memory, for which CUDA waits, and where the result is only returned, stored or handed on.
+    Never. If the tensor is always on the CPU, the argument has no effect and can go as well.
+
+    The rule follows the copy through views, variables, lists and dicts of one function, up to the first read. It is
+    silent where anything in between may wait for the device: `synchronize`, a blocking copy, `.item()` of another
+    tensor, a condition on a device tensor, or an unknown function. It is also silent for copies to pageable memory, for
+    which CUDA waits, and where the result is only returned, stored or passed on.
 
     ## Fix safety
-    Removing `non_blocking=True` is safe: the copy then waits, and the values are the ones that the program means.
+    Removing `non_blocking=True` is safe: the copy then waits, and the host reads the values that the program means.
 
     ## Confirmed by
-    Asynchronous copies to the host at the line. That the values are wrong cannot be shown by a run: it is a race.
+    Asynchronous copies to the host at the line. A run cannot prove that values are wrong: it is a race.
 
     ## Sources
     - [A guide on good usage of non_blocking and pin_memory, other copy directions](https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html#other-copy-directions-gpu-cpu-cpu-mps)
@@ -103,8 +105,8 @@ class UnsafeNonblockingDownload(Rule):
 
         self.report(
             move.call,
-            f"this copy is only queued, and {self._reader(move.call, read)} reads it with nothing in between that "
-            "waits for the device, so the values may be wrong: remove `non_blocking=True`, or synchronize first",
+            f"this copy is only queued, and {self._reader(move.call, read)} reads it before anything waits for "
+            "the device, so the values may be wrong: remove `non_blocking=True`, or synchronize first",
             evidence=[self.module.evidence(read, "reads the copy")],
             fix=make_blocking(self.module, move),
         )
