@@ -20,19 +20,18 @@ if TYPE_CHECKING:
 class CudaInWorker(Rule):
     """
     ## What it finds
-    Copies to the GPU, and tensors made there (`torch.tensor(row, device=device)`), in `__getitem__` and `__getitems__`
-    of a dataset, in `__iter__` of an iterable dataset that a loader with workers reads, and in the `collate_fn` of a
-    loader with workers; also in methods that these call. A device that is chosen at run time
-    (`"cuda" if torch.cuda.is_available() else "cpu"`) counts.
+    Copies to the GPU, and tensors created there (`torch.tensor(row, device=device)`), in `__getitem__` and
+    `__getitems__` of a dataset, in `__iter__` of an iterable dataset that a loader with workers reads, in the
+    `collate_fn` of a loader with workers, and in methods that these call. A device chosen at run time
+    (`"cuda" if torch.cuda.is_available() else "cpu"`) counts as a GPU.
 
     ## Why it costs
-    Worker processes are started by `fork` on Linux before Python 3.14, and CUDA refuses to run in a forked process if
-    it has been used before the fork ("Cannot re-initialize CUDA in forked subprocess"). Started by `spawn`, each worker
-    creates a context of its own on the GPU, which takes hundreds of megabytes, and tensors are shared between the
-    processes by handles. Many programs therefore run without workers, and then each sample is copied by itself, in the
-    process that should train. Moving whole batches in the training loop takes one copy for each tensor of a batch, from
-    pinned memory. On the simulated device, with torch 2.13, 32 samples in batches of 8 were 32 copies in
-    `__getitem__`, and 4 in the loop. The time and memory that this takes, only a run on a GPU shows.
+    Each sample is copied by itself; moving batches in the training loop takes one copy for each tensor of a batch, from
+    pinned memory. Such a dataset also rules out worker processes in many programs. If they are started by `fork` (the
+    default on Linux before Python 3.14), CUDA refuses to run in them once the parent has used it ("Cannot re-initialize
+    CUDA in forked subprocess"). If they are started by `spawn`, each worker creates its own CUDA context, which takes
+    hundreds of megabytes of GPU memory. On the simulated device (torch 2.13), 32 samples in batches of 8 were 32 copies
+    in `__getitem__`, and 4 in the loop. Only a run on a GPU can show the time and memory.
 
     ## Instead
     Flagged:
@@ -82,14 +81,15 @@ class CudaInWorker(Rule):
     ```
 
     ## When to leave it
-    Where a decoder on the GPU makes the samples. A dataset that lies on the GPU as a whole, and is only indexed, is
-    fine without workers, and is not reported. The rule is silent where each sample is a batch of its own
-    (`batch_size=None` or 1) and there are no workers, for a `collate_fn` without workers, under conditions, for devices
-    that are the CPU by default or those of another tensor, and, without workers, where the result is brought back to
-    the host.
+    Where a decoder on the GPU creates the samples. A dataset that lies on the GPU as a whole, and is only indexed, is
+    fine without workers, and is not reported.
+
+    Without workers, the rule is silent for a `collate_fn`, where each sample is a batch of its own (`batch_size=None`
+    or 1), and where the result is copied back to the host. It is also silent under conditions, and for devices that are
+    the CPU by default or that of another tensor.
 
     ## Fix safety
-    There is no fix: the batches must be moved in another place.
+    There is no fix: the batches must be moved in another place of the program.
 
     ## Confirmed by
     Copies to the device at this line that the host waits for.
@@ -103,7 +103,7 @@ class CudaInWorker(Rule):
 
     id = "TL406"
     name = "cuda-in-worker"
-    summary = "A dataset or collate function puts samples on the GPU"
+    summary = "A dataset or `collate_fn` puts samples on the GPU"
     severity = Severity.WARNING
     needs = (any_of(concepts.ON_ACCELERATOR, identifiers("device")), of_library((*LOADERS, *DATASET_BASES)))
     layout = False
@@ -128,7 +128,7 @@ class CudaInWorker(Rule):
         advice = "return CPU tensors, and move whole batches in the training loop"
         if work.loader is None:
             return (
-                f"copies each sample to the GPU by itself, since it is in `{work.function}`, and worker processes "
-                f"could not do it: {advice}"
+                f"in `{work.function}` copies samples to the GPU one by one, and rules out forked worker processes: "
+                f"{advice}"
             )
-        return f"runs in a worker process, where CUDA fails after a fork, or takes a context per worker: {advice}"
+        return f"runs in a worker process, where CUDA fails after a fork, or needs its own context: {advice}"

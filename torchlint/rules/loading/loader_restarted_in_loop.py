@@ -21,21 +21,20 @@ if TYPE_CHECKING:
 class LoaderRestartedInLoop(Rule):
     """
     ## What it finds
-    An iterator of a `torch.utils.data.DataLoader` that is made in every step, for one batch: `next(iter(loader))`,
-    `batches = iter(loader)` followed by `next(batches)`, or a loop over the loader that always ends with `break` in
-    its first iteration. Also a `DataLoader` that is constructed in every step with the same arguments, and one with
-    `persistent_workers=True` that is constructed in every epoch with the same arguments. A loader without workers is
-    an `info` if it shuffles, and so is one of which it is not known whether it has workers.
+    A new iterator of a `torch.utils.data.DataLoader` in every step, for one batch: `next(iter(loader))`,
+    `batches = iter(loader)` followed by `next(batches)`, or a loop over the loader that always ends with `break` in its
+    first iteration. Also a `DataLoader` that every step constructs with the same arguments, and one with
+    `persistent_workers=True` that every epoch constructs with the same arguments. The finding is an `info` if it is not
+    known whether the loader has workers, and for a shuffling loader without workers.
 
     ## Why it costs
-    An iterator of a loader with workers starts all worker processes, draws a new order of all samples, and has
-    `prefetch_factor` batches loaded by each worker. After one batch, the processes are ended again, and the other
-    batches are thrown away. With torch 2.13 and two workers, 20 times `next(iter(loader))` started 40 processes, where
-    one iterator started 2, and took 7.8 to 8.3 s instead of 0.6 to 0.7 s on a CPU with two cores. The workers loaded
-    51 batches for the 20 that were used. With `persistent_workers=True` only 2 processes were started, but 99 batches
-    were loaded. Loaders that were constructed in each of 5 epochs started 10 processes with and without
-    `persistent_workers=True`, which saves 8 of them if the loader is constructed once. No GPU is needed to
-    see this; how long one waits for the loader in every step, only a run on one shows.
+    An iterator of a loader with workers starts all worker processes, draws a new order of all samples, and makes each
+    worker load `prefetch_factor` batches. After one batch, the processes are ended and the other batches thrown away.
+    With torch 2.13 and two workers, 20 times `next(iter(loader))` started 40 processes, where one iterator started 2,
+    and took 7.8 to 8.3 s instead of 0.6 to 0.7 s on a CPU with two cores. The workers loaded 51 batches for the 20 that
+    were used. With `persistent_workers=True` only 2 processes were started, but 99 batches were loaded. Constructing
+    the loader in each of 5 epochs started 10 processes even with `persistent_workers=True`; constructed once, it starts
+    2. How long a GPU waits for the loader, only a run there can show.
 
     ## Instead
     Flagged:
@@ -72,16 +71,18 @@ class LoaderRestartedInLoop(Rule):
     ```
 
     ## When to leave it
-    Where every batch must be drawn from the whole dataset anew: one iterator does not repeat a sample before all have
-    been seen. A sampler with `replacement=True` draws like that without being started again. The rule is silent
-    outside of steps, under conditions (every so many steps, on `StopIteration`, for the first step), for loaders or
-    arguments that change in the loop, in tests, in loops over ten batches or fewer, and for loops that only `break`.
+    Where every batch must be drawn anew from the whole dataset: one iterator does not repeat a sample before all have
+    been seen. A sampler with `replacement=True` draws like that without a restart.
+
+    The rule is silent outside of steps, under conditions (every so many steps, on `StopIteration`, for the first step),
+    for loaders or arguments that change in the loop, in tests, in loops over ten batches or fewer, and for loops that
+    do nothing but `break`.
 
     ## Fix safety
     There is no fix: other samples would be drawn, and the end of the loader needs code of its own.
 
     ## Confirmed by
-    Calls of the loader's `__iter__` in every step.
+    Calls of the loader's `__iter__` in every step. No GPU is needed for that.
 
     ## Sources
     - [torch.utils.data, single- and multi-process data loading](https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading)
@@ -142,7 +143,7 @@ class LoaderRestartedInLoop(Rule):
             )
         else:
             return  # without persistent workers, a loader starts them in every epoch anyway
-        self.report(loader.call, f"{text}: construct it before the loop", heat=heat)
+        self.report(loader.call, f"{text}: construct it once, before the loop", heat=heat)
 
     def _report(self, found: Restart, what: str) -> None:
         loader = found.loader
@@ -152,7 +153,7 @@ class LoaderRestartedInLoop(Rule):
         made = [self.module.evidence(loader.call, "the loader is constructed here")] if loader is not None else []
         self.report(
             found.node,
-            f"{what}: {self._cost(loader)}; make one iterator before the loop, and another one on `StopIteration`",
+            f"{what}: {self._cost(loader)}; make one iterator before the loop, and another on `StopIteration`",
             evidence=made,
             severity=Severity.WARNING if certain else Severity.INFO,
             heat=Heat.STEP,
@@ -160,9 +161,9 @@ class LoaderRestartedInLoop(Rule):
 
     def _cost(self, loader: Loader | None) -> str:
         if loader is None or (loader.opaque and not loader.has_workers):
-            return "its worker processes, if it has any, are started again for each batch"
+            return "worker processes, if it has any, are started again for each batch"
         if not loader.has_workers:
-            return "it draws a permutation of the whole dataset for one batch"
+            return "each draws a permutation of the whole dataset for one batch"
         if loader.persists:
             return "the workers load several batches each time, and all but one are thrown away"
-        return "its worker processes are started again for each batch, and what else they load is thrown away"
+        return "all worker processes are started again for each batch"

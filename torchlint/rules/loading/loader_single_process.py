@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 class LoaderSingleProcess(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` without workers (`num_workers` absent or 0), over a dataset whose `__getitem__`
+    A `torch.utils.data.DataLoader` without workers (`num_workers` absent or 0) over a dataset whose `__getitem__`
     decodes a file for each sample (`Image.open`, `cv2.imread`, `librosa.load`, `np.load`), or over one of torchvision's
-    datasets of files such as `ImageFolder`, if a loop of the same file trains on its batches and the file uses an
-    accelerator. The rule is off by default, since what is right depends on the machine.
+    datasets of files such as `ImageFolder`, if a loop in the same file trains on its batches and the file uses an
+    accelerator. The rule is off by default, since the right number of workers depends on the machine.
 
     ## Why it costs
-    Without workers, the process that trains loads each batch between two steps, and the GPU has nothing to do
-    meanwhile. With torch 2.13, batches of 32 JPEG images of 500 by 375 pixels took the training process 124 to 131 ms
-    of CPU time each, and 4 ms with two workers, which did the rest. How long a GPU waits depends on the model and the
-    storage; only a run there shows it.
+    Without workers, the training process loads each batch between two steps, while the GPU has nothing to do. With
+    torch 2.13, loading a batch of 32 JPEG images of 500 x 375 pixels took 124 to 131 ms of CPU time in the training
+    process, and 4 ms with two workers, which did the rest. How long a GPU waits depends on the model and the storage;
+    only a run there can show it.
 
     ## Instead
     Flagged:
@@ -82,17 +82,19 @@ class LoaderSingleProcess(Rule):
     ```
 
     ## When to leave it
-    In notebooks and scripts without `if __name__ == "__main__":` where processes are not forked (macOS, Windows, Linux
-    from Python 3.14 on), while debugging, and where the step takes much longer than loading. The rule is silent for
-    iterable datasets, whose workers would all yield the same samples; for datasets that hold a lambda or an open file,
-    which cannot be sent to a worker; for files that are decoded under a condition, as with a cache; for loaders that
-    only evaluate; and if `**kwargs` may set `num_workers`.
+    While debugging, and where a step takes much longer than loading a batch. Where processes are not forked (macOS,
+    Windows, and Linux from Python 3.14 on), notebooks and scripts without `if __name__ == "__main__":` cannot use
+    workers.
+
+    The rule is silent for iterable datasets, whose workers would all yield the same samples; for datasets that hold a
+    lambda or an open file, which cannot be sent to a worker; for files that are decoded under a condition, as with a
+    cache; for loaders used only for evaluation; and if `**kwargs` may set `num_workers`.
 
     ## Fix safety
-    There is no fix: the best number depends on the machine, and workers draw other random numbers.
+    There is no fix: the best number of workers depends on the machine, and workers draw different random numbers.
 
     ## Confirmed by
-    A comparison of two runs. A single run does not show it, so the verdict is `unknown`.
+    Nothing yet, so the verdict is `unknown`: it takes a comparison of two runs.
 
     ## Sources
     - [torch.utils.data, multi-process data loading](https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading)
@@ -101,7 +103,7 @@ class LoaderSingleProcess(Rule):
 
     id = "TL402"
     name = "loader-single-process"
-    summary = "The process that trains decodes the samples itself"
+    summary = "A data loader without workers decodes samples in the training process"
     severity = Severity.WARNING
     default = False
     needs = (concepts.STEPS, concepts.ON_ACCELERATOR)
@@ -121,7 +123,7 @@ class LoaderSingleProcess(Rule):
         name = self.module.code(decoder.func)
         self.report(
             loader.call,
-            f"without workers, the process that trains reads and decodes every sample itself (`{name}` on "
-            f"{self.module.line_in_words(decoder)}), and the GPU waits: set `num_workers`",
+            f"without workers, the training process decodes every sample itself (`{name}` on "
+            f"{self.module.line_in_words(decoder)}) while the GPU waits: set `num_workers`",
             evidence=[self.module.evidence(decoder, "each sample is decoded here")],
         )

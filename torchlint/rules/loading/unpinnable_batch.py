@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class UnpinnableBatch(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` with `pin_memory=True` whose `collate_fn`, on every path, returns an instance of a
-    class of the file that has no `pin_memory()` method, or NumPy arrays: alone, or in a tuple, a list or a dictionary
-    of nothing else.
+    A `torch.utils.data.DataLoader` with `pin_memory=True` whose `collate_fn` returns, on every path, an instance of a
+    class of the file without a `pin_memory()` method, or NumPy arrays: alone, or in a tuple, a list or a dictionary of
+    nothing else.
 
     ## Why it costs
-    Pinning knows tensors, mappings, sequences and named tuples, and calls `pin_memory()` of objects that have it.
-    Anything else is returned as it is, without a word (`torch/utils/data/_utils/pin_memory.py`, torch 2.13). So
-    the batches stay in pageable memory: copies to the GPU take longer, and wait even with `non_blocking=True`, while a
-    thread is busy with pinning nothing. Run with torch 2.13, pinning called `Tensor.pin_memory()` twice for a
-    tuple of two tensors, twice for a data class with the method, and never for the same data class without it. What a
-    copy from pageable memory costs, only a run on a GPU shows.
+    The loader pins tensors in mappings, sequences and named tuples, and calls `pin_memory()` of objects that have it.
+    Anything else is returned as it is, without a warning (`torch/utils/data/_utils/pin_memory.py`, torch 2.13). So the
+    batches stay in pageable memory: copies to the GPU take longer, and make the host wait even with
+    `non_blocking=True`. With torch 2.13, a loader called `Tensor.pin_memory()` twice for a tuple of two tensors, twice
+    for a data class with the method, and never for the same data class without it. Only a run on a GPU can show what a
+    copy from pageable memory costs.
 
     ## Instead
     Flagged:
@@ -80,11 +80,11 @@ class UnpinnableBatch(Rule):
 
     ## When to leave it
     Where the batches never go to a GPU; then drop `pin_memory=True`. The rule is silent for classes that derive from
-    classes of other files and libraries, or answer for any attribute (`__getattr__`), for batches that contain anything
-    else, and where it is not known whether the loader pins.
+    classes of other files and libraries or define `__getattr__`, for batches that contain anything else, and where it
+    is not known whether the loader pins.
 
     ## Fix safety
-    There is no fix: only the author of the class knows what it holds.
+    There is no fix: only the author of the class knows which of its members to pin.
 
     ## Confirmed by
     Copies of the loader's batches to the device, from pageable memory.
@@ -98,7 +98,7 @@ class UnpinnableBatch(Rule):
 
     id = "TL407"
     name = "unpinnable-batch"
-    summary = "A data loader pins memory, but its batches are objects that cannot be pinned"
+    summary = "A data loader with `pin_memory=True` returns batches that it cannot pin"
     severity = Severity.WARNING
     needs = (identifiers("pin_memory"), identifiers("collate_fn"))
     layout = False
@@ -118,7 +118,7 @@ class UnpinnableBatch(Rule):
         advice = "define one" if found.owner else "return tensors"
         self.report(
             loader.call,
-            f"`pin_memory=True` has no effect on the batches of this loader: its `collate_fn` returns {what}, and such "
-            f"objects stay in pageable memory; {advice}, or drop `pin_memory`",
+            f"`pin_memory=True` has no effect: the `collate_fn` of this loader returns {what}, so its batches stay in "
+            f"pageable memory; {advice}, or drop `pin_memory`",
             evidence=[self.module.evidence(found.result, "this is the batch")],
         )

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 class WorkersForInMemoryData(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` with workers, by a number that is written out or the default of an option, over a
-    `TensorDataset`, a part of one (`Subset`, `random_split`), or a dataset of the file whose `__getitem__` only reads
-    rows of tensors. The rule is off by default: the remedy is another loop, and it pays only where steps are short.
+    A `torch.utils.data.DataLoader` with workers over a `TensorDataset`, a part of one (`Subset`, `random_split`), or a
+    dataset of the file whose `__getitem__` only reads rows of tensors. The number of workers must be a literal, or the
+    default of a command line option. The rule is off by default: the remedy is to write the loop in another way, which
+    pays only where steps are short.
 
     ## Why it costs
-    The loader takes the rows one by one and joins them again, and a worker sends the batch to the main process through
-    shared memory. Indexing the tensors with all rows of a batch at once is one operation. With torch 2.13, an epoch
-    over 20,000 rows of 32 numbers in batches of 256 took 0.006 s by indexing; a `DataLoader` took 0.27 s without
-    workers, 0.49 s with two that are started for the epoch, and 0.11 s with two that live on (the best of five, with
-    one thread, on a busy CPU with two cores). So more or fewer workers are no remedy. Others measured a factor of 3 to
-    124 (pytorch/pytorch#154318). No GPU is needed to see this; small tensors can lie on it as a whole.
+    The loader fetches the rows one by one and stacks them again, and a worker sends the batch to the main process
+    through shared memory. Indexing the tensors with all rows of a batch is a single operation. With torch 2.13, an
+    epoch over 20,000 rows of 32 numbers in batches of 256 took 0.006 s by indexing; a `DataLoader` took 0.27 s without
+    workers, 0.49 s with two workers that are started for the epoch, and 0.11 s with two persistent ones (the best of
+    five, with one thread, on a busy CPU with two cores). So changing the number of workers is no remedy. Others
+    measured factors of 3 to 124 (pytorch/pytorch#154318). Small tensors can also be kept on the GPU as a whole.
 
     ## Instead
     Flagged:
@@ -52,15 +53,15 @@ class WorkersForInMemoryData(Rule):
     ```
 
     ## When to leave it
-    Where the step takes so long that loading does not matter, or where the loader is shared with datasets that need
-    one. The rule is silent for datasets and `collate_fn`s that do anything with a sample, for memory-mapped files, for
-    loaders without workers, and if the number of workers is unknown or may be 0.
+    Where the step takes so long that loading does not matter, or where the loop is shared with datasets that need a
+    loader. The rule is silent for datasets and `collate_fn`s that do anything with a sample, for memory-mapped files,
+    for loaders without workers, and if the number of workers is unknown or may be 0.
 
     ## Fix safety
     There is no fix: the loop over the loader must be written in another way.
 
     ## Confirmed by
-    A comparison of two runs. A single run does not show it, so the verdict is `unknown`.
+    Nothing yet, so the verdict is `unknown`: it takes a comparison of two runs.
 
     ## Sources
     - [pytorch/pytorch#154318](https://github.com/pytorch/pytorch/issues/154318)
@@ -70,7 +71,7 @@ class WorkersForInMemoryData(Rule):
 
     id = "TL403"
     name = "workers-for-in-memory-data"
-    summary = "Worker processes load data that is in memory"
+    summary = "Worker processes load data that is already in memory"
     severity = Severity.INFO
     default = False
     needs = (identifiers("DataLoader"),)
@@ -87,9 +88,9 @@ class WorkersForInMemoryData(Rule):
         workers = self.module.shared(Epochs).workers(loader)
         if not workers or self.module.in_test(loader.call) or not self.module.shared(InMemory).feeds(loader):
             return
-        what = "a worker process" if workers == 1 else f"{workers} worker processes"
+        what = "a worker process collects" if workers == 1 else f"{workers} worker processes collect"
         self.report(
             loader.call,
-            f"batches of tensors in memory come from {what}, row by row: index the tensors "
-            "with all rows of a batch at once, as in `for rows in torch.randperm(len(x)).split(256)`",
+            f"{what} batches row by row from tensors in memory: index the tensors with all rows of a batch at once, "
+            "as in `for rows in torch.randperm(len(x)).split(256)`",
         )

@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 class WorkersNotPersistent(Rule):
     """
     ## What it finds
-    A `torch.utils.data.DataLoader` with workers, by a number that is written out or the default of an option, and
-    without `persistent_workers`, that is read in every epoch of a training in the same file.
+    A `torch.utils.data.DataLoader` with workers and without `persistent_workers`, over which a training in the same
+    file iterates in every epoch. The number of workers must be a literal, or the default of a command line option.
 
     ## Why it costs
-    Without `persistent_workers=True`, all worker processes end with the epoch and are started again for the next one,
-    which waits until the first of them has loaded a batch. Processes are started one after the other. With `spawn`
-    (macOS, Windows) and `forkserver` (Linux from Python 3.14 on), each of them imports the program again and
-    gets a pickled copy of the dataset. With torch 2.13 and two workers, 5 epochs started 10 processes, and 2 with
-    `persistent_workers=True`; on a busy CPU with two cores, the 5 epochs of 100 small batches took 6.0 and 2.4 s.
-    Users report 30 s at the start of each epoch (RIDE-LongTailRecognition#33). No GPU is needed to see the
-    processes; whether it waits for them is seen there.
+    Without `persistent_workers=True`, all worker processes end with the epoch and are started again, one after the
+    other, for the next one, which waits until the first of them has loaded a batch. With `spawn` (macOS, Windows) and
+    `forkserver` (Linux from Python 3.14 on), each worker also imports the program again and receives a pickled copy of
+    the dataset. With torch 2.13 and two workers, 5 epochs started 10 processes, and 2 with `persistent_workers=True`;
+    on a busy CPU with two cores, the 5 epochs of 100 small batches took 6.0 and 2.4 s. Users report 30 s at the start
+    of each epoch (RIDE-LongTailRecognition#33). Whether a GPU waits for the workers, only a run there can show.
 
     ## Instead
     Flagged:
@@ -62,11 +61,12 @@ class WorkersNotPersistent(Rule):
     ```
 
     ## When to leave it
-    Where epochs take long beside the start of the workers, where memory is short (each worker keeps its copy of the
-    dataset), and where the main process changes the dataset between epochs, since living workers do not see that. The
-    rule is silent if the file calls methods of the dataset or sets its attributes, if the number of workers is unknown
-    or may be 0, for loaders that are read once or only for evaluation, for tensors in memory (TL403), and for
-    subclasses.
+    Where an epoch takes much longer than starting the workers; where memory is short, since each worker keeps its copy
+    of the dataset; and where the main process changes the dataset between epochs, which running workers do not see.
+
+    The rule is silent if the file calls methods of the dataset or sets its attributes, if the number of workers is
+    unknown or may be 0, for loaders that are read once or only for evaluation, for tensors in memory (TL403), and for
+    subclasses of `DataLoader`.
 
     ## Fix safety
     Adding `persistent_workers=True` is unsafe: workers keep the state of their dataset and of their random numbers from
@@ -74,7 +74,7 @@ class WorkersNotPersistent(Rule):
     since `True` is an error without workers.
 
     ## Confirmed by
-    Iterators with workers that are constructed more than once.
+    Iterators with workers that are created more than once. No GPU is needed for that.
 
     ## Sources
     - [`torch.utils.data.DataLoader`](https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader)
@@ -115,10 +115,10 @@ class WorkersNotPersistent(Rule):
         from torchlint.rules.loading._fixes import persistent_workers
 
         value = self._value(loader)
-        count = "its worker process is" if workers == 1 else f"its {workers} worker processes are"
+        count = "worker process of this loader is" if workers == 1 else f"{workers} worker processes of this loader are"
         self.report(
             loader.call,
-            f"{count} started again in every epoch: pass `persistent_workers={value}`, "
+            f"the {count} started again in every epoch: pass `persistent_workers={value}`, "
             "unless the dataset changes between epochs",
             evidence=[self.module.evidence(read, "workers are started here, in every epoch") for read in reads],
             fix=persistent_workers(self.module, loader, value),

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 class ConvBiasBeforeBatchnorm(Rule):
     """
     ## What it finds
-    A convolution with a bias that only batch normalization follows: next to each other in `nn.Sequential`, or
-    `self.norm(self.conv(x))` with both defined in the class. Off by default.
+    A convolution with a bias whose output goes straight into batch normalization: next to each other in
+    `nn.Sequential`, or as `self.norm(self.conv(x))` with both defined in the class. The rule is off by default.
 
     ## Why it costs
-    Batch normalization subtracts the mean of each channel, so a constant that is added to the channel has no effect.
-    Its gradient is zero but for rounding: 2e-14 beside 75 for the weights, in float64. In evaluation, the running mean
-    contains the bias. With cuDNN, the bias is an operation of its own, `output.add_(bias)`, that reads and writes
-    the whole output, and its gradient is a sum over the whole output (`aten/src/ATen/native/Convolution.cpp`). On a CPU
-    there is nothing to gain: with six convolutions, a step took 1.35 seconds with and 1.38 without a bias, within the
-    noise (torch 2.13, oneDNN adds the bias in its kernel). How much a GPU gains, only a run there shows;
-    `torch.compile` may fuse the addition with the normalization.
+    Batch normalization subtracts the mean of each channel, so a constant added to the channel has no effect on the
+    output. In training, the gradient of the bias is zero but for rounding (2e-14 beside 75 for the weights, in
+    float64); in evaluation, the running mean contains the bias and cancels it. With cuDNN, the bias is an operation of
+    its own, `output.add_(bias)`, that reads and writes the whole output, and its gradient is a sum over the whole
+    output (`aten/src/ATen/native/Convolution.cpp`). On a CPU nothing is gained: with six convolutions, a step took 1.35
+    seconds with and 1.38 without a bias, within the noise (torch 2.13; oneDNN adds the bias in its kernel). Only a run
+    on a GPU can show the gain there; `torch.compile` may fuse the addition with the normalization.
 
     ## Instead
     Flagged:
@@ -53,15 +53,15 @@ class ConvBiasBeforeBatchnorm(Rule):
 
     ## When to leave it
     Where checkpoints contain the bias. The rule is silent where anything is between the two, where the output of the
-    convolution is used elsewhere as well, for a bias that the class reads, for other normalizations and those without
-    running statistics, and in files that load weights, quantize, or merge convolutions with what follows.
+    convolution is also used elsewhere, where the class reads the bias, for other normalizations and those without
+    running statistics, and in files that load weights, quantize, or fuse convolutions with the layers that follow.
 
     ## Fix safety
-    Adding `bias=False` is unsafe: checkpoints made before have a key too many, code that initializes each `bias` must
-    leave out `None`, and the initialization draws fewer random numbers, so all later ones differ.
+    Adding `bias=False` is unsafe: older checkpoints then have an unexpected key, code that initializes each `bias`
+    finds `None`, and the initialization draws fewer random numbers, so that all later ones differ.
 
     ## Confirmed by
-    Nothing that a run counts: what follows the convolution is certain from the code.
+    Nothing that a run could count: the code alone shows that batch normalization follows.
 
     ## Sources
     - [Performance tuning guide, disable bias for convolutions directly followed by a batch norm](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-bias-for-convolutions-directly-followed-by-a-batch-norm)
@@ -88,6 +88,6 @@ class ConvBiasBeforeBatchnorm(Rule):
         self.report(
             node,
             f"the batch norm after this `{self.module.code(node.func)}` cancels its bias, which costs an addition to "
-            "the whole output, and a sum in the backward pass: pass `bias=False`",
+            "the whole output, and a sum over it in the backward pass: pass `bias=False`",
             fix=without_bias(self.module, node),
         )

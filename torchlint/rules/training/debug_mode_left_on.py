@@ -22,18 +22,18 @@ _ANOMALY = "autograd records a stack trace for every operation, and looks for Na
 class DebugModeLeftOn(Rule):
     """
     ## What it finds
-    Anomaly detection of autograd that is switched on under no condition: `torch.autograd.set_detect_anomaly(True)` as a
-    statement, `with torch.autograd.detect_anomaly():` around training, `Trainer(detect_anomaly=True)` of Lightning; and
-    the environment variables `CUDA_LAUNCH_BLOCKING=1`, `HIP_LAUNCH_BLOCKING=1`, `AMD_SERIALIZE_KERNEL`,
-    `PYTORCH_NO_CUDA_MEMORY_CACHING=1` and `TORCH_DISTRIBUTED_DEBUG=DETAIL` that a program sets for itself.
+    Anomaly detection of autograd that is switched on unconditionally: `torch.autograd.set_detect_anomaly(True)` as a
+    statement, `with torch.autograd.detect_anomaly():` around training, and `Trainer(detect_anomaly=True)` of Lightning.
+    Also the environment variables `CUDA_LAUNCH_BLOCKING=1`, `HIP_LAUNCH_BLOCKING=1`, `AMD_SERIALIZE_KERNEL`,
+    `PYTORCH_NO_CUDA_MEMORY_CACHING=1` and `TORCH_DISTRIBUTED_DEBUG=DETAIL`, if the program sets them itself.
 
     ## Why it costs
-    With anomaly detection, autograd records a Python stack trace for every operation of the forward pass, and looks for
-    NaN in every gradient, which waits for the device. On a CPU, a step of a network of 30 small linear layers took 6.5
-    times as long, and one of 7 convolutions 1.4 times (torch 2.13). Published: an epoch of 1.5 hours took 36 minutes
-    without it (icon-lab/SynDiff#43); trainings with it took 3 times as long (Lightning-AI/pytorch-lightning#12344) and
-    2.5 times (#17359). With `CUDA_LAUNCH_BLOCKING`, the host waits for every kernel, so that it cannot queue work ahead
-    of the device; only a GPU can show what that costs.
+    With anomaly detection, autograd records a Python stack trace for every operation of the forward pass, and checks
+    every gradient for NaN, which synchronizes with the device. On a CPU, a step of a network of 30 small linear layers
+    took 6.5 times as long, and one of 7 convolutions 1.4 times (torch 2.13). Users report an epoch of 1.5 hours that
+    took 36 minutes without it (icon-lab/SynDiff#43), and trainings that took 3 times
+    (Lightning-AI/pytorch-lightning#12344) and 2.5 times (#17359) as long. With `CUDA_LAUNCH_BLOCKING`, the host waits
+    for every kernel and cannot queue work ahead of the device; only a GPU can show what that costs.
 
     ## Instead
     Flagged:
@@ -63,15 +63,15 @@ class DebugModeLeftOn(Rule):
             optimizer.step()
     ```
 
-    To have the mode at hand, switch it on by an option of the program, or set the variable in the shell.
+    To keep the mode available, switch it on by a command line option, or set the variable in the shell.
 
     ## When to leave it
-    While an error is searched. The rule is silent under any condition (`if args.debug:`), in tests, in files and
-    functions whose names speak of debugging, determinism or profiling, where the file also switches the mode off, and
-    for contexts that hold neither a loop of training steps nor a part of a step.
+    While searching for an error. The rule is silent under any condition (`if args.debug:`), in tests, in files and
+    functions whose names mention debugging, determinism or profiling, where the file also switches the mode off, and
+    for contexts that contain neither a training loop nor a part of a step.
 
     ## Fix safety
-    Unsafe: a gradient that is NaN no longer raises an error.
+    The fix removes the statement, or passes `False`. It is unsafe: a gradient that is NaN no longer raises an error.
 
     ## Confirmed by
     An evaluation of the statement that switches the mode on.
@@ -86,7 +86,7 @@ class DebugModeLeftOn(Rule):
 
     id = "TL604"
     name = "debug-mode-left-on"
-    summary = "A mode that is meant for debugging is always on"
+    summary = "A debugging mode that slows down training is always on"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (any_of(concepts.TORCH, identifiers("pytorch_lightning", "lightning")),)
@@ -141,6 +141,6 @@ class DebugModeLeftOn(Rule):
 
         self.report(
             node,
-            f"{what} is meant for debugging, and is on in every run here: {cost}; {advice}",
+            f"{what} is meant for debugging, but is always on here: {cost}; {advice}",
             fix=switched_off(self.module, node),
         )

@@ -18,15 +18,15 @@ class GraphKeptAlive(Rule):
     """
     ## What it finds
     A loss that is added to a total (`total += loss`) or appended to a list (`losses.append(loss)`) in each step of a
-    loop that has already called `backward` on it, or on a sum of it; also the loss that a function of the file returns
-    after its `backward`. The total must start outside of the loop, from a number, a new tensor or an empty list.
+    loop, after `backward` was called on it or on a sum of it; also a loss that a function of the file returns after its
+    `backward`. The total must start outside of the loop, from a number, a new tensor or an empty list.
 
     ## Why it costs
     The total depends on every loss, so the autograd graph of every step stays in memory until the total is freed.
     `backward` releases the activations that the graph holds, but not its nodes, which are objects on the host. For a
     network of 150 layers, 1,000 steps of `total += loss` on a CPU took 166 MiB more than with `loss.detach()`, and 7 %
-    longer (torch 2.13). Where a part of the graph is not reached by `backward`, the activations stay as well: without
-    any `backward`, the same network took 359 MiB more after 300 steps. On a GPU, that is device memory.
+    more time (torch 2.13). Where `backward` does not reach a part of the graph, the activations stay as well: without
+    any `backward`, the same network took 359 MiB more after 300 steps. On a GPU, activations take device memory.
 
     ## Instead
     Flagged:
@@ -66,18 +66,20 @@ class GraphKeptAlive(Rule):
     `loss.item()` also drops the graph, but makes the host wait for the device in every step.
 
     ## When to leave it
-    Where the loop has so few steps that memory does not matter. Where the total starts anew every N steps, the finding
-    is `info`. The rule is silent where `backward` keeps the graph (`retain_graph`, `create_graph`), where the total
-    itself is differentiated, emptied or detached, for totals that start within a step or whenever accumulated gradients
-    are applied, for sums under `torch.no_grad()`, for attributes, and for losses that are not differentiated: there,
-    `eval-without-no-grad` has the better advice.
+    Where the loop has so few steps that memory does not matter. Where the total is reset every N steps, the finding is
+    an `info`.
+
+    The rule is silent where `backward` keeps the graph (`retain_graph`, `create_graph`), where the total itself is
+    differentiated, cleared or detached, for totals that start within a step or whenever accumulated gradients are
+    applied, for sums under `torch.no_grad()`, for attributes, and for losses that are not differentiated, which
+    `eval-without-no-grad` reports.
 
     ## Fix safety
-    The fix appends `.detach()`. It is safe if the total is only read by `.item()`, and `loss.backward()` is called
-    on the same variable. Otherwise it is unsafe: a total without a graph is printed without `grad_fn`, for example.
+    The fix appends `.detach()`. It is safe if the total is only read by `.item()` and `loss.backward()` is called on
+    the same variable. Otherwise it is unsafe: for example, a total without a graph is printed without `grad_fn`.
 
     ## Confirmed by
-    Losses with an autograd graph at the flagged place.
+    Losses that still have an autograd graph when they are added or appended.
 
     ## Sources
     - [Frequently asked questions, my model reports "cuda runtime error(2): out of memory"](https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory)
@@ -116,9 +118,9 @@ class GraphKeptAlive(Rule):
         name = kept.accumulator.value
         loss = self.module.code(kept.loss)
         verb = "collects" if kept.listed else "adds up"
-        until = f"until `{name}` starts anew" if kept.until_reset else f"as long as `{name}` lives"
+        until = f"until `{name}` is reset" if kept.until_reset else f"as long as `{name}` lives"
         instead = f"`{loss}.detach()`" if "\n" not in loss and len(loss) <= 40 else "`.detach()`"
         return (
-            f"`{name}` {verb} losses together with their autograd graphs, so that the graph of every step stays in "
+            f"`{name}` {verb} losses together with their autograd graphs, so the graph of every step stays in "
             f"memory {until}: use {instead}"
         )

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 class SingleTensorUpdates(Rule):
     """
     ## What it finds
-    Loops over parameters, in every step, that do nothing but average each of them with that of another model
-    (`t.mul_(d).add_(p, alpha=1 - d)`, `t.lerp_(p, w)`, `t.copy_(tau * p + (1 - tau) * t)`), or that scale or
-    clamp each gradient; and `foreach=False` of optimizers and of `clip_grad_norm_`, which switches the common form off.
+    Loops over parameters, in every step, that only average each of them with that of another model
+    (`t.mul_(d).add_(p, alpha=1 - d)`, `t.lerp_(p, w)`, `t.copy_(tau * p + (1 - tau) * t)`), or that only scale or clamp
+    each gradient. Also `foreach=False` of optimizers and of `clip_grad_norm_`, which turns off the update of all
+    tensors together.
 
     ## Why it costs
-    Each operation on each parameter is a kernel of its own, and most parameters are small: the time is that of
-    launching kernels. Functions for many tensors launch a few. Optimizers and `clip_grad_norm_` use them by default
-    since torch 2.0, where all tensors are on a device that supports it. On a CPU, where they only save the time of
-    Python and of dispatching, averaging 300 tensors of 64 numbers took 1.39 ms in a loop, and 0.25 ms by
-    `torch._foreach_lerp_` (torch 2.13). Only a GPU shows what fewer kernels save.
+    Each operation on each parameter is a kernel of its own, and most parameters are so small that launching it takes
+    most of the time. The `foreach` functions update all tensors with a few kernels. Optimizers and `clip_grad_norm_`
+    use them by default since torch 2.0, where all tensors are on a device that supports it. On a CPU, where they only
+    save Python and dispatch overhead, averaging 300 tensors of 64 numbers took 1.39 ms in a loop, and 0.25 ms by
+    `torch._foreach_lerp_` (torch 2.13). Only a GPU can show what fewer kernels save.
 
     ## Instead
     Flagged:
@@ -52,22 +53,22 @@ class SingleTensorUpdates(Rule):
         return torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=None)
     ```
 
-    which is the default. For averages of parameters there is
+    `foreach=None` is the default, so the argument can also be left out. For averages of parameters, there is
     `torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))` with its method
-    `update_parameters`, or, without a new object,
-    `torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 0.001)`.
-    `torch.nn.utils.clip_grad_value_` clamps all gradients.
+    `update_parameters`, or, without a new object, `torch._foreach_lerp_(list(average.parameters()),
+    list(model.parameters()), 0.001)`. `torch.nn.utils.clip_grad_value_` clamps all gradients.
 
     ## When to leave it
-    The functions for many tensors need memory for intermediate results, up to the size of all parameters; where a
-    comment at `foreach=False` speaks of memory, the rule is silent. So it is with `fused` or `differentiable`, where a
+    Where memory is short: the `foreach` functions need up to the size of all parameters for intermediate results. Where
+    the model has only a handful of parameters, nothing is gained.
+
+    The rule is silent where a comment at `foreach=False` mentions memory, with `fused` or `differentiable`, where a
     condition names another accelerator such as an NPU, in loops that do anything else, under conditions that hold every
-    N steps, and where the project supports versions of torch that lack these functions (`target-torch`). For a handful
-    of parameters, nothing is gained.
+    N steps, and where the project supports versions of torch that lack these functions (`target-torch`).
 
     ## Fix safety
-    The fix replaces `foreach=False` by `None`, the default. It is unsafe: more memory is needed, and sums may be
-    rounded differently. Loops are not rewritten.
+    The fix replaces `foreach=False` by `foreach=None`, the default. It is unsafe: more memory is needed, and results
+    may be rounded differently. Loops are not rewritten.
 
     ## Confirmed by
     Evaluations of the flagged code.
@@ -81,7 +82,7 @@ class SingleTensorUpdates(Rule):
 
     id = "TL602"
     name = "single-tensor-updates"
-    summary = "Tensors are updated one by one where all of them can be updated together"
+    summary = "Parameters or gradients are updated one by one instead of together"
     severity = Severity.INFO
     fix = "sometimes"
     needs = (concepts.TORCH,)
@@ -112,7 +113,7 @@ class SingleTensorUpdates(Rule):
         self.report(
             given,
             f"`foreach=False` makes `{self.module.code(node.func)}` handle tensors one by one, with several kernels "
-            "for each; without it, all of them are handled together wherever that is supported",
+            "for each: leave it out, so that they are handled together where that is supported",
             fix=without_opt_out(self.module, given),
         )
 
@@ -144,7 +145,7 @@ class SingleTensorUpdates(Rule):
         else:
             what, advice = "scales gradients", f"`torch._foreach_{update.verb}`"
         return (
-            f"this loop {what} one by one in every step, with a kernel or more for each: {advice} updates all of them "
+            f"this loop {what} one by one in every step, with at least one kernel for each: {advice} updates all "
             "together"
         )
 

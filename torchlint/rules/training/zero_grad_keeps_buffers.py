@@ -18,16 +18,16 @@ class ZeroGradKeepsBuffers(Rule):
     """
     ## What it finds
     `zero_grad(set_to_none=False)` in every step, and loops over parameters that call `zero_` on each gradient. If the
-    project declares that it supports versions of torch before 2.0 (`target-torch`), also `zero_grad()` without an
-    argument, which kept gradients until then.
+    project supports versions of torch before 2.0 (`target-torch`), also `zero_grad()` without an argument, which filled
+    gradients with zeros until then.
 
     ## Why it costs
-    Zeros are written to the memory of every gradient, and the backward pass adds to each of them. Without a gradient,
-    which is what `zero_grad()` leaves since torch 2.0, it keeps the result as the gradient: in a network of 6 linear
-    layers, that saves 24 operations in each step, `zero_` and `add_` for 12 parameters (counted with torch 2.13). The
-    memory of the gradients is also free for activations until the backward pass. Only a GPU can show the time. On a
-    CPU, where large tensors are mapped anew each time, dropping the gradients can even be slower (26.5 instead of 22.8
-    ms a step for 6 layers of 1,024 features), so the rule only looks at files that use an accelerator.
+    Every gradient is filled with zeros, and the backward pass then adds to it. `zero_grad()` of torch 2.0 and later
+    drops the gradient instead, and the backward pass keeps its result as the new one. In a network of 6 linear layers
+    this saves 24 operations in each step, `zero_` and `add_` for 12 parameters (counted with torch 2.13), and the
+    memory of the gradients is free until the backward pass. Only a GPU can show the time. On a CPU, where large tensors
+    are mapped anew each time, dropping the gradients can even be slower (26.5 instead of 22.8 ms per step for 6 layers
+    of 1,024 features), so the rule only reports files that use an accelerator.
 
     ## Instead
     Flagged:
@@ -59,14 +59,16 @@ class ZeroGradKeepsBuffers(Rule):
     ```
 
     ## When to leave it
-    Where something needs the gradients to stay where they are: CUDA graphs, buckets of gradients, code that reads the
-    gradient of every parameter. With weight decay or momentum, a parameter without a gradient is left as it is, and one
-    whose gradient is zero still moves. The rule is silent in files that name CUDA graphs or views of buckets, or that
-    add to gradients themselves (`p.grad += g`), for gradients of single tensors, and for what does not run in every
-    step.
+    Where gradients must stay where they are, as for CUDA graphs, gradient buckets, or code that reads the gradient of
+    every parameter. With weight decay or momentum, results differ: optimizers skip a parameter without a gradient, but
+    update one whose gradient is zero.
+
+    The rule is silent in files that mention CUDA graphs or views of buckets, or that add to gradients themselves
+    (`p.grad += g`), for gradients of single tensors, and for code that does not run in every step.
 
     ## Fix safety
-    Unsafe, because of these differences. Loops are not rewritten.
+    The fix passes `set_to_none=True`. It is unsafe: parameters without a gradient are then skipped by the optimizer,
+    and code that reads their gradient finds `None`. Loops are not rewritten.
 
     ## Confirmed by
     Evaluations of the flagged call in every step.
@@ -80,7 +82,7 @@ class ZeroGradKeepsBuffers(Rule):
 
     id = "TL601"
     name = "zero-grad-keeps-buffers"
-    summary = "Gradients are filled with zeros instead of being dropped"
+    summary = "Gradients are filled with zeros instead of being set to `None`"
     severity = Severity.INFO
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
@@ -139,8 +141,7 @@ class ZeroGradKeepsBuffers(Rule):
 
         self.report(
             node,
-            f"{what} every gradient with zeros in every step, which the backward pass reads again: {advice}, so that "
-            "it only stores its result",
+            f"{what} every gradient with zeros in every step, and the backward pass must add to them: {advice}",
             heat=Heat.STEP,
             fix=dropping(self.module, node) if fixable else None,
         )
