@@ -26,34 +26,50 @@ TRANSPARENT = frozenset(
         "abc.abstractmethod",
     }
 )
+# What may be around a module without changing what its call runs; others, such as `torch.jit.script`, may.
+CONTAINERS = frozenset(
+    {
+        "torch.nn.ModuleList",
+        "torch.nn.ModuleDict",
+        "torch.nn.Sequential",
+        "collections.OrderedDict",
+        "builtins.dict",
+        "builtins.list",
+        "torch.compile",
+    }
+)
+# Functions through whose result a program goes, calling the modules that they get.
+ITERATING = frozenset({"builtins.enumerate", "builtins.zip", "builtins.reversed"})
 
 
 class Break(NamedTuple):
-    """Why something ends the graph, and what to do about it. ``unless`` is the setting with which it does not."""
+    """Why something ends the graph, and what to do about it. With one of the settings in ``unless`` it does not."""
 
     why: str
     instead: str
-    unless: str = ""
+    unless: tuple[str, ...] = ()
 
 
 SCALARS = "capture_scalar_outputs"
 SHAPES = "capture_dynamic_output_shape_ops"
+LOGGING = ("reorderable_logging_functions", "ignore_logging_functions", "ignore_logger_methods")
 READ = Break(
     "Python needs the number",
     f"compute with the tensor, or set `torch._dynamo.config.{SCALARS} = True`",
-    SCALARS,
+    (SCALARS,),
 )
 LIST = Break("Python needs the numbers", "compute with the tensor, or do this outside of the compiled code")
 BRANCH = Break("Python needs the value to choose a branch", "use `torch.where`, or branch outside of the compiled code")
 SHAPE = Break(
     "the size of the result depends on the content of the tensor",
     f"keep the size, with `torch.where` or a mask, or set `torch._dynamo.config.{SHAPES} = True`",
-    SHAPES,
+    (SHAPES,),
 )
 CLASSES = Break("the number of classes depends on the content of the tensor", "pass `num_classes`")
 OUTPUT = Break(
     "the compiler cannot write to a stream",
     "remove it, or run it only `if not torch.compiler.is_compiling()`",
+    LOGGING,
 )
 HOST = Break("the compiler does not trace it", "call it outside of the compiled code")
 DRAW = Break("the compiler does not trace it", "draw with `torch.rand`, or outside of the compiled code")

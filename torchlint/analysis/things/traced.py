@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, receiver
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge.compilation import COMPILE, TRANSPARENT
+from torchlint.knowledge.compilation import COMPILE, CONTAINERS, ITERATING, TRANSPARENT
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -112,7 +112,9 @@ class TracedCode:
         if method(call) != "compile":
             return None
         model = receiver(call)
-        return self._run_by(model) if self._module.value(model).kind is Kind.MODULE else None
+        value = self._module.value(model)
+        own = isinstance(value.node, cst.ClassDef) and self._module.classes.method(value.node, "compile") is not None
+        return self._run_by(model) if value.kind is Kind.MODULE and not own else None
 
     def _run_by(self, callee: cst.BaseExpression | None) -> cst.FunctionDef | None:
         """The function of the file that a call of an expression runs."""
@@ -144,11 +146,11 @@ class TracedCode:
             yield from self._forwarded(owner, function)
 
     def _forwarded(self, owner: cst.ClassDef, function: cst.FunctionDef) -> Iterator[cst.FunctionDef]:
-        """``forward`` of the modules in the attributes that a method reads: ``for block in self.blocks: ..``."""
+        """``forward`` of the modules in the attributes that a method calls: ``for block in self.blocks: ..``."""
         reads = (a for a in self._module.within(function, cst.Attribute) if _is_own(a) and self.always(a, function))
-        for name in dict.fromkeys(read.attr.value for read in reads):
+        for name in dict.fromkeys(read.attr.value for read in reads if self._may_call(read)):
             for value, _ in self._module.classes.assignments(owner, name):
-                calls = (call for call in self._module.within(value, cst.Call) if not list(self._inner_guards(call)))
+                calls = (call for call in self._module.within(value, cst.Call) if self._is_kept(call, value))
                 made = (self._module.value(call.func) for call in calls)
                 classes = [one.node for one in made if one.kind is Kind.CLASS and isinstance(one.node, cst.ClassDef)]
                 for submodule in filter(self._module.classes.is_module, classes):
@@ -156,8 +158,32 @@ class TracedCode:
                     if forward is not None:
                         yield forward
 
-    def _inner_guards(self, call: cst.Call) -> Iterator[Guard]:
-        return self._module.guards(call, stop=self._module.function_of(call))
+    def _may_call(self, read: cst.Attribute) -> bool:
+        """Whether a module that is read is called: not for its weight or length, nor to see whether there is one."""
+        parent = self._module.parent(read)
+        if isinstance(parent, cst.Call):
+            return parent.func is read
+        if isinstance(parent, cst.Arg):
+            call = self._module.parent(parent)
+            return isinstance(call, cst.Call) and self._module.qualified(call.func) in ITERATING
+        if isinstance(parent, cst.Attribute):
+            return parent.attr.value in ("forward", "values", "items")
+        iterated = isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is read
+        return iterated or (isinstance(parent, cst.Subscript) and parent.value is read)
+
+    def _is_kept(self, call: cst.Call, value: cst.CSTNode) -> bool:
+        """Whether what a call makes is always part of a value as it is, alone or in containers of modules."""
+        if list(self._module.guards(call, stop=self._module.function_of(call))):
+            return False
+        below: cst.CSTNode = call
+        for around in self._module.ancestors(call):
+            if below is value:
+                break
+            given = isinstance(around, cst.Call) and below is not around.func
+            if given and self._module.qualified(around.func) not in CONTAINERS:
+                return False
+            below = around
+        return True
 
 
 def _is_own(node: cst.Attribute) -> bool:

@@ -39,9 +39,10 @@ class Breaks:
 
     def all(self) -> Iterator[Found]:
         """Those that are evaluated whenever the compiled function is called."""
+        text = self._module.text.lower()  # settings have environment variables of the same names
         for traced in self._code.all:
             for node, why in self._in_function(traced.function):
-                if self._code.always(node, traced.function) and not (why.unless and why.unless in self._module.text):
+                if self._code.always(node, traced.function) and not any(setting in text for setting in why.unless):
                     yield Found(node, why, traced)
 
     def _in_function(self, function: cst.FunctionDef) -> Iterator[tuple[cst.BaseExpression, known.Break]]:
@@ -94,11 +95,11 @@ class Breaks:
 
     def _is_computed(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a tensor whose content is needed: by its value, or by what only tensors can do."""
+        if isinstance(node, cst.Comparison):
+            return _is_ordered(node) and any(map(self._is_computed, _operands(node)))
         value = self._module.value(node)
         if value.kind is not Kind.UNKNOWN:
             return value.kind is Kind.TENSOR
-        if isinstance(node, cst.Comparison):
-            return _is_ordered(node) and any(map(self._is_computed, _operands(node)))
         if isinstance(node, cst.Call) and method(node) in known.REDUCTIONS:
             return self._module.qualified(node.func) is None and self._may_be_tensor(receiver(node))
         return False
@@ -130,7 +131,9 @@ class Breaks:
 
 
 def _is_ordered(node: cst.Comparison) -> bool:
-    return all(isinstance(c.operator, _COMPARING) for c in node.comparisons)
+    """Whether a comparison is one of values; ``x == None`` is recorded."""
+    none = any(isinstance(side, cst.Name) and side.value == "None" for side in _operands(node))
+    return not none and all(isinstance(c.operator, _COMPARING) for c in node.comparisons)
 
 
 def _operands(node: cst.Comparison) -> list[cst.BaseExpression]:

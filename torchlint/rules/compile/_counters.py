@@ -36,8 +36,26 @@ class Counters:
         code = self._module.shared(TracedCode)
         for traced in code.all:
             for statement, target in self._counting(traced.function):
-                if code.always(statement, traced.function, unless=_is_training) and self._is_integer(target):
+                always = code.always(statement, traced.function, unless=_is_training)
+                if always and self._is_integer(target) and not self._starts_again(statement, target):
                     yield Counter(statement, target, traced)
+
+    def _starts_again(self, statement: cst.CSTNode, target: cst.BaseExpression) -> bool:
+        """Whether compiled code also sets the counter anew, or counts in two places, such as up and down again."""
+        counted = {wording(target)} | ({wording(target.value)} if isinstance(target, cst.Subscript) else set())
+        return any(
+            wording(written) in counted
+            for traced in self._module.shared(TracedCode).all
+            if self._module.class_of(traced.function) is self._module.class_of(statement)
+            for other, written in self._writes(traced.function)
+            if other is not statement
+        )
+
+    def _writes(self, function: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+        for assigned in self._module.within(function, cst.Assign):
+            yield from ((assigned, target.target) for target in assigned.targets)
+        for added in self._module.within(function, cst.AugAssign):
+            yield added, added.target
 
     def _counting(self, function: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
         """``n += 1`` and ``n = n + 1`` for an integer."""

@@ -66,8 +66,10 @@ class GraphBreakInCompiled(Rule):
     that Python has to run can be kept out of compiled functions, or get the decorator `torch.compiler.disable`, which
     says so. The rule is silent with `fullgraph=True`, since torch raises an error there; under any condition other than
     a check of the arguments, such as `if verbose:` or `if not torch.compiler.is_compiling():`; in functions with
-    decorators that it does not know; where the file sets `torch._dynamo.config.capture_scalar_outputs` or
-    `capture_dynamic_output_shape_ops`, for what these change; and in tests. It does not know what other files compile.
+    decorators that it does not know; in submodules that are wrapped, as by `torch.compiler.disable(Head())`; where the
+    file sets `torch._dynamo.config.capture_scalar_outputs`, `capture_dynamic_output_shape_ops`,
+    `reorderable_logging_functions` or `ignore_logging_functions`, for what these change; and in tests. It does not know
+    what other files compile.
 
     ## Fix safety
     There is no fix: what to write instead depends on what the value is for.

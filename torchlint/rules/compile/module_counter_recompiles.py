@@ -76,7 +76,8 @@ class ModuleCounterRecompiles(Rule):
     Where the compiled function is called only a few times. Counting outside of the compiled code, or setting
     `torch._dynamo.config.allow_unspec_int_on_nn_module = True`, which makes integers of modules symbolic, are other
     ways. The rule is silent where the file sets that, for floats and tensors, for numbers that are counted modulo
-    another, under other conditions, for objects that are no modules, whose integers torch makes symbolic, and in tests.
+    another, set anew in every call, or counted up and down again, under other conditions, for objects that are no
+    modules, whose integers torch makes symbolic, and in tests.
 
     ## Fix safety
     There is no fix: other code may need the number as a Python integer.
@@ -113,8 +114,9 @@ class ModuleCounterRecompiles(Rule):
             self.report(
                 counter.statement,
                 f"`{module.code(counter.target)}` is a constant to the code compiled on "
-                f"{module.line_in_words(traced.compiler)}, which is compiled again in each call, and not used any more "
-                "after 8 times: count in a tensor, such as a buffer, or outside of the compiled code",
+                f"{module.line_in_words(traced.compiler)}, so each new value compiles it again, until torch gives up "
+                "after 8 times and runs it uncompiled: count in a tensor, such as a buffer, or outside of the "
+                "compiled code",
                 evidence=[
                     module.evidence(traced.compiler, "this compiles the code"),
                     module.evidence(traced.root, "this function is compiled"),
