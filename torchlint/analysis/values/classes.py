@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Path
+from torchlint.analysis.scopes.names import canonical
 from torchlint.analysis.syntax.calls import literal, method, positional
 from torchlint.analysis.values.lattice import Device, Kind, Value, join
 from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES, PARAMETERS
@@ -35,12 +36,20 @@ class Classes:
                 continue
             seen.add(current)
             for base in current.bases:
-                name = self._code.qualified(base.value)
+                name = self._code.qualified(base.value) or self._replaced(current, base.value)
                 if name:
                     yield name
                 value = self._values.value(base.value)
                 if isinstance(value.node, cst.ClassDef):
                     stack.append(value.node)
+
+    def _replaced(self, owner: cst.ClassDef, base: cst.BaseExpression) -> str | None:
+        """The imported base of a class that takes its name, as in ``class Dataset(Dataset)``."""
+        if not isinstance(base, cst.Name) or base.value != owner.name.value:
+            return None
+        before = self._code.definitions(base)
+        imported = before[0] if len(before) == 1 and before[0].kind == "import" else None
+        return canonical(imported.qualified) if imported is not None and imported.qualified else None
 
     def derives(self, owner: cst.ClassDef, names: Iterable[str]) -> bool:
         """Whether the class derives from one of these, directly or through classes of the file."""
