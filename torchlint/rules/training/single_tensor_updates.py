@@ -94,7 +94,6 @@ class SingleTensorUpdates(Rule):
         """Check ``foreach=False``."""
         from torchlint.analysis.syntax.calls import keyword, literal
         from torchlint.rules.training._fixes import without_opt_out
-        from torchlint.rules.training._versions import admits_older
 
         given = keyword(node, "foreach")
         others = [keyword(node, name) for name in ("fused", "differentiable")]
@@ -104,7 +103,7 @@ class SingleTensorUpdates(Rule):
             or any(o is not None and literal(o) is not False for o in others)
         ):
             return
-        if self.module.in_test(node) or admits_older(self.module.target_torch, MULTI_TENSOR_DEFAULT):
+        if self.module.in_test(node) or not self.module.has_torch(MULTI_TENSOR_DEFAULT):
             return
         if self._is_for_another_device(node):
             return
@@ -126,9 +125,8 @@ class SingleTensorUpdates(Rule):
     def visit_For(self, node: cst.For) -> None:
         """Check a loop over parameters."""
         from torchlint.rules.training._gradients import Gradients
-        from torchlint.rules.training._versions import admits_older
 
-        if self.module.in_test(node) or admits_older(self.module.target_torch, MULTI_TENSOR_AVERAGES):
+        if self.module.in_test(node) or not self.module.has_torch(MULTI_TENSOR_AVERAGES):
             return
         update = self.module.shared(Gradients).update(node)
         if update is not None:

@@ -94,18 +94,24 @@ class ZeroGradKeepsBuffers(Rule):
         """Check a call of ``zero_grad``."""
         from torchlint.analysis.syntax.calls import argument, is_opaque, literal
         from torchlint.rules.training._gradients import Gradients
-        from torchlint.rules.training._versions import admits_older
 
         given = argument(node, "set_to_none", 0)
         since, default = ZERO_GRAD_SETS_NONE
-        old = given is None and not is_opaque(node) and admits_older(self.module.target_torch, default)
         explicit = given is not None and literal(given) is False
-        if not (explicit or (old and not admits_older(self.module.target_torch, since))):
+        old = given is None and not is_opaque(node) and not self.module.has_torch(default)
+        if not explicit and not (old and self.module.has_torch(since) and self._is_of_torch(node)):
             return
         if self._may_be_needed(node) or not self.module.shared(Gradients).is_of_training(node):
             return
         why = "" if explicit else f" in torch before {default}, which the project supports,"
         self._report(node, f"`{self.module.code(node)}`{why} fills", "pass `set_to_none=True`", fixable=True)
+
+    def _is_of_torch(self, node: cst.Call) -> bool:
+        """Whether the gradients are those of a model or optimizer of torch: others may have no ``set_to_none``."""
+        from torchlint.analysis.syntax.calls import receiver
+        from torchlint.analysis.values.lattice import Kind
+
+        return self.module.value(receiver(node)).kind in (Kind.OPTIMIZER, Kind.MODULE)
 
     @on.method("zero_", "fill_")
     def fills(self, node: cst.Call) -> None:
