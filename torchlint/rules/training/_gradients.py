@@ -21,7 +21,8 @@ _AVERAGING = ("ema", "polyak", "soft_update", "momentum_update", "update_target"
 _SCALED = frozenset({"clamp_", "clip_", "mul_", "div_"})
 _AVERAGES = frozenset({"mul_", "add_", "lerp_", "copy_"})
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
-_ARITHMETIC = (cst.BinaryOperation,)
+# Methods that compute gradients, and the one that applies them.
+_STEPPING = frozenset({"backward", "manual_backward", "step"})
 
 
 class Update(NamedTuple):
@@ -50,12 +51,22 @@ class Gradients:
         return named and not self._module.functions.callers(function).sites
 
     def is_zeroed_one_by_one(self, call: cst.Call) -> bool:
-        """``p.grad.zero_()`` and ``p.grad.data.fill_(0)`` in a loop over parameters."""
+        """``p.grad.zero_()`` and ``p.grad.data.fill_(0)`` in a loop over parameters, for each that has a gradient."""
         if method(call) == "fill_" and not (call.args and literal(call.args[0].value) == 0):
             return False
-        owner = receiver(call)
-        loop = self._loop_over_parameters(call, _gradient_of(owner))
-        return loop is not None and self.is_of_training(loop, _ZEROING)
+        loop = self._loop_over_parameters(call, _gradient_of(receiver(call)))
+        if loop is None or not self.is_of_training(loop, _ZEROING) or self._drops_new_gradients(loop):
+            return False
+        return all(_tests_gradient(guard.condition) for guard in self._module.guards(call, stop=loop))
+
+    def _drops_new_gradients(self, loop: cst.For) -> bool:
+        """Whether a loop runs between ``backward`` and the step: it drops some gradients, and the step needs others."""
+        around = self._heat.enclosing_step(loop)
+        calls = self._module.within(around, cst.Call) if isinstance(around, (cst.For, cst.While, cst.FunctionDef)) else ()
+        verbs = [(self._module.order(call), method(call)) for call in calls if method(call) in _STEPPING]
+        place = self._module.order(loop)
+        earlier = max((verb for verb in verbs if verb[0] < place), default=None)
+        return earlier is not None and earlier[1] != "step" and any(verb == "step" for at, verb in verbs if at > place)
 
     def _loop_over_parameters(self, node: cst.CSTNode, variable: str | None) -> cst.For | None:
         """The innermost loop around a node, if its variable has this name and runs through parameters."""
@@ -70,6 +81,8 @@ class Gradients:
         calls = list(self._statements(loop.body))
         if not calls or None in calls or not _runs_through_parameters(loop.iter):
             return None
+        if self._module.value(loop.iter).elements is not None:
+            return None  # a handful of tensors that are written out
         verbs = [method(call) or "" for call in calls if call is not None]
         targets = [name.value for name in descendants(loop.target) if isinstance(name, cst.Name)]
         if len(calls) == 1 and verbs[0] in _SCALED and calls[0] is not None:
@@ -118,6 +131,12 @@ def _runs_through_parameters(iterable: cst.BaseExpression) -> bool:
             return True
         return bool(iterable.args) and all(_runs_through_parameters(arg.value) for arg in iterable.args)
     return "param" in (dotted(iterable) or "").rpartition(".")[2].lower()
+
+
+def _tests_gradient(condition: cst.BaseExpression | None) -> bool:
+    """``p.grad is not None``, and what follows ``if p.grad is None: continue``."""
+    nodes = (condition, *descendants(condition)) if condition is not None else ()
+    return any(isinstance(node, cst.Attribute) and node.attr.value in ("grad", "requires_grad") for node in nodes)
 
 
 def _gradient_of(node: cst.BaseExpression | None) -> str | None:
