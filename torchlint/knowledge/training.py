@@ -27,6 +27,6 @@ MULTI_TENSOR = frozenset(
     f"torch.nn.utils.{name}"
     for name in "clip_grad_norm_ clip_grad_value_ clip_grad.clip_grad_norm_ clip_grad.clip_grad_value_".split()
 )
-# `torch.optim.swa_utils.get_ema_multi_avg_fn` exists since this version: it was still under review when 2.0 was released
-# (pytorch/pytorch#94820).
+# `torch.optim.swa_utils.get_ema_multi_avg_fn` exists since this version; it was still under review when 2.0 was
+# released (pytorch/pytorch#94820).
 MULTI_TENSOR_AVERAGES = "2.1"

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, literal
+from torchlint.knowledge.heat import STEP_METHODS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-# Words in names of files, classes and functions that use such modes on purpose.
-_PURPOSES = ("debug", "determin", "anomal", "repro", "profil", "bench", "sanity", "trace", "diagnos", "test")
+# Beginnings of words, and words, in names of files, classes and functions that use such modes on purpose.
+_PURPOSES = ("debug", "determin", "anomal", "reprod", "profil", "bench", "sanity", "diagnos")
+_PURPOSE_WORDS = frozenset("test tests testing repro trace traces tracing".split())
+# Words in names of functions that programs call to train.
+_TRAINING = frozenset("main train training trainer pretrain finetune fit run worker".split())
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_DEPTH = 4
 _WRITERS = frozenset({"os.environ.setdefault", "os.putenv", "os.environ.__setitem__"})
 
 
@@ -36,14 +43,34 @@ class Debugging:
         """Whether a mode is switched on under no condition, and for more than a few lines."""
         if self._module.in_test(node) or self._is_on_purpose(node) or self._is_switched_off(node):
             return False
-        if not all(
-            self._is_no_condition(guard.kind, guard.condition, guard.node) for guard in self._module.guards(node)
-        ):
+        if not self._runs_anyway(node, _DEPTH):
             return False
         item = self._module.parent(node)
         if isinstance(item, cst.WithItem):
             return self._surrounds_training(self._module.parent(item))
         return isinstance(item, (cst.Expr, cst.Arg)) or not isinstance(node, cst.Call)
+
+    def _runs_anyway(self, node: cst.CSTNode, depth: int) -> bool:
+        """Whether a node runs under no condition, in a function that trains or is called so, or in none."""
+        if not all(self._is_no_condition(g.kind, g.condition, g.node) for g in self._module.guards(node)):
+            return False
+        function = self._module.function_of(node)
+        if function is None or self._is_of_training(function):
+            return True
+        sites = self._module.functions.callers(function).sites if depth else ()
+        return any(self._runs_anyway(site.call, depth - 1) for site in sites)
+
+    def _is_of_training(self, function: cst.FunctionDef) -> bool:
+        """Whether a function trains, by its name or its loops, or is a method of a class that does."""
+        owner = self._module.class_of(function)
+        methods = self._module.within(owner, cst.FunctionDef) if owner is not None else ()
+        names = [function.name.value] if owner is None else [function.name.value, owner.name.value]
+        named = not _TRAINING.isdisjoint(word for name in names for word in _words(name))
+        return named or any(m.name.value in STEP_METHODS for m in methods) or self._has_training_loop(owner or function)
+
+    def _has_training_loop(self, body: cst.CSTNode) -> bool:
+        loops = (loop for kind in (cst.For, cst.While) for loop in self._module.within(body, kind))
+        return any(self._heat.loop_kind(loop) is not None and self._heat.trains(loop) for loop in loops)
 
     def _is_no_condition(self, kind: str, condition: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
         """Whether a guard holds in every run: a main guard, an assertion, the body of ``try``, a decorator."""
@@ -55,7 +82,8 @@ class Debugging:
     def _is_on_purpose(self, node: cst.CSTNode) -> bool:
         around = (a for a in self._module.ancestors(node) if isinstance(a, (cst.FunctionDef, cst.ClassDef)))
         names = [PurePath(self._module.path).stem, *(a.name.value for a in around)]
-        return any(word in name.lower() for name in names for word in _PURPOSES)
+        words = [word for name in names for word in _words(name)]
+        return not _PURPOSE_WORDS.isdisjoint(words) or any(word.startswith(_PURPOSES) for word in words)
 
     def _is_switched_off(self, node: cst.CSTNode) -> bool:
         """Whether the file also switches the mode off, or gives the variable another value."""
@@ -76,8 +104,7 @@ class Debugging:
             return False
         if self._module.heat(with_).rank >= Heat.STEP.rank:
             return self._heat.trains(with_)
-        loops = (loop for kind in (cst.For, cst.While) for loop in self._module.within(with_.body, kind))
-        return any(self._heat.loop_kind(loop) is not None and self._heat.trains(loop) for loop in loops)
+        return self._has_training_loop(with_.body)
 
     def environment(self, name: cst.SimpleString) -> Setting | None:
         """The write of the environment variable with this name; None if the string is something else."""
@@ -97,3 +124,8 @@ class Debugging:
         assign = self._module.parent(target) if isinstance(target, cst.AssignTarget) else None
         value = literal(assign.value) if isinstance(assign, cst.Assign) else None
         return Setting(assign, value) if assign is not None and isinstance(value, str) else None
+
+
+def _words(name: str) -> list[str]:
+    """``DebugRun`` and ``debug_run`` as ``debug`` and ``run``."""
+    return [word.lower() for word in _WORD.findall(name)]

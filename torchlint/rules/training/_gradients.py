@@ -62,7 +62,9 @@ class Gradients:
     def _drops_new_gradients(self, loop: cst.For) -> bool:
         """Whether a loop runs between ``backward`` and the step: it drops some gradients, and the step needs others."""
         around = self._heat.enclosing_step(loop)
-        calls = self._module.within(around, cst.Call) if isinstance(around, (cst.For, cst.While, cst.FunctionDef)) else ()
+        calls = (
+            self._module.within(around, cst.Call) if isinstance(around, (cst.For, cst.While, cst.FunctionDef)) else ()
+        )
         verbs = [(self._module.order(call), method(call)) for call in calls if method(call) in _STEPPING]
         place = self._module.order(loop)
         earlier = max((verb for verb in verbs if verb[0] < place), default=None)

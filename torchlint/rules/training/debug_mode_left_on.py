@@ -66,9 +66,10 @@ class DebugModeLeftOn(Rule):
     To keep the mode available, switch it on by a command line option, or set the variable in the shell.
 
     ## When to leave it
-    While searching for an error. The rule is silent under any condition (`if args.debug:`), in tests, in files and
-    functions whose names mention debugging, determinism or profiling, where the file also switches the mode off, and
-    for contexts that contain neither a training loop nor a part of a step.
+    While searching for an error. The rule is silent under any condition (`if args.debug:`) and in exception handlers,
+    in functions that neither train nor are called unconditionally in the file, in tests, in files and functions whose
+    names mention debugging, determinism or profiling, where the file also switches the mode off, and for contexts that
+    contain neither a training loop nor a part of a step.
 
     ## Fix safety
     The fix removes the statement, or passes `False`. It is unsafe: a gradient that is NaN no longer raises an error.
