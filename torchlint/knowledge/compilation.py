@@ -67,7 +67,7 @@ SHAPE = Break(
 )
 CLASSES = Break("the number of classes depends on the content of the tensor", "pass `num_classes`")
 OUTPUT = Break(
-    "the compiler cannot write to a stream",
+    "the compiler cannot trace output",
     "remove it, or run it only `if not torch.compiler.is_compiling()`",
     LOGGING,
 )

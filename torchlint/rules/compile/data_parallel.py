@@ -20,11 +20,11 @@ class DataParallel(Rule):
     A model that is wrapped in `nn.DataParallel` in a file that trains.
 
     ## Why it costs
-    One process drives all GPUs. In every forward pass it copies the parameters to each of them, splits the batch,
-    runs the replicas in threads that compete for Python's interpreter lock, and gathers the outputs on the first GPU,
-    which so needs more memory than the others (`torch/nn/parallel/data_parallel.py` in torch 2.13.0). With
-    `DistributedDataParallel` each GPU has a process and its own copy of the parameters, and only gradients are
-    exchanged, while the backward pass is still running. PyTorch's documentation recommends it, on a single machine too.
+    One process drives all GPUs. In every forward pass it copies the parameters to each of them, splits the batch, runs
+    the replicas in threads that compete for Python's global interpreter lock, and gathers the outputs on the first GPU,
+    which therefore needs more memory than the others (`torch/nn/parallel/data_parallel.py` in torch 2.13.0). With
+    `DistributedDataParallel`, each GPU has its own process and parameters, and only gradients are exchanged, while the
+    backward pass is still running. PyTorch's documentation recommends it even on a single machine.
 
     ## Instead
     Flagged:
@@ -63,17 +63,18 @@ class DataParallel(Rule):
     ```
 
     ## When to leave it
-    On a single GPU, where the wrapper does little; for small models, or GPUs without direct connections, where it may
-    be as fast: pytorch/pytorch#65936 has such a case. The finding is an `info`. The rule is silent in files that do not
-    train, in files that offer `DistributedDataParallel` as well, for a single device (`device_ids=[0]`), for models
-    that are only evaluated (`nn.DataParallel(model).eval()`), in notebooks, which cannot start several processes
-    easily, and in tests. It does not see subclasses of `DataParallel`.
+    On a single GPU, where the wrapper does little; and for small models, or GPUs without direct connections, where it
+    may be as fast (pytorch/pytorch#65936 has such a case). The finding is therefore an `info`.
+
+    The rule is silent in files that do not train, in files that also offer `DistributedDataParallel`, for a single
+    device (`device_ids=[0]`), for models that are only evaluated (`nn.DataParallel(model).eval()`), in notebooks, which
+    cannot easily start several processes, and in tests. It does not see subclasses of `DataParallel`.
 
     ## Fix safety
-    There is no fix: processes must be started, and data, logs and checkpoints divided between them.
+    There is no fix: the program must start processes, and divide data, logging and checkpoints between them.
 
     ## Confirmed by
-    Nothing yet: only a machine with several GPUs shows what the copies take, so every verdict is `unknown`.
+    Nothing yet, so the verdict is `unknown`: only a machine with several GPUs can show what the copies take.
 
     ## Sources
     - [`torch.nn.DataParallel`](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
@@ -103,7 +104,7 @@ class DataParallel(Rule):
         self.report(
             node,
             f"`{module.code(node.func)}` copies the model to every GPU in each step and runs the copies in threads of "
-            "one process: `DistributedDataParallel`, with a process for each GPU, is faster on one machine as well",
+            "one process: PyTorch recommends `DistributedDataParallel`, with a process for each GPU",
         )
 
     def _is_single(self, node: cst.Call) -> bool:

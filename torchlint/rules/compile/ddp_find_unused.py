@@ -27,14 +27,14 @@ class DdpFindUnused(Rule):
     """
     ## What it finds
     `DistributedDataParallel(model, find_unused_parameters=True)`, also through Lightning's `DDPStrategy` and
-    Accelerate's `DistributedDataParallelKwargs`, in a file without a sign that some steps leave parameters out.
+    Accelerate's `DistributedDataParallelKwargs`, in a file without a sign that some steps do not use all parameters.
 
     ## Why it costs
-    After every forward pass, the whole autograd graph is searched for parameters that the loss does not depend on. If
-    each step uses all of them, that is for nothing; it is time on the host before the backward pass begins. For
-    most models it is little, for models of many small layers more. DDP checks it itself: in torch 2.13.0 with one
-    process and gloo, a model without unused parameters gets the warning "find_unused_parameters=True was specified
-    in DDP constructor, but did not find any unused parameters" in its first step.
+    After every forward pass, DDP traverses the whole autograd graph to find parameters that the loss does not depend
+    on. If every step uses all of them, that host time before the backward pass is wasted. It is little for most models,
+    and more for models with many small layers. DDP itself tells: in torch 2.13.0 (one process, gloo), a model without
+    unused parameters gets the warning "find_unused_parameters=True was specified in DDP constructor, but did not find
+    any unused parameters" in its first step.
 
     ## Instead
     Flagged:
@@ -62,15 +62,17 @@ class DdpFindUnused(Rule):
     ## When to leave it
     Where a step may leave parameters out: branches, frozen layers that are unfrozen later, mixtures of experts,
     generators and discriminators in turn, layers that are dropped at random. Without the option, such a step raises an
-    error or waits for ever. If it is always the same parameters, `static_graph=True` searches once. Since only the
-    model knows, the finding is an `info`, and DDP's warning decides. The rule is silent where names in the file tell of
-    such models, with `static_graph`, where a variable decides, and in tests.
+    error or hangs. If the unused parameters are always the same, `static_graph=True` searches only once. Only the model
+    decides, so the finding is an `info`, and DDP's warning is the test.
+
+    The rule is silent where names in the file suggest such a model, with `static_graph`, where a variable sets the
+    option, and in tests.
 
     ## Fix safety
     There is no fix: a model that does leave parameters out would fail without the option.
 
     ## Confirmed by
-    Nothing yet, so every verdict is `unknown`; the warning that DDP writes in the first step is the proof.
+    Nothing yet, so the verdict is `unknown`: the warning that DDP prints in the first step is the proof.
 
     ## Sources
     - [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
@@ -79,7 +81,7 @@ class DdpFindUnused(Rule):
 
     id = "TL904"
     name = "ddp-find-unused"
-    summary = "`find_unused_parameters=True` searches the graph in every step"
+    summary = "`find_unused_parameters=True` traverses the autograd graph in every step"
     severity = Severity.INFO
     needs = (identifiers("find_unused_parameters"),)
     layout = False
@@ -98,8 +100,8 @@ class DdpFindUnused(Rule):
             return
         self.report(
             node,
-            "`find_unused_parameters=True` searches the autograd graph in every step: if DDP warns in the first step "
-            "that it found no unused parameters, leave it out; if they are always the same, pass `static_graph=True`",
+            "`find_unused_parameters=True` traverses the autograd graph in every step: leave it out if DDP warns in "
+            "the first step that it found none, and pass `static_graph=True` if they are always the same",
         )
 
 

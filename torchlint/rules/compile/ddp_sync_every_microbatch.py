@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class DdpSyncEveryMicrobatch(Rule):
     """
     ## What it finds
-    A training loop in a file that wraps its model in `DistributedDataParallel`, which calls `backward` in every
-    iteration and the optimizer only in every N-th one, without `no_sync()`.
+    A training loop that calls `backward` in every iteration and the optimizer only in every N-th, without `no_sync()`,
+    in a file that wraps its model in `DistributedDataParallel`.
 
     ## Why it costs
-    DDP reduces the gradients over all processes in each backward pass, although only the sum after N of them is
-    used: N - 1 of N reductions, each as large as the model, are for nothing, and each of them waits for the slowest
-    process. In torch 2.13.0, 16 backward passes for 4 steps of the optimizer made 16 reductions, and 4 with
-    `no_sync()` around the others. What that takes depends on the model and the network between the GPUs.
+    DDP all-reduces the gradients over all processes in each backward pass, although only the sum after N of them is
+    used. N - 1 of N all-reduces, each as large as the model, are wasted, and each waits for the slowest process. In
+    torch 2.13.0, 16 backward passes for 4 optimizer steps made 16 all-reduces, and 4 with `no_sync()` around the
+    others. How long they take depends on the model and the network between the GPUs.
 
     ## Instead
     Flagged:
@@ -70,15 +70,16 @@ class DdpSyncEveryMicrobatch(Rule):
     ```
 
     ## When to leave it
-    Where the network is fast and the model small. The finding is an `info`. The rule is silent where the file sets
-    `require_backward_grad_sync` or leaves accumulation to a framework, with FSDP, where `no_sync` keeps whole gradients
-    in memory, with `static_graph`, and in tests. It does not know loops whose model another file wraps.
+    Where the network is fast and the model small; the finding is therefore an `info`. The rule is silent where the file
+    sets `require_backward_grad_sync` or leaves accumulation to a framework, with FSDP, where `no_sync` keeps unsharded
+    gradients in memory, with `static_graph`, and in tests. It does not know loops whose model another file wraps.
 
     ## Fix safety
-    There is no fix: a step of the optimizer after a pass without reduction leaves processes with different models.
+    There is no fix: an optimizer step after a backward pass without the all-reduce leaves processes with different
+    models.
 
     ## Confirmed by
-    Nothing yet, so every verdict is `unknown`: it takes several processes to see the reductions.
+    Nothing yet, so the verdict is `unknown`: it takes several processes to see the all-reduces.
 
     ## Sources
     - [`DistributedDataParallel.no_sync`](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync)
@@ -88,7 +89,7 @@ class DdpSyncEveryMicrobatch(Rule):
 
     id = "TL905"
     name = "ddp-sync-every-microbatch"
-    summary = "Gradients are reduced in every micro-batch of an accumulation"
+    summary = "Gradients are all-reduced in every micro-batch of an accumulation"
     severity = Severity.INFO
     needs = (concepts.BACKWARD, of_library(DISTRIBUTED))
     layout = False
@@ -114,9 +115,8 @@ class DdpSyncEveryMicrobatch(Rule):
             return
         self.report(
             backward[0],
-            f"`{module.code(backward[0])}` reduces the gradients over all processes, although the optimizer on "
-            f"{module.line_in_words(rare[0])} uses them only every few iterations: run forward and backward of the "
-            "others under `no_sync()` of the DDP model",
+            f"`{module.code(backward[0])}` all-reduces gradients in every iteration, but the optimizer uses them only "
+            f"every few ({module.line_in_words(rare[0])}): run the other passes under `no_sync()` of the DDP model",
             evidence=[
                 module.evidence(rare[0], "the optimizer makes a step here"),
                 module.evidence(wrapping[0], "this model reduces its gradients"),

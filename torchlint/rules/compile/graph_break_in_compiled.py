@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 class GraphBreakInCompiled(Rule):
     """
     ## What it finds
-    Code that `torch.compile` cannot record as part of a graph, in a function or module that the same file compiles
-    (`@torch.compile`, `torch.compile(f)`, `torch.compile(model)`, `model.compile()`), and in the functions, methods and
-    submodules of the file that it calls: reading a tensor (`.item()`, `.tolist()`, `float(x.sum())`), `if` and `while`
-    with a tensor, results whose size depends on the content (`x[x > 0]`, `nonzero`, `unique`, `one_hot` without
-    `num_classes`), `print`, `logging`, `warnings.warn`, clocks, files, and random numbers of `random` and NumPy.
-    Only code that runs whenever the compiled function is called counts.
+    Code that causes a graph break in a function or module that the same file compiles (`@torch.compile`,
+    `torch.compile(f)`, `torch.compile(model)`, `model.compile()`), or in a function, method or submodule of the file
+    that it calls: reading a tensor (`.item()`, `.tolist()`, `float(x.sum())`), `if` and `while` on a tensor, results
+    whose size depends on the values (`x[x > 0]`, `nonzero`, `unique`, `one_hot` without `num_classes`), `print`,
+    `logging`, `warnings.warn`, clocks, files, and random numbers of `random` and NumPy. Only code that every call of
+    the compiled function runs counts.
 
     ## Why it costs
-    The graph ends there. What was recorded so far is compiled on its own, Python runs the line, and the rest of the
-    function becomes another graph: operations on both sides cannot be fused, and reading a tensor also waits for the
-    device. If the line is in a loop or in a `try` statement, the whole function runs uncompiled. A molecular model
-    whose graph ended 41 times, nearly always at `.item()`, ran at half the speed of eager mode when compiled, and at
-    1.6 times that speed without the breaks (isayevlab/aimnetcentral#109, on an L40S). Which constructs end a graph
-    changes with the version; the rule's table was determined by running each of them in torch 2.13.0.
+    `torch.compile` compiles the operations before the break as one graph, lets Python run the line, and compiles the
+    rest as another graph. Operations on both sides cannot be fused, and reading a tensor also waits for the device. If
+    the line is in a loop or in a `try` statement, the whole function runs uncompiled. A molecular model with 41 graph
+    breaks, nearly all at `.item()`, ran at half the speed of eager mode when compiled, and at 1.6 times that speed
+    without them (isayevlab/aimnetcentral#109, on an L40S). Which constructs break the graph depends on the version; the
+    rule's table was determined by running each of them in torch 2.13.0.
 
     ## Instead
     Flagged:
@@ -62,21 +62,21 @@ class GraphBreakInCompiled(Rule):
     ```
 
     ## When to leave it
-    Where the compiled parts are large and the line is between them, or where a debugging session needs the output. Code
-    that Python has to run can be kept out of compiled functions, or get the decorator `torch.compiler.disable`, which
-    says so. The rule is silent with `fullgraph=True`, since torch raises an error there; under any condition other than
-    a check of the arguments, such as `if verbose:` or `if not torch.compiler.is_compiling():`; in functions with
-    decorators that it does not know; in submodules that are wrapped, as by `torch.compiler.disable(Head())`; where the
-    file sets `torch._dynamo.config.capture_scalar_outputs`, `capture_dynamic_output_shape_ops`,
-    `reorderable_logging_functions` or `ignore_logging_functions`, for what these change; and in tests. It does not know
-    what other files compile.
+    Where the compiled parts are large and the line is between them, or while debugging. Code that Python must run can
+    be moved out of compiled functions, or be decorated with `torch.compiler.disable`, which makes the break explicit.
+
+    The rule is silent with `fullgraph=True`, since torch raises an error there; under any condition other than a check
+    of the arguments, such as `if verbose:` or `if not torch.compiler.is_compiling():`; in functions with unknown
+    decorators; in wrapped submodules, such as `torch.compiler.disable(Head())`; where the file sets
+    `torch._dynamo.config.capture_scalar_outputs`, `capture_dynamic_output_shape_ops`, `reorderable_logging_functions`
+    or `ignore_logging_functions`, for what these change; in tests; and for code that other files compile.
 
     ## Fix safety
     There is no fix: what to write instead depends on what the value is for.
 
     ## Confirmed by
-    Graphs that ended at the flagged expression, as Dynamo notes them, in runs on the CPU or a GPU: the simulated GPU
-    runs compiled code eagerly.
+    Graph breaks that Dynamo records at the flagged expression, in runs on the CPU or a GPU. The simulated GPU runs
+    compiled code eagerly, and cannot show them.
 
     ## Sources
     - [Common graph breaks](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/compile/programming_model.common_graph_breaks.html)
@@ -86,7 +86,7 @@ class GraphBreakInCompiled(Rule):
 
     id = "TL901"
     name = "graph-break-in-compiled"
-    summary = "Compiled code ends its graph and returns to Python"
+    summary = "Code under `torch.compile` causes a graph break"
     severity = Severity.WARNING
     needs = (concepts.TORCH, identifiers("compile"))
     layout = False
@@ -106,10 +106,10 @@ class GraphBreakInCompiled(Rule):
         module, traced = self.module, found.traced
         place = module.line_in_words(traced.compiler)
         around = module.shared(TracedCode).leaves_uncompiled(found.node, traced.function)
-        what = f"ends the graph of the code compiled on {place}"
+        what = f"causes a graph break in the code compiled on {place}"
         if around is not None:
             name = traced.function.name.value
-            what = f"would end a graph inside {around}, so that all of `{name}`, compiled on {place}, runs uncompiled"
+            what = f"causes a graph break inside {around}, so all of `{name}` (compiled on {place}) runs uncompiled"
         self.report(
             found.node,
             f"`{module.code(found.node)}` {what}, since {found.why.why}: {found.why.instead}",

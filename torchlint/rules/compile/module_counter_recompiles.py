@@ -18,16 +18,16 @@ _SETTING = "allow_unspec_int_on_nn_module"
 class ModuleCounterRecompiles(Rule):
     """
     ## What it finds
-    An integer that a compiled function counts up in every call, or in every call in training mode: an attribute of a
+    An integer that a compiled function increments in every call, or in every call in training mode: an attribute of a
     module (`self.step += 1`), a number in a dictionary or list that is an attribute of a module, or a global variable.
-    The function or module has to be compiled in the same file with `torch.compile`, or be called by one that is.
+    The same file must compile the function or module with `torch.compile`, or a function that calls it.
 
     ## Why it costs
-    `torch.compile` treats integers of modules and globals as constants. Each new value makes the compiled code invalid,
-    and the function is compiled again; after 8 times torch gives up, writes a warning, and runs it uncompiled from then
-    on. It does not matter whether the value is used: reading it to count it up is enough. In torch 2.13.0, 20 calls of
-    a module with such a line compiled it 8 times, whether the number was an attribute, or in a list or dictionary. A
-    tensor in its place compiled once, and a float twice.
+    `torch.compile` treats integers of modules and globals as constants. Each new value invalidates the compiled code,
+    so the function is compiled again; after 8 times torch gives up with a warning, and runs it uncompiled from then on.
+    It does not matter whether the value is used: reading it to increment it is enough. With torch 2.13.0, 20 calls of a
+    module with such a line compiled it 8 times, whether the number was an attribute, or in a list or dictionary. With a
+    tensor instead it was compiled once, and with a float twice.
 
     ## Instead
     Flagged:
@@ -73,18 +73,19 @@ class ModuleCounterRecompiles(Rule):
     ```
 
     ## When to leave it
-    Where the compiled function is called only a few times. Counting outside of the compiled code, or setting
-    `torch._dynamo.config.allow_unspec_int_on_nn_module = True`, which makes integers of modules symbolic, are other
-    ways. The rule is silent where the file sets that, for floats and tensors, for numbers that are counted modulo
-    another, set anew in every call, or counted up and down again, under other conditions, for objects that are no
-    modules, whose integers torch makes symbolic, and in tests.
+    Where the compiled function is called only a few times. Two other ways are to count outside of the compiled code,
+    and to set `torch._dynamo.config.allow_unspec_int_on_nn_module = True`, which makes integers of modules symbolic.
+
+    The rule is silent where the file sets that option; for floats and tensors; for numbers that are counted modulo
+    another, set anew in every call, or incremented and decremented again; under other conditions; for objects that are
+    not modules, whose integers torch makes symbolic; and in tests.
 
     ## Fix safety
     There is no fix: other code may need the number as a Python integer.
 
     ## Confirmed by
-    Recompilations that Dynamo notes for the flagged line, in runs on the CPU or a GPU: the simulated GPU runs compiled
-    code eagerly.
+    Recompilations that Dynamo records for the flagged line, in runs on the CPU or a GPU. The simulated GPU runs
+    compiled code eagerly, and cannot show them.
 
     ## Sources
     - [Recompilation](https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/compile/programming_model.recompilation.html)
@@ -94,7 +95,7 @@ class ModuleCounterRecompiles(Rule):
 
     id = "TL902"
     name = "module-counter-recompiles"
-    summary = "A counter makes torch compile a function again in every call"
+    summary = "A counter makes `torch.compile` recompile a function in every call"
     severity = Severity.WARNING
     needs = (concepts.TORCH, identifiers("compile"))
     layout = False
@@ -113,10 +114,9 @@ class ModuleCounterRecompiles(Rule):
             traced = counter.traced
             self.report(
                 counter.statement,
-                f"`{module.code(counter.target)}` is a constant to the code compiled on "
-                f"{module.line_in_words(traced.compiler)}, so each new value compiles it again, until torch gives up "
-                "after 8 times and runs it uncompiled: count in a tensor, such as a buffer, or outside of the "
-                "compiled code",
+                f"each new value of `{module.code(counter.target)}` recompiles the code compiled on "
+                f"{module.line_in_words(traced.compiler)}, which runs uncompiled after 8 times: count in a tensor, "
+                "such as a buffer, or outside of the compiled code",
                 evidence=[
                     module.evidence(traced.compiler, "this compiles the code"),
                     module.evidence(traced.root, "this function is compiled"),

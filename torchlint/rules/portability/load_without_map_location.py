@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 class LoadWithoutMapLocation(Rule):
     """
     ## What it finds
-    `torch.load(path)` without `map_location`, of which a `load_state_dict` gets the result or a part of it, in a file
+    `torch.load(path)` without `map_location`, whose result, or a part of it, is passed to `load_state_dict`, in a file
     that uses an accelerator.
 
     ## Why it costs
-    `torch.load` restores each tensor on the device from which it was saved. For a checkpoint that was saved on a GPU,
-    the weights are on that GPU twice until they have been copied into the model. In distributed training every
-    process puts its copy on the same GPU, `cuda:0`, and creates a context there (lucidrains/imagen-pytorch#132,
-    pytorch/examples#1078, open-mmlab/mmaction2#2254). On a machine without GPU, or with fewer, loading fails, which
-    is what many issues are about (xinntao/facexlib#37, bowang-lab/scGPT#195). With torch 2.13 on the simulated
-    device, weights that were saved from `cuda:0` come back on `cuda:0`, and with `map_location="cpu"` on the host;
-    the model stays where it is.
+    `torch.load` restores each tensor on the device it was saved from. If that was a GPU, the weights are on that GPU
+    twice until they have been copied into the model. In distributed training, every process restores them on the same
+    GPU, `cuda:0`, and creates a CUDA context there (lucidrains/imagen-pytorch#132, pytorch/examples#1078,
+    open-mmlab/mmaction2#2254). On a machine without a GPU, or with fewer, loading fails (xinntao/facexlib#37,
+    bowang-lab/scGPT#195). With torch 2.13 on the simulated device, weights saved from `cuda:0` are restored on
+    `cuda:0`, and with `map_location="cpu"` on the host; the model stays where it is.
 
     ## Instead
     Flagged:
@@ -52,19 +51,20 @@ class LoadWithoutMapLocation(Rule):
         return model.cuda()
     ```
 
-    Since torch 2.1, `mmap=True` as well reads each tensor from the file only when it is copied.
+    Since torch 2.1, `mmap=True` in addition reads each tensor from the file only when it is copied.
 
     ## When to leave it
-    If the file was saved from the CPU, the device makes no difference. The rule is silent under checks for CUDA, in
-    `try` statements, and where another branch passes `map_location`; for states without large tensors, such as those
-    of schedulers; where `**kwargs` may pass a device; in tests; and in files that use no accelerator.
+    If the file was saved from the CPU, `map_location` makes no difference. The rule is silent under checks for CUDA, in
+    `try` statements, where another branch passes `map_location`, for states without large tensors, such as those of
+    schedulers, where `**kwargs` may pass a device, in tests, and in files that use no accelerator.
 
     ## Fix safety
-    `map_location="cpu"` is unsafe: what else the program does with the loaded tensors happens on the host then.
-    `load_state_dict` of modules and optimizers copies them to where the parameters are, unless it gets `assign=True`.
+    Adding `map_location="cpu"` is unsafe: whatever else the program does with the loaded tensors then happens on the
+    host. `load_state_dict` of modules and optimizers copies them to the device of the parameters, unless `assign=True`
+    is passed.
 
     ## Confirmed by
-    Nothing yet. The memory of the GPU before and after the line shows it.
+    Nothing yet, so the verdict is `unknown`: the GPU's memory before and after the line would show it.
 
     ## Sources
     - [`torch.load`](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
@@ -75,7 +75,7 @@ class LoadWithoutMapLocation(Rule):
 
     id = "TL702"
     name = "load-without-map-location"
-    summary = "A checkpoint is loaded to the device it was saved from"
+    summary = "A checkpoint is loaded without `map_location`, to the device it was saved from"
     severity = Severity.INFO
     fix = "sometimes"
     needs = (concepts.ON_ACCELERATOR, identifiers("load_state_dict"))
@@ -94,8 +94,8 @@ class LoadWithoutMapLocation(Rule):
 
         self.report(
             node,
-            f"without `map_location`, `torch.load` puts tensors back on the GPU they came from{self._everywhere()}: a "
-            'second copy of the weights there, and an error where it is missing; pass `map_location="cpu"`',
+            f"without `map_location`, `torch.load` restores tensors on the GPU they were saved from{self._everywhere()}"
+            ', which takes memory for a second copy, and fails without that GPU: pass `map_location="cpu"`',
             evidence=[module.evidence(restored, "what was loaded is copied here")],
             fix=to_host(module, node),
         )
@@ -105,4 +105,4 @@ class LoadWithoutMapLocation(Rule):
         from torchlint.knowledge.portability import DISTRIBUTED_WORDS
 
         distributed = any(word in self.module.text for word in DISTRIBUTED_WORDS)
-        return ", in every process on the same one" if distributed else ""
+        return " (the same in every process)" if distributed else ""

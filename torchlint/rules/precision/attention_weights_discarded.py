@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 class AttentionWeightsDiscarded(Rule):
     """
     ## What it finds
-    A call of `nn.MultiheadAttention` without `need_weights`, of whose result only the output is used: `attention(x,
-    x, x)[0]`, or `x, _ = attention(x, x, x)` where nothing reads the second variable.
+    A call of `nn.MultiheadAttention` without `need_weights=False` whose attention weights nothing reads:
+    `attention(x, x, x)[0]`, or `x, _ = attention(x, x, x)` where the second variable is never used.
 
     ## Why it costs
-    `need_weights` is true by default. Attention then computes a matrix of weights for each head, keeps it for the
-    backward pass, and averages it over the heads for the caller. With `need_weights=False` it calls
-    `scaled_dot_product_attention` (since torch 2.0), whose fused kernels never hold that matrix. In RT-DETR the
-    decoder's self-attention went from 9 CUDA kernels to 3, with the same accuracy on COCO (lyuwenyu/RT-DETR#678).
-    With torch 2.13 on one CPU core, a forward and backward pass of 4 sequences of 512 vectors with 8 heads took 0.27
-    seconds, and 0.17 without weights; 64 MiB of matrices in the forward pass were gone. With a single query per
-    sequence, as in attention pooling, the matrices are small, and so is the gain. How much faster it is on a GPU
-    depends on the lengths and on the kernel that is chosen; only a run there shows it.
+    `need_weights` is true by default. Attention then materializes a matrix of weights for each head, keeps it for the
+    backward pass, and averages it over the heads for the caller. With `need_weights=False`, it calls
+    `scaled_dot_product_attention` (since torch 2.0), whose fused kernels never store that matrix.
+
+    In RT-DETR, the decoder's self-attention went from 9 CUDA kernels to 3, with the same accuracy on COCO
+    (lyuwenyu/RT-DETR#678). With torch 2.13 on one CPU core, a forward and backward pass of 4 sequences of 512 vectors
+    with 8 heads took 0.27 seconds, and 0.17 without the weights, and the forward pass needed 64 MiB less. With a single
+    query per sequence, as in attention pooling, the matrices and the gain are small. On a GPU, the gain depends on the
+    lengths and on the chosen kernel; only a run there can show it.
 
     ## Instead
     Flagged:
@@ -60,19 +61,20 @@ class AttentionWeightsDiscarded(Rule):
     ```
 
     ## When to leave it
-    Where a forward hook that is registered in another file reads the weights, to draw them for example.
-    `torch.compile` may recognize the pattern and fuse it, so there is less to gain there. The rule is silent where
-    `need_weights` or `average_attn_weights` is passed, or `**kwargs` may pass it; for subclasses, wrappers and
-    attention from other libraries; in files that register forward hooks or mention ONNX; outside functions; and in
-    tests.
+    Where a forward hook that another file registers reads the weights, for example to plot them. Under `torch.compile`,
+    the pattern may be recognized and fused, so less is gained.
+
+    The rule is silent where `need_weights` or `average_attn_weights` is passed, or `**kwargs` may pass it; for
+    subclasses, wrappers and attention from other libraries; in files that register forward hooks or mention ONNX;
+    outside of functions; and in tests.
 
     ## Fix safety
     Adding `need_weights=False` is unsafe: outputs differ by rounding (5.6e-8 in the measurement above), dropout draws
-    other random numbers, rows in which everything is masked become zero instead of NaN (pytorch/pytorch#160064), and
-    `is_causal=True` has an effect (pytorch/pytorch#99282).
+    other random numbers, fully masked rows become zero instead of NaN (pytorch/pytorch#160064), and `is_causal=True`
+    takes effect (pytorch/pytorch#99282).
 
     ## Confirmed by
-    Calls of `softmax` by attention itself, which the fused operation does not make.
+    Calls of `softmax` in the attention itself, which the fused operation does not make.
 
     ## Sources
     - [`torch.nn.MultiheadAttention`](https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html)
@@ -83,7 +85,7 @@ class AttentionWeightsDiscarded(Rule):
 
     id = "TL807"
     name = "attention-weights-discarded"
-    summary = "Attention computes weights that nothing reads"
+    summary = "`nn.MultiheadAttention` computes attention weights that nothing reads"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (identifiers("torch"), of_library(["MultiheadAttention"]))
@@ -106,7 +108,7 @@ class AttentionWeightsDiscarded(Rule):
         called = self.module.code(node.func)
         self.report(
             node,
-            f"`{called}` computes a matrix of attention weights for each head, and nothing reads them: pass "
-            "`need_weights=False`, which uses the fused `scaled_dot_product_attention`",
+            f"`{called}` computes attention weights for each head, and nothing reads them: pass `need_weights=False`, "
+            "so that it calls the fused `scaled_dot_product_attention`",
             fix=without_weights(self.module, node),
         )

@@ -22,16 +22,16 @@ _EXACT = of_library(
 class Fp32MatmulDefault(Rule):
     """
     ## What it finds
-    A backward pass in every step of a training on an accelerator, in a program that multiplies matrices (attention,
-    transformers, `torch.matmul`, `einsum`), and in which no file chooses a precision: neither autocast or another
-    dtype, nor one of the settings of TensorFloat-32. This rule is off by default.
+    The backward pass of a training on an accelerator that multiplies matrices (attention, transformers, `torch.matmul`,
+    `einsum`) in float32, where no file of the program chooses a precision: neither autocast or another dtype, nor one
+    of the settings of TensorFloat-32. The rule is off by default.
 
     ## Why it costs
     GPUs since Ampere multiply float32 matrices on Tensor Cores if the factors may be rounded to TensorFloat-32, which
-    has the range of float32 and 10 bits of mantissa. Torch 1.7 to 1.11 did so by default; since 1.12 only
-    convolutions do (in torch 2.13, `torch.get_float32_matmul_precision()` is `"highest"` and `cudnn.allow_tf32` is
-    true). For a product of two matrices of 10240 by 10240 on an A100, torch's notes on CUDA state about 7 times the
-    speed. What it is in a training, and whether results stay as good, only a run on such a GPU shows.
+    has the range of float32 and 10 bits of mantissa. In torch 1.7 to 1.11 this was the default; since 1.12, it is for
+    convolutions only (in torch 2.13, `torch.get_float32_matmul_precision()` is `"highest"`, and `cudnn.allow_tf32` is
+    true). PyTorch's notes on CUDA report about 7 times the speed for a product of two 10240 x 10240 matrices on an
+    A100. Only a run on such a GPU can show what a training gains, and whether its results stay as good.
 
     ## Instead
     Flagged:
@@ -69,29 +69,28 @@ class Fp32MatmulDefault(Rule):
     ```
 
     ## When to leave it
-    On GPUs before Ampere, on which nothing changes, and where results need all digits: physics, linear algebra,
-    Gaussian processes. The rule is silent unless the file, or one of the run that it imports, multiplies matrices by
-    these functions (products by `@` and plain layers do not count), and if one of them has convolutions; in files
-    with decompositions of matrices or float64; if the run mentions mixed precision, DeepSpeed, Accelerate or Apex
-    anywhere; and in tests.
+    On GPUs before Ampere, where nothing changes, and where results need every digit: physics, linear algebra, Gaussian
+    processes.
+
+    The rule is silent unless the file, or one that it imports, multiplies matrices by the functions above (`@` and
+    plain layers do not count); if one of them has convolutions; in files with matrix decompositions or float64; if the
+    run mentions mixed precision, DeepSpeed, Accelerate or Apex anywhere; and in tests.
 
     ## Fix safety
-    No fix is offered: it would change results, for the whole program.
+    There is no fix: the setting changes the results of the whole program.
 
     ## Confirmed by
-    Nothing yet: two runs on a GPU since Ampere, compared with `torchlint compare`, show what it is worth.
+    Nothing yet: `torchlint compare` on a GPU since Ampere shows what the setting is worth.
 
     ## Sources
-    - [CUDA semantics,
-      TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
-      -
-      [`torch.set_float32_matmul_precision`](https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html)
+    - [CUDA semantics, TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
+    - [`torch.set_float32_matmul_precision`](https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmul_precision.html)
     - [huggingface/transformers#16588](https://github.com/huggingface/transformers/issues/16588)
     """
 
     id = "TL801"
     name = "fp32-matmul-default"
-    summary = "A training in float32 leaves the precision of matrix products at its default"
+    summary = "A float32 training leaves the precision of matrix products at its default"
     severity = Severity.INFO
     default = False
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)
@@ -107,8 +106,8 @@ class Fp32MatmulDefault(Rule):
             return
         self.report(
             node,
-            "this trains in float32, and nothing sets the precision of its matrix products: on GPUs since Ampere, try "
-            '`torch.set_float32_matmul_precision("high")`, which rounds their factors to TensorFloat-32',
+            "this training uses float32, and nothing sets the precision of matrix products: on GPUs since Ampere, try "
+            '`torch.set_float32_matmul_precision("high")`, which rounds factors to TensorFloat-32',
             heat=Heat.STEP,
         )
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 class MixedTf32Interfaces(Rule):
     """
     ## What it finds
-    A read of `allow_tf32`, or a call of `torch.backends.cudnn.flags`, after `fp32_precision` has been set to
-    something else than the old interface says; and `fp32_precision` that is set to the opposite of what `allow_tf32`
-    or `set_float32_matmul_precision` was set to before.
+    A read of `allow_tf32`, or a call of `torch.backends.cudnn.flags`, after `fp32_precision` has been set to a value
+    that contradicts the old interface; and `fp32_precision` set to the opposite of an earlier `allow_tf32` or
+    `set_float32_matmul_precision`.
 
     ## Why it costs
-    Since torch 2.9 there are two interfaces to TensorFloat-32, and each has a state of its own. Setting the old one
-    also sets the new one, but not the reverse. Whatever reads `allow_tf32` compares both, and raises a `RuntimeError`
-    if they disagree, wherever that is: `cudnn.flags` does, and `hasattr(torch.backends.cudnn, "allow_tf32")`, and
+    Since torch 2.9 there are two interfaces to TensorFloat-32, each with its own state. Setting the old one also sets
+    the new one, but not the other way round. Whatever then reads `allow_tf32` compares both, and raises a
+    `RuntimeError` if they disagree: `cudnn.flags` does, `hasattr(torch.backends.cudnn, "allow_tf32")` does, and so do
     parts of libraries (pytorch/pytorch#179445, pytorch/pytorch#166387, huggingface/transformers#45248,
-    bghira/SimpleTuner#2806). The rule's table of states was compared with torch 2.13 on 257 sequences of writes: both
-    agree on what raises an error in all of them.
+    bghira/SimpleTuner#2806). The states that the rule assumes were compared with torch 2.13 on 257 sequences of
+    settings; they agree in all of them on what raises an error.
 
     ## Instead
     Flagged:
@@ -51,19 +51,18 @@ class MixedTf32Interfaces(Rule):
     `hasattr(torch.backends.cuda.matmul, "fp32_precision")`.
 
     ## When to leave it
-    Not at all. The rule is silent where the order of the writes is not certain, where a value is computed, in `try`
+    Never. The rule is silent where the order of the settings is not certain, where a value is computed, in `try`
     statements, and in files that set `torch.backends.fp32_precision` or `torch.backends.cudnn.fp32_precision`, which
     operations inherit in ways that differ between versions.
 
     ## Fix safety
-    No fix: which of the two settings is meant is up to the program.
+    There is no fix: only the author knows which of the two settings is meant.
 
     ## Confirmed by
     Nothing: a program that gets there ends with the error, unless it catches it.
 
     ## Sources
-    - [CUDA semantics,
-      TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
+    - [CUDA semantics, TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
     - [pytorch/pytorch#179445](https://github.com/pytorch/pytorch/issues/179445)
     - [pytorch/pytorch#173731](https://github.com/pytorch/pytorch/pull/173731)
     - [huggingface/transformers#45248](https://github.com/huggingface/transformers/pull/45248)
@@ -72,7 +71,7 @@ class MixedTf32Interfaces(Rule):
 
     id = "TL809"
     name = "mixed-tf32-interfaces"
-    summary = "The old interface to TensorFloat-32 is used after the new one"
+    summary = "The old and the new interface to TensorFloat-32 contradict each other"
     severity = Severity.ERROR
     needs = (concepts.TORCH, identifiers("fp32_precision"))
     layout = False
@@ -86,15 +85,15 @@ class MixedTf32Interfaces(Rule):
         for read, write in settings.failing_reads():
             self.report(
                 read.node,
-                f"`{module.code(read.node)}` raises an error since torch 2.9: `{write.name}` has been set "
-                f"({module.line_in_words(write.node)}), and the old interface differs; use only one of them",
+                f"`{module.code(read.node)}` raises an error in torch 2.9 and later, as it disagrees with "
+                f"`{write.name}` ({module.line_in_words(write.node)}): use only one of the two interfaces",
                 evidence=[module.evidence(write.node, "the new interface is used here")],
             )
         for write, earlier in settings.contradictions():
             self.report(
                 write.node,
                 f"this contradicts `{earlier.name}` ({module.line_in_words(earlier.node)}), the old interface to the "
-                "same setting: since torch 2.9, whatever reads `allow_tf32` raises an error from here on; use one of "
-                "them only",
+                "same setting: in torch 2.9 and later, any read of `allow_tf32` raises an error from here on; use only "
+                "one of the two interfaces",
                 evidence=[module.evidence(earlier.node, "the old interface is used here")],
             )

@@ -17,19 +17,20 @@ if TYPE_CHECKING:
 class ScalerWithBfloat16(Rule):
     """
     ## What it finds
-    A `GradScaler` that is enabled, and scales losses only in functions where every `autocast` has
-    `dtype=torch.bfloat16`.
+    An enabled `GradScaler` that scales losses only in functions where every `autocast` has `dtype=torch.bfloat16`.
 
     ## Why it costs
-    A scaler keeps small gradients from becoming zero in float16. bfloat16 has the exponents of float32, so nothing
-    has to be kept. Yet in every step the scaler multiplies all gradients, checks them for infinity, and reads the
-    result of the check from the device, so that the host waits for the whole backward pass (`_maybe_opt_step` in
-    torch 2.13; optimizers with `fused=True` do not wait). It also skips steps in which it finds infinity, and raises
-    an error if gradients themselves are bfloat16. ecmwf/WeatherGenerator#874 shows its share in a profile;
-    decoderesearch/SAELens#723 and huggingface/accelerate#1036 removed it. On the simulated device, a training of ten
-    steps with AdamW waits ten times in `scaler.step`, and never with `enabled=False`. With torch 2.13 on one CPU
-    core, a step of 8 linear layers of 1024 by 1024 takes 0.16 seconds with a scaler and 0.10 without (the fastest of
-    three trials); what it is on a GPU only a run there shows.
+    A scaler keeps small gradients from underflowing to zero in float16. bfloat16 has the exponent range of float32, so
+    there is nothing to prevent. Yet in every step the scaler multiplies all gradients, checks them for infinities, and
+    reads the result of the check from the device, so that the host waits for the whole backward pass (`_maybe_opt_step`
+    in torch 2.13; with `fused=True` optimizers it does not wait). It also skips steps with infinite gradients, and
+    raises an error if the gradients themselves are bfloat16.
+
+    ecmwf/WeatherGenerator#874 shows the scaler's share in a profile; decoderesearch/SAELens#723 and
+    huggingface/accelerate#1036 removed it. On the simulated device, a training of ten steps with AdamW waits ten times
+    in `scaler.step`, and never with `enabled=False`. With torch 2.13 on one CPU core, a step of 8 linear layers of 1024
+    x 1024 took 0.16 seconds with a scaler and 0.10 without (the fastest of three trials). Only a run on a GPU can show
+    the time there.
 
     ## Instead
     Flagged:
@@ -66,21 +67,21 @@ class ScalerWithBfloat16(Rule):
             optimizer.zero_grad()
     ```
 
-    A scaler that is not enabled hands everything through. It can also be removed, with plain `loss.backward()` and
+    A disabled scaler passes everything through. It can also be removed, leaving plain `loss.backward()` and
     `optimizer.step()`.
 
     ## When to leave it
-    Where steps with infinite gradients are to be skipped, and nothing else does so. The rule is silent if the dtype
-    is chosen when the program runs, or if the file names `torch.float16` or `half`; if the scaler has a switch of its
-    own (`enabled=args.scale`), or comes from another file; and where another function than the one that scales enters
+    Where steps with infinite gradients must be skipped, and nothing else does so. The rule is silent if the dtype is
+    chosen at run time, if the file mentions `torch.float16` or `half`, if the scaler has a switch of its own
+    (`enabled=args.scale`) or comes from another file, and where another function than the one that scales enters
     `autocast`.
 
     ## Fix safety
-    `enabled=False` is unsafe: steps that the scaler would have skipped are taken. Otherwise nothing changes, since it
-    scales by powers of two.
+    Passing `enabled=False` is unsafe: steps that the scaler would have skipped are taken. Otherwise results stay the
+    same, since the scaler multiplies by powers of two.
 
     ## Confirmed by
-    Calls of the scaler that unscale and check gradients in every step.
+    Calls in which the scaler unscales and checks gradients, in every step.
 
     ## Sources
     - [Automatic mixed precision, gradient scaling](https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling)
@@ -92,7 +93,7 @@ class ScalerWithBfloat16(Rule):
 
     id = "TL803"
     name = "scaler-with-bfloat16"
-    summary = "Gradients are scaled although the loss is computed in bfloat16"
+    summary = "A gradient scaler is used although the loss is computed in bfloat16"
     severity = Severity.WARNING
     fix = "sometimes"
     needs = (identifiers("bfloat16"), identifiers("scale"))
@@ -121,9 +122,8 @@ class ScalerWithBfloat16(Rule):
         notes = ((context, "losses are computed in bfloat16 here"), (scaling.scales[0], "the loss is scaled here"))
         self.report(
             node,
-            f"the losses that this scaler scales are computed in bfloat16 ({module.line_in_words(context)}), whose "
-            "range is that of float32: every step checks all gradients and waits for the result, for nothing; pass "
-            "`enabled=False`",
+            f"this scaler's losses are computed in bfloat16 ({module.line_in_words(context)}), which needs no scaling, "
+            "yet every step checks all gradients and waits for the result: pass `enabled=False`",
             evidence=[
                 *(module.evidence(where, text) for where, text in notes),
                 *(module.evidence(call, "the scaler checks gradients here") for call in scaling.updates[:5]),
