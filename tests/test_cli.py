@@ -202,6 +202,10 @@ def test_a_rule_is_explained_and_rules_are_listed(capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)[0]["id"] == "TL201"
     assert main(["rules"]) == 0
     assert "TL001  unused-suppression" in capsys.readouterr().out
+    assert main(["rules", "TL1,ci", "TL506"]) == 0
+    listed = capsys.readouterr().out
+    assert "TL506" in listed
+    assert "TL505" not in listed
 
 
 @pytest.mark.usefixtures("folder")

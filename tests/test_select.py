@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import torchlint
 from torchlint.config.config import Config, ConfigError
-from torchlint.config.select import check, chosen, ignored_for, selectors
+from torchlint.config.select import check, chosen, ignored_for, selected, selectors
 from torchlint.model import RuleInfo, Severity
 
 
-def rule(rule_id: str, name: str, *, default: bool = True) -> RuleInfo:
-    return RuleInfo(rule_id, name, "", Severity.WARNING, "", default, "never", "0.1.0", "", "")
+def rule(rule_id: str, name: str, *, default: bool = True, **facts: object) -> RuleInfo:
+    made = RuleInfo(rule_id, name, "", Severity.WARNING, "", default, "never", "0.1.0", "", "")
+    return made._replace(**facts)  # type: ignore[arg-type]
 
 
 RULES = [
@@ -93,9 +95,55 @@ def test_where_nothing_is_near_the_list_is_named() -> None:
         check(["E501"], RULES, "--select")
 
 
+PURPOSES = [
+    *RULES,
+    rule("TL202", "blocking-transfer", fix="sometimes"),
+    rule("TL404", "workers-not-persistent", fix="always", severity=Severity.INFO, programs=("training",)),
+    rule("TL701", "hardcoded-cuda", fix="sometimes", severity=Severity.ERROR, programs=()),
+    rule("TL806", "eval-without-no-grad", programs=("inference",)),
+]
+
+
+@pytest.mark.parametrize(
+    ("preset", "others"),
+    [
+        ("recommended", {"TL101", "TL102", "TL201", "TL202", "TL404", "TL701", "TL806"}),
+        ("strict", {"TL101", "TL102", "TL201", "TL202", "TL404", "TL701", "TL806"}),
+        ("training", {"TL101", "TL102", "TL201", "TL202", "TL404"}),
+        ("inference", {"TL101", "TL102", "TL201", "TL202", "TL806"}),
+        ("ci", {"TL202", "TL701"}),
+    ],
+)
+def test_presets_follow_from_facts(preset: str, others: set[str]) -> None:
+    assert chosen(PURPOSES, Config(select=(preset,))) - ALWAYS == {"TL001", *others}
+    assert {each.id for each in selected([preset], PURPOSES)} == others
+
+
+def test_a_preset_is_less_specific_than_a_topic_and_more_than_all() -> None:
+    assert chosen(PURPOSES, Config(select=("copies",), ignore=("training",))) - ALWAYS == {"TL101", "TL102"}
+    assert chosen(PURPOSES, Config(select=("ALL",), ignore=("recommended",))) - ALWAYS == {"TL402"}
+    assert ignored_for("a.py", Config(per_file_ignores=(("*.py", ("ci",)),)), PURPOSES) == {"TL001", "TL202", "TL701"}
+
+
+ADVICE = """\
+import torch
+
+for epoch in range(10):
+    table = torch.tensor([0.0] * 1000)
+"""
+
+
+def test_strict_makes_warnings_of_infos() -> None:
+    def severities(*select: str) -> list[Severity]:
+        return [finding.severity for finding in torchlint.lint_source(ADVICE, config=Config(select=select)).findings]
+
+    assert severities("recommended") == [Severity.INFO]
+    assert severities("strict") == severities("TL103", "strict") == [Severity.WARNING]
+
+
 def test_every_selector_selects() -> None:
     assert all(chosen(RULES, Config(select=(selector,))) for selector in selectors(RULES))
-    assert {"ALL", "TL", "TL2", "lint", "loading", "TL402", "unused-suppression"} <= set(selectors(RULES))
+    assert {"ALL", "ci", "TL", "TL2", "lint", "loading", "TL402", "unused-suppression"} <= set(selectors(RULES))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +193,7 @@ def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
         ("TL999", "no rule has the id 'TL999', or one that begins with it; there are TL0, TL1, TL2, TL4"),
         ("TL11", "no rule has the id 'TL11', or one that begins with it; there is TL10"),
         ("TL109", "no rule has the id 'TL109', or one that begins with it; there are TL101, TL102"),
-        ("tl1", "there is no rule, topic or prefix 'tl1'; did you mean 'TL1'?"),
+        ("tl1", "there is no rule, topic, prefix or preset 'tl1'; did you mean 'TL1'?"),
         ("compile", "the topic 'compile' has no rules; `torchlint rules` lists those that there are"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Generates documents from rules: a page for each rule, and the table of all rules.
+"""Generates documents from rules: a page for each rule, the table of all rules, and the presets.
 
 ``python -m torchlint.docs`` writes them; a test fails when they are stale.
 """
@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from torchlint.config.presets import PRESETS
+from torchlint.config.select import selected
 from torchlint.model import RuleInfo
 from torchlint.rule import is_core
 
 PAGES = Path("docs", "rules")
 TABLE = Path("docs", "rules.md")
-BEGIN, END = "<!-- rules:begin -->", "<!-- rules:end -->"
+PRESETS_PAGE = Path("docs", "presets.md")
 
 
 def page(info: RuleInfo) -> str:
@@ -57,17 +59,31 @@ def as_json(infos: Iterable[RuleInfo]) -> str:
     return json.dumps([info._asdict() for info in infos], indent=2) + "\n"
 
 
-def with_table(text: str, infos: Iterable[RuleInfo]) -> str:
-    """Update the table between the markers of a document."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table(infos)}{END}{after}"
+def presets(infos: Sequence[RuleInfo]) -> str:
+    """The presets and which rules they have, in Markdown."""
+    having = {name: {info.id for info in selected([name], infos)} for name in PRESETS}
+    purposes = ["| preset | rules | for |", "| --- | --- | --- |"]
+    purposes += [f"| `{name}` | {len(having[name])} | {preset.purpose} |" for name, preset in PRESETS.items()]
+    rows = [f"| rule | {' | '.join(PRESETS)} |", f"| --- |{' :-: |' * len(PRESETS)}"]
+    for info in infos:
+        marks = " | ".join("•" if info.id in having[name] else " " for name in PRESETS)
+        rows.append(f"| [{info.id} {info.name}]({PAGES.name}/{info.name}.md) | {marks} |")
+    return "\n".join([*purposes, "", *rows]) + "\n"
+
+
+def between_markers(document: Path, what: str, generated: str) -> str:
+    """A document with what was generated between its markers, ``<!-- WHAT:begin -->`` and ``<!-- WHAT:end -->``."""
+    begin, end = f"<!-- {what}:begin -->", f"<!-- {what}:end -->"
+    before, _, rest = document.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{generated}{end}{after}"
 
 
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
     """Every generated document by its path in the repository."""
     found = {PAGES / f"{info.name}.md": page(info) for info in infos}
-    found[TABLE] = with_table(TABLE.read_text(encoding="utf-8"), infos)
+    found[TABLE] = between_markers(TABLE, "rules", table(infos))
+    found[PRESETS_PAGE] = between_markers(PRESETS_PAGE, "presets", presets(infos))
     return found
 
 

@@ -163,6 +163,7 @@ class RuleInfo(NamedTuple):
     documentation: str
     url: str | None
     package: str = "torchlint"
+    programs: tuple[str, ...] = ("training", "inference")
 
 
 class FileResult(NamedTuple):

@@ -43,11 +43,14 @@ TOPICS = {
     "3": "synchronisation",
     "4": "loading",
     "5": "backends",
-    "6": "training",
+    "6": "optimization",
     "7": "portability",
     "8": "precision",
     "9": "compile",
 }
+
+
+PROGRAMS = ("training", "inference")
 
 
 class NoOptions(NamedTuple):
@@ -62,8 +65,9 @@ class Rule:
     other files are not parsed. Needs name identifiers; a text pattern is an exception, with a comment on what it saves.
     A rule that does not need whitespace, commas and parentheses in the tree sets ``layout = False``, which makes
     parsing many times faster. ``recipe`` describes how a run confirms a finding; without one, every verdict is
-    ``unknown``. ``options_of`` names another rule that shares its options with this one. ``since`` is the version of
-    the package that brought the rule.
+    ``unknown``. ``programs`` are the kinds of programs in which findings cost time or memory, ``training`` and
+    ``inference``; presets depend on it. ``options_of`` names another rule that shares its options with this one.
+    ``since`` is the version of the package that brought the rule.
 
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
     letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation
@@ -76,6 +80,7 @@ class Rule:
     severity: ClassVar[Severity]
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
+    programs: ClassVar[tuple[str, ...]] = PROGRAMS
     since: ClassVar[str] = "0.1.0"
     needs: ClassVar[tuple[Need, ...]] = (identifiers("torch"),)
     layout: ClassVar[bool] = True
@@ -170,6 +175,7 @@ def info(rule: type[Rule], package: str = "torchlint") -> RuleInfo:
         summary=rule.summary,
         default=rule.default,
         fix=rule.fix,
+        programs=rule.programs,
         since=rule.since,
         documentation=documentation(rule),
         url=_link(rule),

@@ -34,10 +34,12 @@ def rule(arguments: argparse.Namespace) -> int:
 
 
 def rules(arguments: argparse.Namespace) -> int:
-    """List the rules."""
+    """List the rules, or those that some selectors select."""
     from torchlint import docs
+    from torchlint.cli.settings import selectors
+    from torchlint.config.select import selected
 
-    infos = _infos()
+    infos = selected(selectors("rules", arguments.rules), _infos()) if arguments.rules else _infos()
     print(docs.as_json(infos) if arguments.format == "json" else docs.listing(infos), end="")
     return CLEAN
 

@@ -14,6 +14,7 @@ from torchlint.report import FORMATS
 # The commands of the runtime companion; the first two take a program.
 COMPANION = ("confirm", "compare", "verdict", "calibrate")
 COMMANDS = ("check", "rule", "rules", "completion", "scan", "server", *COMPANION)
+_SELECTORS = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading), presets (ci) or ALL"
 _EXAMPLES = """\
 examples:
   torchlint                          lint the current folder
@@ -74,7 +75,8 @@ def _rule(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def _rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
+    rules = commands.add_parser("rules", help="list the rules", description="List the rules, or some of them.")
+    rules.add_argument("rules", metavar="RULES", nargs="*", help=f"list these rules only: {_SELECTORS}")
     rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
@@ -124,8 +126,7 @@ def add_linting(parser: argparse.ArgumentParser) -> None:
 
 
 def _selection(group: argparse._ArgumentGroup) -> None:
-    rules = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading) or ALL"
-    group.add_argument("--select", metavar="RULES", action="append", help=f"run these rules only: {rules}")
+    group.add_argument("--select", metavar="RULES", action="append", help=f"run these rules only: {_SELECTORS}")
     group.add_argument("--extend-select", metavar="RULES", action="append", help="run these rules too")
     group.add_argument("--ignore", metavar="RULES", action="append", help="do not run these rules")
     group.add_argument(

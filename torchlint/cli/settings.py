@@ -46,7 +46,7 @@ def changes(arguments: argparse.Namespace) -> Changes:
     options = vars(arguments)
     replaced: dict[str, Any] = {}
     if options.get("select"):
-        replaced |= {"select": _selectors("--select", arguments.select), "ignore": ()}
+        replaced |= {"select": selectors("--select", arguments.select), "ignore": ()}
     for name in ("target_torch", "fail_on"):
         if given := options.get(name):
             key = name.replace("_", "-")
@@ -61,11 +61,11 @@ def changes(arguments: argparse.Namespace) -> Changes:
     if exclude or ignores:
         read_value("exclude", exclude, "--exclude")
         replaced["given"] = Given(os.getcwd(), tuple(exclude), tuple(_per_file(ignores)))  # noqa: PTH109
-    ignore = _selectors("--ignore", options.get("ignore") or [])
-    return Changes(replaced, ignore, _selectors("--extend-select", options.get("extend_select") or []))
+    ignore = selectors("--ignore", options.get("ignore") or [])
+    return Changes(replaced, ignore, selectors("--extend-select", options.get("extend_select") or []))
 
 
-def _selectors(option: str, given: list[str]) -> tuple[str, ...]:
+def selectors(option: str, given: list[str]) -> tuple[str, ...]:
     """The selectors of an option that may be repeated and takes comma-separated lists."""
     from torchlint.config.select import check
     from torchlint.run.registry import load
@@ -85,7 +85,7 @@ def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
         glob, colon, rules = text.rpartition(":")
         if not colon or not glob:
             raise Failure(f"--per-file-ignores: {text!r} is not GLOB:RULES, such as 'tests/**:TL7,TL101'")
-        found.append((glob, _selectors("--per-file-ignores", [rules])))
+        found.append((glob, selectors("--per-file-ignores", [rules])))
     return found
 
 

@@ -1,19 +1,20 @@
 """Rule selection: from selectors to the ids of the enabled rules.
 
-A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``) or ``ALL``. A prefix has all
-letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most specific selector that matches a rule
-decides; ``ignore`` wins a tie.
+A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``), a preset (``ci``) or ``ALL``. A
+prefix has all letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most specific selector that
+matches a rule decides; ``ignore`` wins a tie.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TypeVar
 
 from torchlint.base.globs import GlobProblem, compiled, path_matches
 from torchlint.base.paths import relative_to
 from torchlint.config.config import Config, ConfigError, source_of
+from torchlint.config.presets import PRESETS, Facts, presets_of
 from torchlint.config.values import nearest
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from torchlint.rule import CORE_PREFIX, TOPICS, prefix_of, topic_by_id, topic_of
@@ -23,26 +24,7 @@ _LIKE_AN_ID = re.compile(r"[A-Za-z]{2,12}[0-9]+|[A-Z]{2,12}")
 _NEAR = 10  # ids that a message names
 
 
-class Facts(Protocol):
-    """The facts about a rule that selection needs; rule classes and their records have them."""
-
-    @property
-    def id(self) -> str:
-        """The letters of the package, and digits."""
-
-    @property
-    def name(self) -> str:
-        """The kebab-case name."""
-
-    @property
-    def topic(self) -> str:
-        """The topic; empty if it follows from the id."""
-
-    @property
-    def default(self) -> bool:
-        """Whether the rule is enabled without being selected."""
-
-
+F = TypeVar("F", bound=Facts)
 # : The ids of torchlint's built-in findings, which have no rule class.
 BUILT_IN = {SYNTAX_ERROR: "syntax-error", UNUSED_SUPPRESSION: "unused-suppression"}
 
@@ -57,6 +39,17 @@ def _topics(rules: Sequence[Facts]) -> dict[str, str]:
     return {**{rule_id: topic_by_id(rule_id) for rule_id in BUILT_IN}, **{rule.id: topic_of(rule) for rule in rules}}
 
 
+def _presets(rules: Sequence[Facts]) -> dict[str, list[str]]:
+    """The presets of all rules by id; torchlint's built-in findings belong to all of them."""
+    return {**{rule_id: list(PRESETS) for rule_id in BUILT_IN}, **{rule.id: presets_of(rule) for rule in rules}}
+
+
+def selected(given: Sequence[str], rules: Sequence[F]) -> list[F]:
+    """Those of the rules that at least one selector matches."""
+    weights = _all_weights([rule for rule in rules if rule.id not in BUILT_IN])
+    return [rule for rule in rules if _weight(given, weights[rule.id]) >= 0]
+
+
 def _prefixes(rule_id: str) -> list[str]:
     """The prefixes of an id that select it: its letters, alone or with some of its digits."""
     return [rule_id[:length] for length in range(len(prefix_of(rule_id)), len(rule_id))]
@@ -67,7 +60,7 @@ def selectors(rules: Sequence[Facts]) -> list[str]:
     known, by_id = names(rules), _topics(rules)
     topics = dict.fromkeys(by_id[rule_id] for rule_id in sorted(known))
     prefixes = {prefix for rule_id in known for prefix in _prefixes(rule_id)}
-    return [ALL, *topics, *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
+    return [ALL, *PRESETS, *topics, *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
 
 
 def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
@@ -86,7 +79,7 @@ def _unknown(selector: str, valid: Sequence[str]) -> str:
         return f"the topic {selector!r} has no rules; `torchlint rules` lists those that there are"
     close = nearest(selector, valid)
     advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-    return f"there is no rule, topic or prefix {selector!r}; {advice}"
+    return f"there is no rule, topic, prefix or preset {selector!r}; {advice}"
 
 
 def _no_such_id(selector: str, valid: Sequence[str]) -> str:
@@ -106,10 +99,9 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     _check_all(rules, config)
     wanted = (*(config.select or ()), *config.extend_select)
     off = {rule.id for rule in rules if not rule.default}
-    on, topics = {SYNTAX_ERROR}, _topics(rules)
-    for rule_id, name in names(rules).items():
+    on = {SYNTAX_ERROR}
+    for rule_id, weights in _all_weights(rules).items():
         by_default = 0 if config.select is None and rule_id not in off else -1
-        weights = _weights(rule_id, name, topics[rule_id])
         if max(by_default, _weight(wanted, weights)) > _weight(config.ignore, weights):
             on.add(rule_id)
     return frozenset(on)
@@ -133,8 +125,7 @@ def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[
     ]
     if not given:
         return frozenset()
-    known, topics = names(rules).items(), _topics(rules)
-    silenced = {rule_id for rule_id, name in known if _weight(given, _weights(rule_id, name, topics[rule_id])) >= 0}
+    silenced = {rule_id for rule_id, weights in _all_weights(rules).items() if _weight(given, weights) >= 0}
     return frozenset(silenced - {SYNTAX_ERROR})
 
 
@@ -168,10 +159,23 @@ def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> No
 _EXACT = 9
 
 
-def _weights(rule_id: str, name: str, topic: str) -> dict[str, int]:
-    """The selectors that match a rule, and how specific they are; a topic counts like the hundred of an id."""
-    prefixes = {prefix: 2 + count for count, prefix in enumerate(_prefixes(rule_id))}
-    return {ALL: 0, topic: 3, **prefixes, rule_id: _EXACT, name: _EXACT}
+def _all_weights(rules: Sequence[Facts]) -> dict[str, dict[str, int]]:
+    """For each rule by id, the selectors that match it, and how specific they are.
+
+    A topic counts like the hundred of an id, a preset is more specific than ``ALL``.
+    """
+    topics, presets = _topics(rules), _presets(rules)
+    return {
+        rule_id: {
+            ALL: 0,
+            **dict.fromkeys(presets[rule_id], 1),
+            topics[rule_id]: 3,
+            **{prefix: 2 + count for count, prefix in enumerate(_prefixes(rule_id))},
+            rule_id: _EXACT,
+            name: _EXACT,
+        }
+        for rule_id, name in names(rules).items()
+    }
 
 
 def _weight(given: Iterable[str], weights: Mapping[str, int]) -> int:

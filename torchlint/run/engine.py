@@ -15,6 +15,7 @@ from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
 from torchlint.config.config import Config
 from torchlint.config.options import options_for
+from torchlint.config.presets import with_severities
 from torchlint.config.select import left_on, names
 from torchlint.model import (
     UNUSED_SUPPRESSION,
@@ -95,7 +96,8 @@ class _File:
 
     def result(self) -> Analysis:
         """The findings in order, with fingerprints."""
-        findings = tuple(sorted(self.findings, key=lambda finding: finding.sort_key))
+        found = with_severities(self.findings, self.config)
+        findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
         return Analysis(result, self.facts, self.view.digests(), later=self.later or None)
 

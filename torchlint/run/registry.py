@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from torchlint.config.presets import PRESETS
 from torchlint.rule import Rule, is_core, topic_of
 from torchlint.run import plugins
 from torchlint.run.plugins import Package, RegistryError, label
@@ -64,7 +65,7 @@ def _own() -> Iterator[type[Rule]]:
 
 
 def _check_names(found: dict[type[Rule], Package]) -> None:
-    """Raise if two rules share an id or a name, or if a rule is named like a topic."""
+    """Raise if two rules share an id or a name, or if a rule is named like a topic or a preset."""
     taken: dict[str, type[Rule]] = {}
     topics = {topic_of(rule): rule for rule in found}
     for rule, package in found.items():
@@ -75,6 +76,9 @@ def _check_names(found: dict[type[Rule], Package]) -> None:
                 raise RegistryError(f"{both} are both called {key}; uninstall or rename one of them")
         if rule.name in topics:
             raise RegistryError(f"{label(rule)} ({package}) is called {rule.name}, which is a topic; rename it")
+        for what, word in (("name", rule.name), ("topic", topic_of(rule))):
+            if word in PRESETS:
+                raise RegistryError(f"{label(rule)} ({package}) has the {what} {word}, which is a preset; rename it")
 
 
 def _import(name: str) -> ModuleType:

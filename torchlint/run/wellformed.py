@@ -8,7 +8,7 @@ from typing import Any
 from torchlint.config.options import unreadable
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
-from torchlint.rule import CORE_PREFIX, FACTS, NoOptions, Rule, documentation, is_core, prefix_of
+from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, documentation, is_core, prefix_of
 
 HEADINGS = (
     "What it finds",
@@ -71,6 +71,8 @@ def _fact_problems(rule: Any) -> list[str]:
         found.append(f"severity {rule.severity!r} is not a member of torchlint.model.Severity")
     if rule.fix not in ("never", "sometimes", "always"):
         found.append(f"fix {rule.fix!r} is not never, sometimes or always")
+    if isinstance(rule.programs, str) or not set(rule.programs) <= set(PROGRAMS):
+        found.append(f"programs {rule.programs!r} is not a tuple of some of {', '.join(PROGRAMS)}")
     if rule.recipe is not None and not isinstance(rule.recipe, Recipe):
         found.append("recipe is not a torchlint.model.Recipe")
     if rule.url is not None and not re.match(r"https?://", rule.url):

@@ -76,6 +76,7 @@ class DeterministicWithoutSeed(Rule):
     name = "deterministic-without-seed"
     summary = "Deterministic kernels are enabled, but nothing is seeded"
     severity = Severity.INFO
+    programs = ("training",)
     needs = (identifiers("backward step"),)
     layout = False
     recipe = Recipe("unseeded", "run", "determinism is on, layers run, and torch was never seeded")

@@ -100,6 +100,7 @@ class HardcodedCuda(Rule):
     name = "hardcoded-cuda"
     summary = "CUDA is hard-coded as the device, without a fallback"
     severity = Severity.WARNING
+    programs = ()
     fix = "sometimes"
     layout = False
     recipe = Recipe("cuda-required", "finding", "the line uses CUDA; with CUDA hidden, it raises an error")
