@@ -71,10 +71,10 @@ def presets(infos: Sequence[RuleInfo]) -> str:
     return "\n".join([*purposes, "", *rows]) + "\n"
 
 
-def between_markers(document: Path, what: str, generated: str) -> str:
+def marked(text: str, what: str, generated: str) -> str:
     """A document with what was generated between its markers, ``<!-- WHAT:begin -->`` and ``<!-- WHAT:end -->``."""
     begin, end = f"<!-- {what}:begin -->", f"<!-- {what}:end -->"
-    before, _, rest = document.read_text(encoding="utf-8").partition(begin)
+    before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
     return f"{before}{begin}\n{generated}{end}{after}"
 
@@ -82,8 +82,8 @@ def between_markers(document: Path, what: str, generated: str) -> str:
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
     """Every generated document by its path in the repository."""
     found = {PAGES / f"{info.name}.md": page(info) for info in infos}
-    found[TABLE] = between_markers(TABLE, "rules", table(infos))
-    found[PRESETS_PAGE] = between_markers(PRESETS_PAGE, "presets", presets(infos))
+    for path, what, generated in ((TABLE, "rules", table(infos)), (PRESETS_PAGE, "presets", presets(infos))):
+        found[path] = marked(path.read_text(encoding="utf-8"), what, generated)
     return found
 
 

@@ -1,0 +1,1 @@
+"""The survey of public repositories, by ``benchmarks/field.py``."""
