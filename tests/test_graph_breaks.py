@@ -11,7 +11,7 @@ EXPRESSIONS = {**graph_breaks.FUNCTIONS, **graph_breaks.METHODS, **graph_breaks.
 TABLE = {
     **compilation.FUNCTIONS,
     **compilation.METHODS,
-    **dict.fromkeys(compilation.CONVERSIONS, compilation.READ),
+    **dict.fromkeys(sorted(compilation.CONVERSIONS), compilation.READ),
 }
 
 
