@@ -188,6 +188,8 @@ class Evaluator:
         if stored is not None:
             return stored
         found = self.classes.attribute(owner, name)._replace(fresh=False)
+        if found.device is Device.CPU and self.classes.is_state(owner, name):
+            found = content.without_mark(found)._replace(device=Device.UNKNOWN)  # its module may be moved elsewhere
         if lists.is_empty(found):
             found = lists.grown(self, found, self.classes.reads(owner, name))
         if content.is_marked(found) and not self._keeps_content(owner, name):

@@ -187,10 +187,20 @@ def _join(one: Value, other: Value) -> Value:
     if {one.kind, other.kind} == {Kind.STRING, Kind.DEVICE}:
         return Value(Kind.DEVICE, join_devices(device_named(one), device_named(other)), origin=one.origin)
     if one.kind is not other.kind:
+        if Kind.UNKNOWN in (one.kind, other.kind):
+            one, other = _placed(one), _placed(other)
         if one.accelerated and other.accelerated:  # a tensor, and a value of which only the device is known
             return Value(Kind.UNKNOWN, join_devices(one.device, other.device), origin=one.origin)
         return UNKNOWN
     return _join_same(one, other)
+
+
+def _placed(value: Value) -> Value:
+    """A list whose members are all on an accelerator as a value of which only the device is known."""
+    if value.kind not in (Kind.LIST, Kind.TUPLE) or not value.elements:
+        return value
+    members = join(value.elements)
+    return Value(Kind.UNKNOWN, members.device, origin=value.origin) if members.accelerated else value
 
 
 def _join_same(one: Value, other: Value) -> Value:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 # What comes between the copy and the reduction, and leaves the number of elements.
-_PASSING = frozenset("numpy detach float double long int squeeze unsqueeze flatten ravel view reshape tolist".split())
+_PASSING = frozenset(
+    "numpy detach float double long int squeeze unsqueeze flatten ravel view reshape transpose permute swapaxes tolist"
+    "".split()
+)
 _PASSING_ATTRIBUTES = frozenset({"data", "T"})
 _DEPTH = 12
 
