@@ -35,7 +35,30 @@ class ThrottlingGuards:
             return True
         if guard.kind != "test" or guard.condition is None or isinstance(guard.node, (cst.While, cst.Assert)):
             return False
-        return self._rarely(guard.condition, guard.holds, _DEPTH)
+        return self._rarely(guard.condition, guard.holds, _DEPTH) or self._is_filled_once(guard)
+
+    def _is_filled_once(self, guard: Guard) -> bool:
+        """``if self.x is None: self.x = make()``: runs only once, unless a method other than ``__init__`` resets it."""
+        test = guard.condition
+        if not isinstance(guard.node, cst.If) or not guard.holds or not isinstance(test, cst.Comparison):
+            return False
+        target, name = test.comparisons[0], dotted(test.left) or ""
+        compared = len(test.comparisons) == 1 and isinstance(target.operator, cst.Is) and literal(target.comparator) is None
+        function = self._code.function_of(guard.node)
+        owner = self._code.class_of(function) if function is not None else None
+        if not compared or owner is None or not name.startswith("self.") or name.count(".") != 1:
+            return False
+        stored = [
+            assign
+            for assign in self._code.within(owner, cst.Assign)
+            if any(dotted(target.target) == name for target in assign.targets)
+        ]
+        resets = [assign for assign in stored if literal(assign.value) is None and not self._is_in_init(assign)]
+        return not resets and any(assign in descendants(guard.node.body) for assign in stored)
+
+    def _is_in_init(self, node: cst.CSTNode) -> bool:
+        function = self._code.function_of(node)
+        return function is not None and function.name.value == "__init__"
 
     def _rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """Whether the condition evaluates to ``holds`` only rarely."""

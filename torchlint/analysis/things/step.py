@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
 _EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
+_TRAINING_STEPS = frozenset({"compute_loss", "training_step"})  # methods that trainers of other packages call
 _CALLERS = 5  # of one another
 # Before the backward pass of a training step, between it and the optimizer's step, and after the optimizer's step.
 Phase = Literal["forward", "backward", "logging"]
@@ -53,7 +54,8 @@ class Step:
         if heat.evaluates(place) or place.name.value in _EVALUATION_STEPS:
             return False
         callers = self._module.functions.callers(place)
-        if callers.escapes or not callers.sites or depth == 0:
+        called_by_trainer = place.name.value in _TRAINING_STEPS and self._module.class_of(place) is not None
+        if callers.escapes or not callers.sites or called_by_trainer or depth == 0:
             return True
         return any(self._trains(heat.enclosing_step(site.call), depth - 1) for site in callers.sites)
 

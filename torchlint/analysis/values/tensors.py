@@ -138,7 +138,7 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
 
 def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
     """Methods of a value of which only the device is known: a tensor, a model, or a container of tensors."""
-    if name in TENSOR_METHODS or name in known.HOST_METHODS or name in ("to", "cpu", "cuda"):
+    if name in TENSOR_METHODS or name in known.HOST_METHODS or name in known.NEW or name in ("to", "cpu", "cuda"):
         return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
     if name in ("train", "eval", "apply"):
         return base
@@ -229,10 +229,11 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
     if name == "type":
         return _typed(values, base, node)
-    if name in ("new_tensor", "new_zeros", "new_ones", "new_full", "new_empty", "type_as"):
+    if name in known.NEW or name == "type_as":
         other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, other.device, origin=node)
-    return base._replace(fresh=False, rank=None, origin=node, dtype=_result_dtype(values, base, node), elements=None)
+    rank = base.rank + 1 if name == "unsqueeze" and base.rank is not None else None
+    return base._replace(fresh=False, rank=rank, origin=node, dtype=_result_dtype(values, base, node), elements=None)
 
 
 def _result_dtype(values: Values, base: Value, node: cst.Call) -> str | None:
@@ -325,11 +326,20 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     return None
 
 
-def subscript(base: Value) -> Value | None:
+def subscript(base: Value, node: cst.Subscript) -> Value | None:
     """Indexing a tensor gives a tensor on the same device."""
     if base.kind is Kind.TENSOR:
-        return base._replace(fresh=False, rank=None, elements=None)
+        return base._replace(fresh=False, rank=_rank_with_axes(base, node), elements=None)
     return base if base.located else None
+
+
+def _rank_with_axes(base: Value, node: cst.Subscript) -> int | None:
+    """The number of dimensions of ``x[:, None]``; None if an index may remove dimensions."""
+    indices = [part.slice.value if isinstance(part.slice, cst.Index) else part.slice for part in node.slice]
+    added = [index for index in indices if not isinstance(index, (cst.Slice, cst.Ellipsis))]
+    if base.rank is None or any(literal(index) is not None for index in added):
+        return None
+    return base.rank + len(added)
 
 
 def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:

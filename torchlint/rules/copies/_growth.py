@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.heat.heat import COMPREHENSIONS
+from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, literal, positional
+from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
+from torchlint.knowledge.heat import PARTS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -105,11 +109,26 @@ class Growths:
         """Whether the number of rounds is computed from data, rather than being small or that of some layers."""
         if not isinstance(loop, cst.For):
             return True
-        over = loop.iter
+        over, count = loop.iter, rounds(self._module, loop)
         if isinstance(over, cst.Call) and self._module.qualified(over.func) == "builtins.range":
-            stop = literal(positional(over, min(1, len(over.args) - 1)))
-            return not isinstance(stop, int) or stop > _FEW
+            stop = positional(over, min(1, len(over.args) - 1))
+            return (count is None or count > _FEW) and not self._counts_parts(stop) and not self._calls_parts(loop)
         return self._module.value(over).kind is Kind.DATASET
+
+    def _counts_parts(self, stop: cst.BaseExpression | None) -> bool:
+        """Whether a number is that of layers or the like: ``len(features)``, ``self.num_layers``, ``scales``."""
+        if isinstance(stop, cst.Call) and self._module.qualified(stop.func) == "builtins.len":
+            return self._module.value(positional(stop, 0)).kind is not Kind.DATASET
+        words = (dotted(stop) or "").rpartition(".")[2].lower().split("_")
+        return any(word.removesuffix("s") in PARTS for word in words)
+
+    def _calls_parts(self, loop: cst.For) -> bool:
+        """Whether each round calls another layer: ``self.layers[i](x)``."""
+        target = loop.target.value if isinstance(loop.target, cst.Name) else None
+        called = (
+            call.func for call in self._module.within(loop.body, cst.Call) if isinstance(call.func, cst.Subscript)
+        )
+        return any(isinstance(n, cst.Name) and n.value == target for func in called for n in descendants(func))
 
     def _is_below(self, node: cst.CSTNode, loop: cst.CSTNode) -> bool:
         return any(around is loop for around in self._module.ancestors(node))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.heat.rounds import rounds
 from torchlint.analysis.syntax.calls import literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.loader import Loader, Loaders
@@ -73,7 +74,7 @@ class Restarts:
         """How often a loader is constructed with the same arguments; None if only once, or with others each time."""
         loop = self._loop_around(loader.call)
         heat = self._module.heat(loader.call)
-        if loop is None or heat is Heat.ONCE or _is_short(loop) or self._is_conditional(loader.call, loop):
+        if loop is None or heat is Heat.ONCE or self._is_short(loop) or self._is_conditional(loader.call, loop):
             return None
         values = [arg.value for arg in loader.call.args]
         return heat if all(self._stays(value, loop) for value in values) else None
@@ -136,9 +137,13 @@ class Restarts:
             return False
         loops, function = self._module.heat_analysis.enclosing_loops(node)
         around = loops[0] if loops else function
-        if around is None or any(map(_is_short, loops)) or self._is_conditional(node, around):
+        if around is None or any(map(self._is_short, loops)) or self._is_conditional(node, around):
             return False
         return self._stays(place, around)
+
+    def _is_short(self, loop: cst.CSTNode) -> bool:
+        count = rounds(self._module, loop)
+        return count is not None and count <= _FEW
 
     def _is_conditional(self, node: cst.CSTNode, around: cst.CSTNode) -> bool:
         """Whether a condition within a loop or function decides whether a node runs."""
@@ -187,14 +192,3 @@ def _has_more_than_break(loop: cst.For) -> bool:
     lines = [line for line in body.body if isinstance(line, cst.SimpleStatementLine)]
     small = [one for line in lines for one in line.body]
     return len(lines) != len(body.body) or not all(isinstance(one, (cst.Break, cst.Pass)) for one in small)
-
-
-def _is_short(loop: cst.CSTNode) -> bool:
-    """Whether a loop is over ``range(3)``."""
-    iterable = loop.iter if isinstance(loop, cst.For) else None
-    if isinstance(loop, (cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)):
-        iterable = loop.for_in.iter
-    if not isinstance(iterable, cst.Call) or len(iterable.args) != 1:
-        return False
-    count = literal(iterable.args[0].value)
-    return isinstance(count, int) and count <= _FEW

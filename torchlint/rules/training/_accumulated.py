@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.loss_terms import LossTerms, terms
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.scopes.bindings import Binding, Path
 
+_FEW = 8  # rounds, whose graphs need little memory
 _BACKWARD = frozenset({"backward", "manual_backward"})
 _RETAINING = ("retain_graph", "create_graph")
 # Methods whose result has the graph of the tensor.
@@ -66,7 +69,7 @@ class KeptGraphs:
         calls = [call for call in self._module.within(loop.body, cst.Call) if method(call) in _BACKWARD]
         calls = [call for call in calls if self._is_in(call, loop)]
         starts = [start for call in calls for start in terms(_differentiated(call))]
-        if any(map(_retains, calls)):
+        if any(map(_retains, calls)) or self._is_part_of_step(loop):
             return
         consumed = self._definitions_of(starts)
         losses = consumed | LossTerms(self._module, self._module.functions, starts).bindings
@@ -78,6 +81,23 @@ class KeptGraphs:
             if all(self._is_rare_reset(binding, loop) for binding in rebound):
                 certain = isinstance(loss, cst.Name) and consumed.issuperset(self._module.definitions(loss))
                 yield KeptGraph(addition.accumulator, loss, addition.listed, bool(rebound), certain)
+
+    def _is_part_of_step(self, loop: cst.For | cst.While) -> bool:
+        """Whether a loop makes few rounds, or accumulates the gradients of parts of a batch for one step after it."""
+        count = rounds(self._module, loop)
+        if count is not None and count <= _FEW:
+            return True
+        if isinstance(loop, cst.For) and self._heat.iterates_batches(loop.iter):
+            return False
+        return not any(map(self._makes_step, self._module.within(loop.body, cst.Call)))
+
+    def _makes_step(self, call: cst.Call) -> bool:
+        name = (dotted(call.func) or method(call) or "").rpartition(".")[2]
+        if "step" in name:
+            return True
+        callee = self._module.functions.callee(call)
+        calls = self._module.within(callee.body, cst.Call) if callee is not None else ()
+        return any(method(inner) == "step" for inner in calls)
 
     def _definitions_of(self, names: Iterable[cst.Name]) -> set[Binding]:
         return {binding for name in names for binding in self._module.definitions(name)}
@@ -120,7 +140,14 @@ class KeptGraphs:
         if not isinstance(added, cst.Name) or self._module.value(added).kind in _NO_TENSORS:
             return None
         defined = self._module.definitions(added)
+        if self._is_detached(added):
+            return None
         return added if defined and all(self._is_loss(binding, losses) for binding in defined) else None
+
+    def _is_detached(self, loss: cst.Name) -> bool:
+        """Whether the loop calls ``loss.detach_()``."""
+        uses = (attribute.value for attribute in self._module.attributes_named("detach_"))
+        return any(isinstance(use, cst.Name) and use.value == loss.value for use in uses)
 
     def _is_loss(self, binding: Binding, losses: set[Binding]) -> bool:
         if binding.kind not in ("assign", "augment") or method(binding.value or binding.node) in _DETACHING:

@@ -59,12 +59,20 @@ class ZeroGradKeepsBuffers(Rule):
     ```
 
     ## When to leave it
+<<<<<<< ours
     Where gradients must stay where they are, as for CUDA graphs, gradient buckets, or code that reads the gradient of
     every parameter. With weight decay or momentum, results differ: optimizers skip a parameter without a gradient, but
     update one whose gradient is zero.
 
     The rule is silent in files that mention CUDA graphs or views of buckets, or that add to gradients themselves
     (`p.grad += g`), for gradients of single tensors, and for code that does not run in every step.
+=======
+    Where something needs the gradients to stay where they are: CUDA graphs, buckets of gradients, code that reads the
+    gradient of every parameter. With weight decay or momentum, a parameter without a gradient is left as it is, and one
+    whose gradient is zero still moves. The rule is silent in files that name CUDA graphs or views of buckets, or that
+    add to gradients or place them themselves (`p.grad += g`, `p.grad = buffer[a:b]`), for gradients of single tensors,
+    and for what does not run in every step.
+>>>>>>> theirs
 
     ## Fix safety
     The fix passes `set_to_none=True`. It is unsafe: parameters without a gradient are then skipped by the optimizer,
@@ -125,18 +133,21 @@ class ZeroGradKeepsBuffers(Rule):
         """Whether gradients may have to stay where they are, or nothing says that they are on an accelerator."""
         if self.module.in_test(node) or any(word in self.module.text for word in _NEEDED):
             return True
-        return self._adds_to_gradients() or not self.module.device_evidence.on_accelerator
+        return self._uses_the_memory() or not self.module.device_evidence.on_accelerator
 
-    def _adds_to_gradients(self) -> bool:
-        """Whether the file itself adds to gradients, ``p.grad += g``, which must be there for that."""
+    def _uses_the_memory(self) -> bool:
+        """Whether the file itself adds to gradients, or chooses where they are: ``p.grad += g``, ``p.grad = view``."""
         import libcst as cst
 
-        from torchlint.analysis.syntax.calls import method
+        from torchlint.analysis.syntax.calls import literal, method
 
         for attribute in self.module.attributes_named("grad"):
             parent = self.module.parent(attribute)
             call = self.module.parent(parent) if isinstance(parent, cst.Attribute) else None
             if isinstance(parent, cst.AugAssign) and parent.target is attribute:
+                return True
+            placed = self.module.parent(parent) if isinstance(parent, cst.AssignTarget) else None
+            if isinstance(placed, cst.Assign) and literal(placed.value) is not None:
                 return True
             if isinstance(call, cst.Call) and method(call) in ("add_", "copy_", "sub_"):
                 return True
