@@ -13,7 +13,8 @@ DISTRIBUTED = (
 )
 # A file with one of these names offers one process per device as well.
 ONE_PROCESS_EACH = frozenset(
-    "DistributedDataParallel DDP smart_DDP init_process_group FullyShardedDataParallel".split()
+    "DistributedDataParallel DDP smart_DDP init_process_group FullyShardedDataParallel FSDP fully_shard Accelerator "
+    "deepspeed horovod".split()
 )
 # A file with one of these names decides itself when gradients are synchronized, or leaves it to a framework.
 SYNCHRONIZING = frozenset(
@@ -24,10 +25,20 @@ SYNCHRONIZING = frozenset(
 # Parts of names that tell of parameters that some steps do not use.
 CONDITIONAL_PARTS = (
     "gan",
+    "netd",
     "discriminator",
     "generator",
+    "critic",
     "moe",
     "expert",
+    "mixture",
+    "router",
+    "routing",
+    "adapter",
+    "teacher",
+    "distill",
+    "modality",
+    "aux",
     "freeze",
     "frozen",
     "requires_grad",

@@ -127,8 +127,30 @@ class DataParallel(Rule):
                 break
             if isinstance(below, cst.Attribute) and below.attr.value in ("eval", "module", "requires_grad_"):
                 return True
+        if self._stays_in_evaluation(node):
+            return True
         given = node.args[0].value if node.args else None
         return isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute) and given.func.attr.value == "eval"
+
+    def _stays_in_evaluation(self, node: cst.Call) -> bool:
+        """Whether the variable of the model is put into evaluation mode in its function, and never back."""
+        import libcst as cst
+
+        statement = self.module.parent(node)
+        target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
+        binding = self.module.binding_of(target) if isinstance(target, cst.Name) else None
+        uses = self.module.uses(binding) if binding is not None else []
+        reads = [parent.attr.value for use in uses if isinstance(parent := self.module.parent(use), cst.Attribute)]
+        return "eval" in reads and "train" not in reads and not any(map(self._is_optimized, uses))
+
+    def _is_optimized(self, use: cst.Name) -> bool:
+        """Whether an optimizer gets the parameters of a model."""
+        import libcst as cst
+
+        from torchlint.analysis.values.lattice import Kind
+
+        calls = [around for around in self.module.ancestors(use) if isinstance(around, cst.Call)]
+        return any(self.module.value(call).kind is Kind.OPTIMIZER for call in calls)
 
 
 def _is_backward(call: cst.Call) -> bool:

@@ -106,8 +106,11 @@ class DdpFindUnused(Rule):
 
 
 def _is_conditional(name: str) -> bool:
-    """Whether a name tells of parameters that some steps do not use; short words count only as a whole."""
+    """Whether a name tells of parameters that some steps do not use; short words count only as the end of a word."""
     if "find_unused" in name:
         return False
     words = name.split("_")
-    return any(part in (words if len(part) < _SHORT else name) for part in CONDITIONAL_PARTS)
+    short = tuple(part for part in CONDITIONAL_PARTS if len(part) < _SHORT)
+    return any(word.endswith(short) for word in words) or any(
+        part in name for part in CONDITIONAL_PARTS if len(part) >= _SHORT
+    )

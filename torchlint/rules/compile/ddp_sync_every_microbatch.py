@@ -12,9 +12,6 @@ from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-    from torchlint.analysis.scopes.guards import Guard
     from torchlint.analysis.things.step import Step
 
 
@@ -99,51 +96,22 @@ class DdpSyncEveryMicrobatch(Rule):
         """Check a loop that makes steps."""
         import libcst as cst
 
-        from torchlint.analysis.syntax.calls import method
+        from torchlint.rules.compile._accumulation import Accumulations
 
-        module, loop = self.module, step.place
-        if not isinstance(loop, cst.For) or module.in_test(loop) or any(map(module.names_spelled, SYNCHRONIZING)):
+        module = self.module
+        found = module.shared(Accumulations).in_loop(step.place)
+        if found is None or module.in_test(step.place) or any(map(module.names_spelled, SYNCHRONIZING)):
             return
         wrapping = [c for c in module.nodes_of(cst.Call) if module.qualified(c.func) in DISTRIBUTED]
-        calls = list(module.within(loop, cst.Call))
-        backward = [c for c in calls if method(c) == "backward" and not any(map(_divides, module.guards(c, stop=loop)))]
-        steps = [c for c in calls if self._steps_optimizer(c)]
-        rare = [c for c in steps if any(map(_divides, module.guards(c, stop=loop)))]
-        if not (wrapping and len(backward) == 1 and rare and len(rare) == len(steps)):
-            return
-        if module.heat_analysis.enclosing_step(backward[0]) is not loop:
+        if not wrapping:
             return
         self.report(
-            backward[0],
-            f"`{module.code(backward[0])}` all-reduces gradients in every iteration, but the optimizer uses them only "
-            f"every few ({module.line_in_words(rare[0])}): run the other passes under `no_sync()` of the DDP model",
+            found.backward,
+            f"`{module.code(found.backward)}` all-reduces gradients in every iteration, but the optimizer uses them "
+            f"only every few ({module.line_in_words(found.step)}): run the other passes under `no_sync()` of the DDP "
+            "model",
             evidence=[
-                module.evidence(rare[0], "the optimizer makes a step here"),
+                module.evidence(found.step, "the optimizer makes a step here"),
                 module.evidence(wrapping[0], "this model reduces its gradients"),
             ],
         )
-
-    def _steps_optimizer(self, call: cst.Call) -> bool:
-        """``optimizer.step()`` or ``scaler.step(optimizer)``, not the step of a scheduler."""
-        from torchlint.analysis.scopes.bindings import dotted
-        from torchlint.analysis.syntax.calls import method, receiver
-
-        owner = (dotted(receiver(call)) or "").lower() if method(call) == "step" else ""
-        return bool(owner) and not any(word in owner for word in ("sched", "lr_", "warmup", "profiler", "prof"))
-
-
-def _divides(guard: Guard) -> bool:
-    """Whether a condition holds in every N-th iteration: ``(i + 1) % n == 0``."""
-    import libcst as cst
-
-    from torchlint.analysis.syntax.walk import descendants
-
-    test = guard.condition if guard.kind == "test" and guard.holds else None
-    if test is None or not isinstance(guard.node, cst.If):
-        return False
-    return any(
-        isinstance(part, cst.Comparison)
-        and isinstance(part.comparisons[0].operator, cst.Equal)
-        and any(isinstance(n, cst.BinaryOperation) and isinstance(n.operator, cst.Modulo) for n in descendants(part))
-        for part in descendants(test)
-    )
