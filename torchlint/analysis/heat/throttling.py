@@ -43,7 +43,9 @@ class ThrottlingGuards:
         if not isinstance(guard.node, cst.If) or not guard.holds or not isinstance(test, cst.Comparison):
             return False
         target, name = test.comparisons[0], dotted(test.left) or ""
-        compared = len(test.comparisons) == 1 and isinstance(target.operator, cst.Is) and literal(target.comparator) is None
+        compared = (
+            len(test.comparisons) == 1 and isinstance(target.operator, cst.Is) and literal(target.comparator) is None
+        )
         function = self._code.function_of(guard.node)
         owner = self._code.class_of(function) if function is not None else None
         if not compared or owner is None or not name.startswith("self.") or name.count(".") != 1:

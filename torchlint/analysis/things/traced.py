@@ -179,8 +179,8 @@ class TracedCode:
         for around in self._module.ancestors(call):
             if below is value:
                 break
-            given = isinstance(around, cst.Call) and below is not around.func
-            if given and self._module.qualified(around.func) not in CONTAINERS:
+            taking = around.func if isinstance(around, cst.Call) and below is not around.func else None
+            if taking is not None and (self._module.qualified(taking) or "") not in CONTAINERS:
                 return False
             below = around
         return True

@@ -211,7 +211,7 @@ class Evaluator:
                 return base.elements[key]
             if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
                 return base.element
-        found = arrays.subscript(self, base, node) or tensors.subscript(base)
+        found = arrays.subscript(self, base, node) or tensors.subscript(base, node)
         return content.of_subscript(self, base, node, found) if found is not None else UNKNOWN
 
     def call(self, node: cst.Call) -> Value:

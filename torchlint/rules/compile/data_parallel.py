@@ -86,6 +86,7 @@ class DataParallel(Rule):
     name = "data-parallel"
     summary = "`nn.DataParallel` copies the model to every GPU in each step"
     severity = Severity.INFO
+    programs = ("training",)
     needs = (concepts.BACKWARD,)
     layout = False
 

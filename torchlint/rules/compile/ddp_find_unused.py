@@ -83,6 +83,7 @@ class DdpFindUnused(Rule):
     name = "ddp-find-unused"
     summary = "`find_unused_parameters=True` traverses the autograd graph in every step"
     severity = Severity.INFO
+    programs = ("training",)
     needs = (identifiers("find_unused_parameters"),)
     layout = False
 

@@ -88,6 +88,7 @@ class DdpSyncEveryMicrobatch(Rule):
     name = "ddp-sync-every-microbatch"
     summary = "Gradients are all-reduced in every micro-batch of an accumulation"
     severity = Severity.INFO
+    programs = ("training",)
     needs = (concepts.BACKWARD, of_library(DISTRIBUTED))
     layout = False
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.heat.rounds import rounds
-from torchlint.analysis.syntax.calls import literal, method, positional, receiver
+from torchlint.analysis.syntax.calls import method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.loader import Loader, Loaders
 from torchlint.analysis.values.lattice import Kind

@@ -86,6 +86,7 @@ class WorkersNotPersistent(Rule):
     name = "workers-not-persistent"
     summary = "The workers of a data loader are started again in every epoch"
     severity = Severity.INFO
+    programs = ("training",)
     fix = "sometimes"
     needs = (concepts.STEPS, identifiers("num_workers", "DataLoader"))
     layout = False

@@ -59,20 +59,13 @@ class ZeroGradKeepsBuffers(Rule):
     ```
 
     ## When to leave it
-<<<<<<< ours
     Where gradients must stay where they are, as for CUDA graphs, gradient buckets, or code that reads the gradient of
     every parameter. With weight decay or momentum, results differ: optimizers skip a parameter without a gradient, but
     update one whose gradient is zero.
 
-    The rule is silent in files that mention CUDA graphs or views of buckets, or that add to gradients themselves
-    (`p.grad += g`), for gradients of single tensors, and for code that does not run in every step.
-=======
-    Where something needs the gradients to stay where they are: CUDA graphs, buckets of gradients, code that reads the
-    gradient of every parameter. With weight decay or momentum, a parameter without a gradient is left as it is, and one
-    whose gradient is zero still moves. The rule is silent in files that name CUDA graphs or views of buckets, or that
-    add to gradients or place them themselves (`p.grad += g`, `p.grad = buffer[a:b]`), for gradients of single tensors,
-    and for what does not run in every step.
->>>>>>> theirs
+    The rule is silent in files that mention CUDA graphs or views of buckets, that add to gradients themselves or choose
+    their memory (`p.grad += g`, `p.grad = buffer[a:b]`), for gradients of single tensors, and for code that does not
+    run in every step.
 
     ## Fix safety
     The fix passes `set_to_none=True`. It is unsafe: parameters without a gradient are then skipped by the optimizer,
@@ -92,6 +85,7 @@ class ZeroGradKeepsBuffers(Rule):
     name = "zero-grad-keeps-buffers"
     summary = "Gradients are filled with zeros instead of being set to `None`"
     severity = Severity.INFO
+    programs = ("training",)
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
@@ -101,7 +95,7 @@ class ZeroGradKeepsBuffers(Rule):
     def drops(self, node: cst.Call) -> None:
         """Check a call of ``zero_grad``."""
         from torchlint.analysis.syntax.calls import argument, is_opaque, literal
-        from torchlint.rules.training._gradients import Gradients
+        from torchlint.rules.optimization._gradients import Gradients
 
         given = argument(node, "set_to_none", 0)
         since, default = ZERO_GRAD_SETS_NONE
@@ -124,7 +118,7 @@ class ZeroGradKeepsBuffers(Rule):
     @on.method("zero_", "fill_")
     def fills(self, node: cst.Call) -> None:
         """Check ``p.grad.zero_()`` in a loop over parameters."""
-        from torchlint.rules.training._gradients import Gradients
+        from torchlint.rules.optimization._gradients import Gradients
 
         if not self._may_be_needed(node) and self.module.shared(Gradients).is_zeroed_one_by_one(node):
             self._report(node, "this loop fills", "call `zero_grad()` of the optimizer or model", fixable=False)
@@ -154,7 +148,7 @@ class ZeroGradKeepsBuffers(Rule):
         return False
 
     def _report(self, node: cst.Call, what: str, advice: str, *, fixable: bool) -> None:
-        from torchlint.rules.training._fixes import dropping
+        from torchlint.rules.optimization._fixes import dropping
 
         self.report(
             node,

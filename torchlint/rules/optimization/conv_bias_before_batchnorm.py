@@ -80,8 +80,8 @@ class ConvBiasBeforeBatchnorm(Rule):
     @on.call(*CONVOLUTIONS)
     def check(self, node: cst.Call) -> None:
         """Check the construction of a convolution."""
-        from torchlint.rules.training._fixes import without_bias
-        from torchlint.rules.training._normalized import NormalizedConvolutions
+        from torchlint.rules.optimization._fixes import without_bias
+        from torchlint.rules.optimization._normalized import NormalizedConvolutions
 
         if not self.module.shared(NormalizedConvolutions).has_useless_bias(node) or self.module.in_test(node):
             return

@@ -11,7 +11,7 @@ from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.step import Step
-    from torchlint.rules.training._accumulated import KeptGraph
+    from torchlint.rules.optimization._accumulated import KeptGraph
 
 
 class GraphKeptAlive(Rule):
@@ -89,6 +89,7 @@ class GraphKeptAlive(Rule):
     name = "graph-kept-alive"
     summary = "Losses are added up together with their autograd graphs"
     severity = Severity.WARNING
+    programs = ("training",)
     fix = "sometimes"
     needs = (concepts.BACKWARD,)
     layout = False
@@ -99,8 +100,8 @@ class GraphKeptAlive(Rule):
         """Check a loop that makes a step in each iteration."""
         import libcst as cst
 
-        from torchlint.rules.training._accumulated import KeptGraphs
-        from torchlint.rules.training._fixes import detached
+        from torchlint.rules.optimization._accumulated import KeptGraphs
+        from torchlint.rules.optimization._fixes import detached
 
         loop = step.place
         if not isinstance(loop, (cst.For, cst.While)) or self.module.in_test(loop):

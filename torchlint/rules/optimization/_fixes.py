@@ -13,7 +13,7 @@ from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.rules.training._accumulated import KeptGraph
+    from torchlint.rules.optimization._accumulated import KeptGraph
 
 _UNCHECKED = "errors that the mode detects, such as gradients that are NaN, pass unnoticed"
 _WITHOUT_GRADIENTS = (

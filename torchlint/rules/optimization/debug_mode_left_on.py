@@ -89,6 +89,7 @@ class DebugModeLeftOn(Rule):
     name = "debug-mode-left-on"
     summary = "A debugging mode that slows down training is always on"
     severity = Severity.WARNING
+    programs = ("training",)
     fix = "sometimes"
     needs = (any_of(concepts.TORCH, identifiers("pytorch_lightning", "lightning")),)
     layout = False
@@ -98,7 +99,7 @@ class DebugModeLeftOn(Rule):
     def sets(self, node: cst.Call) -> None:
         """Check ``set_detect_anomaly(True)``."""
         from torchlint.analysis.syntax.calls import argument, literal
-        from torchlint.rules.training._debugging import Debugging
+        from torchlint.rules.optimization._debugging import Debugging
 
         if literal(argument(node, "mode", 0)) is True and self.module.shared(Debugging).is_always_on(node):
             self._report(node, f"`{self.module.code(node)}`", _ANOMALY, "remove it")
@@ -106,7 +107,7 @@ class DebugModeLeftOn(Rule):
     @on.call(*_CONTEXTS)
     def enters(self, node: cst.Call) -> None:
         """Check ``with detect_anomaly():``."""
-        from torchlint.rules.training._debugging import Debugging
+        from torchlint.rules.optimization._debugging import Debugging
 
         if self.module.shared(Debugging).is_always_on(node):
             self._report(node, f"`{self.module.code(node)}`", _ANOMALY, "remove the context")
@@ -115,7 +116,7 @@ class DebugModeLeftOn(Rule):
     def constructs(self, node: cst.Call) -> None:
         """Check ``Trainer(detect_anomaly=True)``."""
         from torchlint.analysis.syntax.calls import keyword, literal
-        from torchlint.rules.training._debugging import Debugging
+        from torchlint.rules.optimization._debugging import Debugging
 
         given = keyword(node, "detect_anomaly")
         if given is not None and literal(given) is True and self.module.shared(Debugging).is_always_on(given):
@@ -125,7 +126,7 @@ class DebugModeLeftOn(Rule):
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         """Check ``os.environ["CUDA_LAUNCH_BLOCKING"] = "1"``, and the same by ``setdefault`` and ``putenv``."""
         from torchlint.analysis.syntax.calls import literal
-        from torchlint.rules.training._debugging import Debugging
+        from torchlint.rules.optimization._debugging import Debugging
 
         known = DEBUG_VARIABLES.get(str(literal(node)))
         if known is None:
@@ -138,7 +139,7 @@ class DebugModeLeftOn(Rule):
         )
 
     def _report(self, node: cst.CSTNode, what: str, cost: str, advice: str) -> None:
-        from torchlint.rules.training._fixes import switched_off
+        from torchlint.rules.optimization._fixes import switched_off
 
         self.report(
             node,

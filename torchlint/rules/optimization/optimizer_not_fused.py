@@ -83,6 +83,7 @@ class OptimizerNotFused(Rule):
     name = "optimizer-not-fused"
     summary = "Adam updates parameters on a GPU without its fused implementation"
     severity = Severity.INFO
+    programs = ("training",)
     default = False
     fix = "sometimes"
     needs = (concepts.MOVE,)
@@ -97,8 +98,8 @@ class OptimizerNotFused(Rule):
     @on.call(*FUSED)
     def check(self, node: cst.Call) -> None:
         """Check the construction of an optimizer."""
-        from torchlint.rules.training._fixes import fused
-        from torchlint.rules.training._parameters import OptimizedParameters
+        from torchlint.rules.optimization._fixes import fused
+        from torchlint.rules.optimization._parameters import OptimizedParameters
 
         parameters = self.module.shared(OptimizedParameters)
         if not self._may_be_fused(node) or self.module.in_test(node):
@@ -117,7 +118,7 @@ class OptimizerNotFused(Rule):
         """Whether the fused implementation works for all parameters, and the call chooses none."""
         from torchlint.analysis.syntax.calls import is_opaque, keyword
         from torchlint.analysis.values.lattice import Device
-        from torchlint.rules.training._parameters import OptimizedParameters
+        from torchlint.rules.optimization._parameters import OptimizedParameters
 
         if is_opaque(call) or any(keyword(call, name) is not None for name in IMPLEMENTATION_ARGUMENTS):
             return False

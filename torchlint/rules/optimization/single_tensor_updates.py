@@ -14,7 +14,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.rules.training._gradients import Update
+    from torchlint.rules.optimization._gradients import Update
 
 
 class SingleTensorUpdates(Rule):
@@ -84,6 +84,7 @@ class SingleTensorUpdates(Rule):
     name = "single-tensor-updates"
     summary = "Parameters or gradients are updated one by one instead of together"
     severity = Severity.INFO
+    programs = ("training",)
     fix = "sometimes"
     needs = (concepts.TORCH,)
     layout = False
@@ -93,7 +94,7 @@ class SingleTensorUpdates(Rule):
     def opts_out(self, node: cst.Call) -> None:
         """Check ``foreach=False``."""
         from torchlint.analysis.syntax.calls import keyword, literal
-        from torchlint.rules.training._fixes import without_opt_out
+        from torchlint.rules.optimization._fixes import without_opt_out
 
         given = keyword(node, "foreach")
         others = [keyword(node, name) for name in ("fused", "differentiable")]
@@ -124,7 +125,7 @@ class SingleTensorUpdates(Rule):
     @on.within("zip", "clamp_", "clip_", "mul_", "div_")
     def visit_For(self, node: cst.For) -> None:
         """Check a loop over parameters."""
-        from torchlint.rules.training._gradients import Gradients
+        from torchlint.rules.optimization._gradients import Gradients
 
         if self.module.in_test(node) or not self.module.has_torch(MULTI_TENSOR_AVERAGES):
             return
