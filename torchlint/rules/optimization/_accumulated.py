@@ -145,9 +145,10 @@ class KeptGraphs:
         return added if defined and all(self._is_loss(binding, losses) for binding in defined) else None
 
     def _is_detached(self, loss: cst.Name) -> bool:
-        """Whether the loop calls ``loss.detach_()``."""
+        """Whether ``loss.detach_()`` is called for the same variable."""
         uses = (attribute.value for attribute in self._module.attributes_named("detach_"))
-        return any(isinstance(use, cst.Name) and use.value == loss.value for use in uses)
+        defined = set(self._module.definitions(loss))
+        return any(isinstance(use, cst.Name) and defined.intersection(self._module.definitions(use)) for use in uses)
 
     def _is_loss(self, binding: Binding, losses: set[Binding]) -> bool:
         if binding.kind not in ("assign", "augment") or method(binding.value or binding.node) in _DETACHING:
