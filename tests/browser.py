@@ -75,7 +75,7 @@ class Opened:
         return bool(self.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which other tests start themselves
 def chromium() -> Iterator[Any]:
     """The browser; tests that need it are skipped with the reason where there is none."""
     reason = missing()

@@ -121,20 +121,24 @@ _NAMES: dict[str, Any] = {
 }
 
 
-def breaks(code: str, *, setting: str = "") -> int:
-    """How often the graph of a function with this code ends, with a setting of Dynamo turned on."""
+def breaks(code: str, **settings: object) -> int:
+    """How often the graph of a function with this code ends, with settings of Dynamo."""
     names = dict(_NAMES)
     exec(f"def snippet(x, n):\n    y = x * 2\n    {code}\n    return y + 1", names)
-    return _counted(names["snippet"], setting)
+    return _counted(names["snippet"], settings)
 
 
-def _counted(function: Callable[..., Any], setting: str) -> int:
+def called(code: str) -> object:
+    """The function that an expression calls: `print` of `print('a')`."""
+    return eval(code.partition("(")[0], dict(_NAMES))
+
+
+def _counted(function: Callable[..., Any], settings: dict[str, object]) -> int:
     dynamo.reset()
     graph_break_reasons.clear()
     compiled = torch.compile(function, backend="eager")
     x = torch.arange(16.0).reshape(4, 4) - 5
-    changed = dynamo.config.patch({setting: True}) if setting else contextlib.nullcontext()
-    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), changed:
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), dynamo.config.patch(settings):
         warnings.simplefilter("ignore")
         compiled(x, x.abs().long() % 4)
     return len(graph_break_reasons)

@@ -26,8 +26,8 @@ PROPOSED = {
     "torchlint --add-i": {"--add-ignore"},
     "torchlint sources --statis": {"--statistics"},
     "torchlint rule hardcoded": {"hardcoded-cuda"},
-    "torchlint rule TL70": {"TL701"},
-    "torchlint --select TL70": {"TL70", "TL701"},
+    "torchlint rule TL70": {"TL701", "TL702"},
+    "torchlint --select TL70": {"TL70", "TL701", "TL702"},
     "torchlint --ignore loader-not": {"loader-not-pinned"},
     "torchlint check --extend-select loadin": {"loading"},
     "torchlint sou": {"sources"},
@@ -93,7 +93,7 @@ def test_bash_proposes_the_rest_of_lists_and_what_follows_an_equals_sign(capsys:
         "after": ["torchlint", "--color", "=", "always", "tra"],
     }
     assert in_bash(lines, capsys) == {
-        "list": {"loading,TL70", "loading,TL701"},
+        "list": {"loading,TL70", "loading,TL701", "loading,TL702"},
         "empty": {"auto", "always", "never"},
         "begun": {"always"},
         "after": {"train.py"},
@@ -120,9 +120,13 @@ def in_bash(lines: dict[str, list[str]], capsys: pytest.CaptureFixture[str]) -> 
 @needs("fish")
 def test_fish_proposes_values_rules_and_paths(capsys: pytest.CaptureFixture[str]) -> None:
     more = {
-        "torchlint --select loading,TL70": {"loading,TL70", "loading,TL701"},
+        "torchlint --select loading,TL70": {"loading,TL70", "loading,TL701", "loading,TL702"},
         "torchlint --color=al": {"--color=always"},
-        "torchlint --ignore=loading,TL70": {"--ignore=loading,TL70", "--ignore=loading,TL701"},
+        "torchlint --ignore=loading,TL70": {
+            "--ignore=loading,TL70",
+            "--ignore=loading,TL701",
+            "--ignore=loading,TL702",
+        },
     }
     assert in_fish([*PROPOSED, *more], capsys) == PROPOSED | more
 

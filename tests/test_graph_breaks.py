@@ -37,9 +37,10 @@ def test_what_is_recognized_by_its_form_ends_the_graph(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "setting"),
     [
-        *((EXPRESSIONS[name], why.unless) for name, why in TABLE.items() if why.unless),
+        *((EXPRESSIONS[name], setting) for name, why in TABLE.items() for setting in why.unless),
         *((code, setting) for code, setting in graph_breaks.FORMS.items() if setting),
     ],
 )
 def test_with_its_setting_the_compiler_records_it(code: str, setting: str) -> None:
-    assert graph_breaks.breaks(code, setting=setting) == 0
+    switched = True if setting.startswith("capture_") else {graph_breaks.called(code)}
+    assert graph_breaks.breaks(code, **{setting: switched}) == 0

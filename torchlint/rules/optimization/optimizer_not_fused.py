@@ -98,13 +98,12 @@ class OptimizerNotFused(Rule):
     @on.call(*FUSED)
     def check(self, node: cst.Call) -> None:
         """Check the construction of an optimizer."""
+        if not self._may_be_fused(node) or self.module.in_test(node):
+            return
         from torchlint.rules.optimization._fixes import fused
         from torchlint.rules.optimization._parameters import OptimizedParameters
 
-        parameters = self.module.shared(OptimizedParameters)
-        if not self._may_be_fused(node) or self.module.in_test(node):
-            return
-        steps = parameters.steps(node)
+        steps = self.module.shared(OptimizedParameters).steps(node)
         self.report(
             node,
             f"`{self.module.code(node.func)}` updates the parameters on the GPU in several passes{_wait(steps)}: pass "

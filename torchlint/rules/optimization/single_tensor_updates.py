@@ -94,7 +94,6 @@ class SingleTensorUpdates(Rule):
     def opts_out(self, node: cst.Call) -> None:
         """Check ``foreach=False``."""
         from torchlint.analysis.syntax.calls import keyword, literal
-        from torchlint.rules.optimization._fixes import without_opt_out
 
         given = keyword(node, "foreach")
         others = [keyword(node, name) for name in ("fused", "differentiable")]
@@ -110,6 +109,8 @@ class SingleTensorUpdates(Rule):
             return
         if any(word in self.module.comments(*self.module.statement_lines(node)).lower() for word in _MEMORY):
             return
+        from torchlint.rules.optimization._fixes import without_opt_out
+
         self.report(
             given,
             f"`foreach=False` makes `{self.module.code(node.func)}` handle tensors one by one, with several kernels "

@@ -109,10 +109,11 @@ class DistributionValidation(Rule):
             return
         from torchlint.analysis.syntax.calls import method
         from torchlint.rules.synchronisation._distributions import checking_uses, checks_on_device
-        from torchlint.rules.synchronisation._fixes import without_validation
 
         if not checks_on_device(module, node):
             return
+        from torchlint.rules.synchronisation._fixes import without_validation
+
         uses = checking_uses(module, node)
         step = "training step" if module.every_step(node) else "step"
         more = f" (and `{method(uses[0])}` its argument)" if uses else ""
