@@ -80,11 +80,12 @@ class ConvBiasBeforeBatchnorm(Rule):
     @on.call(*CONVOLUTIONS)
     def check(self, node: cst.Call) -> None:
         """Check the construction of a convolution."""
-        from torchlint.rules.optimization._fixes import without_bias
         from torchlint.rules.optimization._normalized import NormalizedConvolutions
 
         if not self.module.shared(NormalizedConvolutions).has_useless_bias(node) or self.module.in_test(node):
             return
+        from torchlint.rules.optimization._fixes import without_bias
+
         self.report(
             node,
             f"the batch norm after this `{self.module.code(node.func)}` cancels its bias, which costs an addition to "

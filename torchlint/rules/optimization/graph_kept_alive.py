@@ -101,12 +101,13 @@ class GraphKeptAlive(Rule):
         import libcst as cst
 
         from torchlint.rules.optimization._accumulated import KeptGraphs
-        from torchlint.rules.optimization._fixes import detached
 
         loop = step.place
         if not isinstance(loop, (cst.For, cst.While)) or self.module.in_test(loop):
             return
         for kept in self.module.shared(KeptGraphs).of(loop):
+            from torchlint.rules.optimization._fixes import detached
+
             self.report(
                 kept.loss,
                 self._message(kept),
