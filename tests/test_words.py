@@ -70,7 +70,9 @@ def test_no_option_can_be_abbreviated_or_misspelled_without_being_told(capsys: p
 
 def test_an_option_like_no_other_points_to_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert error(capsys, "--xyzzy") == "unknown option --xyzzy; `torchlint check --help` lists the options"
-    assert error(capsys, "server", "x") == "unexpected argument 'x'; `torchlint server --help` says what the command takes"
+    assert (
+        error(capsys, "server", "x") == "unexpected argument 'x'; `torchlint server --help` says what the command takes"
+    )
     assert "--exhaustive" not in error(capsys, "--exhausted")
 
 
