@@ -225,6 +225,53 @@ def test_a_module_that_needs_cuda_makes_its_importers_cuda_only(tmp_path: Path) 
     assert len(found(tmp_path, {"kernels.py": "import torch\n"}, "TL701")) == 1
 
 
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"net/__init__.py": "from .ops import f\n", "net/ops.py": "import triton\n"}, 0),
+        ({"net/__init__.py": "", "net/ops.py": "from net import low\n", "net/low.py": "import triton\n"}, 0),
+        (
+            {
+                "net/__init__.py": "from .ops import f\n",
+                "net/ops.py": "try:\n    import triton\nexcept ImportError: ...\n",
+            },
+            1,
+        ),
+        (
+            {
+                "net/__init__.py": "try:\n    from .ops import f\nexcept ImportError: ...\n",
+                "net/ops.py": "import triton\n",
+            },
+            0,
+        ),
+        (
+            {"net/__init__.py": "if 1:\n    from .fast import f\n", "net/ops.py": "", "net/fast.py": "import triton\n"},
+            1,
+        ),
+        (
+            {
+                "net/__init__.py": "def f():\n    from . import fast\n",
+                "net/ops.py": "",
+                "net/fast.py": "import triton\n",
+            },
+            1,
+        ),
+        ({"net/__init__.py": "from . import ops, fast\n", "net/ops.py": "", "net/fast.py": "import triton\n"}, 0),
+    ],
+    ids=["package", "next module", "optional", "needed all the same", "condition", "function", "beside it"],
+)
+def test_what_an_import_runs_may_need_cuda(tmp_path: Path, files: dict[str, str], count: int) -> None:
+    use = "import torch\nfrom net.ops import f\ndef g(x):\n    return f(x.cuda())\n"
+    assert len(found(tmp_path, {"bench/use.py": use, **files}, "TL701")) == count
+
+
+def test_a_module_needs_what_its_package_needs(tmp_path: Path) -> None:
+    files = {"net/__init__.py": "from .ops import f\n", "net/ops.py": "import triton\n"}
+    use = "import torch\ndef g(x):\n    return x.cuda()\n"
+    assert not found(tmp_path, {"net/use.py": use, **files}, "TL701")
+    assert len(found(tmp_path, {"use.py": use, **files}, "TL701")) == 1
+
+
 def test_a_module_of_the_project_is_not_the_package_for_cuda_of_the_same_name(tmp_path: Path) -> None:
     use = "import torch\nfrom utils import Scaler\ndef f(x):\n    return x.cuda()\n"
     utils = "import torch\nfrom .cuda import Scaler\ndef f(x):\n    return x.cuda()\n"

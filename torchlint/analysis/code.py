@@ -361,7 +361,7 @@ class Code:
         """Whether some guard of a node satisfies a predicate."""
         return self._guards.any(node, accepts)
 
-    def guards_after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+    def guards_after(self, block: cst.BaseSuite | cst.Module) -> Iterator[Guard]:
         """The conditions that hold at the end of a block, established by statements directly in it."""
         return self._guards.after(block)
 

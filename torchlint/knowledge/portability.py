@@ -23,7 +23,9 @@ NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
 MISSING_CUDA_EXCEPTIONS = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 # Packages that need CUDA: a file that cannot work without one needs CUDA.
 CUDA_PACKAGES = frozenset(
-    "triton cupy flash_attn bitsandbytes pycuda tensorrt torch_tensorrt apex nvidia cuda transformer_engine".split()
+    "triton tilelang cupy cudf cuml flash_attn flash_attn_interface flashinfer bitsandbytes pycuda tensorrt "
+    "torch_tensorrt torch2trt apex nvidia cuda transformer_engine cutlass selective_scan_cuda causal_conv1d_cuda "
+    "tinycudann nvdiffrast diff_gaussian_rasterization simple_knn deep_gemm deep_ep".split()
 )
 CUDA_ONLY_CALLS = frozenset(
     "torch.cuda.Stream torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.make_graphed_callables "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from torchlint.project.outline import Outlines
 
@@ -46,6 +46,19 @@ class Definitions:
             if path in self._paths:
                 return path
         return None
+
+    def required(self, path: str) -> tuple[str, ...]:
+        """The names that a file imports whenever it is imported itself."""
+        return self._outlines.of(path).required
+
+    def packages(self, path: str) -> Iterator[str]:
+        """The packages that a module is in, which importing it runs first; the innermost first."""
+        folder = posixpath.dirname(path)
+        if path.endswith("/__init__.py"):
+            folder = posixpath.dirname(folder)
+        while (package := f"{folder}/__init__.py") in self._paths:
+            yield package
+            folder = posixpath.dirname(folder)
 
     def place(self, asking: str, dotted: str) -> Place | None:
         """Where a function, class or method is defined, through re-exports and base classes.

@@ -18,6 +18,7 @@ class Project:
     def __init__(self, facts: Mapping[str, FileFacts] | None = None, outlines: Outlines | None = None) -> None:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
         self._definitions = Definitions(self.facts, outlines or Outlines({}))
+        self._cuda_packages: dict[str, str | None] = {}
 
     def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
         """The same files with other facts about them."""
@@ -237,23 +238,34 @@ class Project:
 
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
         """The file that an import resolves to, and the CUDA-only package without which it cannot be imported."""
-        path = self._imported(asking, module)
-        package = self._cuda_package(path) if path is not None else None
-        return (path, package) if path is not None and package is not None else None
+        for path in self._loaded(asking, module):
+            package = self._cuda_package(path)
+            if package is not None:
+                return path, package
+        return None
 
     def _cuda_package(self, path: str) -> str | None:
         """The first CUDA-only package that a file imports, directly or through modules of the project."""
-        todo, seen = [path], {path}
-        while todo:
-            current = todo.pop()
-            for name in self.facts[current].get("cuda_packages", ()):
-                own = self._imported(current, name) if name.startswith(".") else None
-                if own is None:
-                    return name
-                if own not in seen:
-                    seen.add(own)
-                    todo.append(own)
-        return None
+        if path not in self._cuda_packages:
+            self._cuda_packages[path] = next(self._cuda_packages_of(path), None)
+        return self._cuda_packages[path]
+
+    def _cuda_packages_of(self, path: str) -> Iterator[str]:
+        todo = [path]
+        seen = set(todo)
+        for current in todo:  # which grows
+            named = self.facts[current].get("cuda_packages", ())
+            yield from (name for name in named if not name.startswith(".") or self._imported(current, name) is None)
+            found = {loaded for name in self._definitions.required(current) for loaded in self._loaded(current, name)}
+            todo += sorted(found - seen)
+            seen |= found
+
+    def _loaded(self, asking: str, name: str) -> Iterator[str]:
+        """The files that an import runs: a module and the packages that it is in."""
+        path = self._imported(asking, name)
+        if path is not None:
+            yield path
+            yield from self._definitions.packages(path)
 
     def _imported(self, asking: str, name: str) -> str | None:
         """The file that an import of a module, or of a name in it, resolves to."""

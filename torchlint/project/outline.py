@@ -11,7 +11,7 @@ from torchlint.text.lines import with_line_feeds
 _BASES = rb"(?:[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\))?"
 _DEFINITION = re.compile(rb"\n(?:def|async def|(class))[ \t]+(\w+)" + _BASES)
 _NAMES = rb"import[ \t]+(\((?:[^)#]|#[^\n]*)*\)?|(?:[^\n(;#\\]|\\\n)+)"
-_FROM = re.compile(rb"\n[ \t]*from[ \t]+([\w.]+)[ \t]+" + _NAMES)
+_FROM = re.compile(rb"\n([ \t]*)from[ \t]+([\w.]+)[ \t]+" + _NAMES)
 _MODULE = re.compile(rb"\n" + _NAMES)
 _METHOD = re.compile(rb"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
 _COMMENT = re.compile(rb"#[^\n]*|\\\n|[()]")
@@ -28,13 +28,15 @@ class ClassOutline(NamedTuple):
 class Outline(NamedTuple):
     """What a module defines and imports.
 
-    ``imports`` are the dotted names that a name may stand for, in order; ``stars`` the modules of ``import *``.
+    ``imports`` are the dotted names that a name may stand for, in order; ``stars`` the modules of ``import *``;
+    ``required`` what is imported whenever the module is: under no condition, and not in a function.
     """
 
     functions: frozenset[str] = frozenset()
     classes: Mapping[str, ClassOutline] = {}
     imports: Mapping[str, tuple[str, ...]] = {}
     stars: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 class Outlines:
@@ -78,24 +80,38 @@ def outline(data: bytes) -> Outline:
             classes[name] = ClassOutline(_bases(definition[3] or b""), _methods(data, definition.end(), end))
     imports: dict[str, tuple[str, ...]] = {}
     stars: list[str] = []
-    for bound, dotted in _imported(data):
-        if bound == "*":
-            stars.append(dotted)
+    required: dict[str, None] = {}
+    for one in _imported(data):
+        if one.bound == "*":
+            stars.append(one.dotted)
         else:
-            imports[bound] = (*imports.get(bound, ()), dotted)
-    return Outline(frozenset(functions), classes, imports, tuple(stars))
+            imports[one.bound] = (*imports.get(one.bound, ()), one.dotted)
+        if one.required:
+            required[one.module] = None
+    return Outline(frozenset(functions), classes, imports, tuple(stars), tuple(required))
 
 
-def _imported(data: bytes) -> Iterator[tuple[str, str]]:
-    """The names that imports bind, with their dotted names; ``*`` with the name of the module."""
+class _Import(NamedTuple):
+    """A name that an import binds, or ``*``; what it stands for; the module to load for it; whether it always is."""
+
+    bound: str
+    dotted: str
+    module: str
+    required: bool
+
+
+def _imported(data: bytes) -> Iterator[_Import]:
     for found in _FROM.finditer(data):
-        module = _text(found[1])
-        for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[2]))):
+        module, required = _text(found[2]), not found[1]
+        for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[3]))):
             joined = f"{module}{name}" if module.endswith(".") else f"{module}.{name}"
-            yield ("*", module) if name == "*" else (alias or name, joined)
+            if name == "*":
+                yield _Import("*", module, module, required)
+            else:
+                yield _Import(alias or name, joined, joined, required)
     for found in _MODULE.finditer(data):
         for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[1]))):
-            yield alias or name.partition(".")[0], name if alias else name.partition(".")[0]
+            yield _Import(alias or name.partition(".")[0], name if alias else name.partition(".")[0], name, True)
 
 
 def _bases(written: bytes) -> tuple[str, ...]:

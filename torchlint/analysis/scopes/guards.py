@@ -65,7 +65,7 @@ class Guards:
         self._any.update(dict.fromkeys(passed, found))
         return found
 
-    def after(self, block: cst.BaseSuite) -> Iterator[Guard]:
+    def after(self, block: cst.BaseSuite | cst.Module) -> Iterator[Guard]:
         """The guards that hold at the end of a block: asserts, and negated tests of ``if`` statements that exit."""
         yield from self._earlier(block, block)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
+from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.flow import never_falls_through
-from torchlint.analysis.syntax.calls import method, receiver
+from torchlint.analysis.syntax.calls import literal, method, positional, receiver
 from torchlint.knowledge import portability as known
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.scopes.guards import Guard
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
+_IMPORTING = "pytest.importorskip"
 _STATIC_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod"})
 
 
@@ -38,14 +40,14 @@ class CudaChecks:
         self._first_check: dict[cst.CSTNode, int | None] = {}
 
     @cached_property
-    def _may_check(self) -> bool:
-        """Whether the file checks for CUDA anywhere, or calls functions of other files."""
-        mentioned = any(word in self._module.text for word in known.AVAILABILITY_WORDS)
-        return mentioned or bool(self._module.project_imports())
+    def may_check(self) -> bool:
+        """Whether the file checks for CUDA anywhere, calls functions of other files, or imports what needs CUDA."""
+        words = (*known.AVAILABILITY_WORDS, *known.CUDA_PACKAGES)
+        return any(word in self._module.text for word in words) or bool(self._module.project_imports())
 
     def precedes(self, node: cst.CSTNode, *, stop: cst.CSTNode | None = None) -> bool:
         """Whether a check has certainly returned before the node runs."""
-        if not self._may_check:
+        if not self.may_check:
             return False
         below = node
         for around in self._module.ancestors(node):
@@ -69,12 +71,18 @@ class CudaChecks:
     def constructor_checks(self, function: cst.FunctionDef) -> bool:
         """Whether a function is a method of a class whose constructor requires CUDA."""
         owner = self._module.class_of(function)
-        if owner is None or not self._may_check:
+        if owner is None or not self.may_check:
             return False
         if any(self._module.qualified(d.decorator) in _STATIC_DECORATORS for d in function.decorators):
             return False
         constructor = own_constructor(owner)
         return constructor is not None and constructor is not function and self.requires_cuda(constructor)
+
+    def at_end_of(self, block: cst.IndentedBlock | cst.Module) -> bool:
+        """Whether control reaches the end of a block only where CUDA is available."""
+        if not self.may_check:
+            return False
+        return self._any_implies_cuda(self._module.guards_after(block)) or any(map(self._checks, block.body))
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -83,7 +91,15 @@ class CudaChecks:
         if isinstance(statement, cst.If):
             checked = self._guards.checks_cuda(statement.test) and self._guards.implies_cuda(statement.test, False)
             return checked and any(self._never_returns(call) for call in _statement_calls(statement.body.body))
+        if any(map(self._imports_cuda, _small(statement))):
+            return True
         return any(self.outcome_of_call(call) == known.EXITS for call in _statement_calls([statement]))
+
+    def _imports_cuda(self, statement: cst.CSTNode) -> bool:
+        """Whether a statement imports a package that needs CUDA: ``from torch2trt import TRTModule``."""
+        if isinstance(statement, cst.ImportFrom):
+            return not statement.relative and _needs_cuda(dotted(statement.module))
+        return isinstance(statement, cst.Import) and any(_needs_cuda(dotted(alias.name)) for alias in statement.names)
 
     def _never_returns(self, call: cst.Call) -> bool:
         """Whether a call is ``parser.error(..)``, or calls a function of the file that always raises or exits."""
@@ -104,6 +120,8 @@ class CudaChecks:
         function = self._module.functions.callee(call)
         if function is not None:
             return self.outcome_of(function)
+        if self._module.qualified(call.func) == _IMPORTING and _needs_cuda(literal(positional(call, 0))):
+            return known.EXITS
         name = self._module.project_symbol(call.func)
         return self._module.project.cuda_check(name) if name is not None else None
 
@@ -130,10 +148,12 @@ class CudaChecks:
                 return False
         elif not body.returns:
             return False  # it never returns
-        return all(
-            self._any_implies_cuda(self._module.guards(r, stop=function)) or self.precedes(r, stop=function)
-            for r in body.returns
-        )
+        return all(self.precede_in(function, place) for place in body.returns)
+
+    def precede_in(self, function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+        """Whether a function itself makes sure that CUDA is available before control reaches a node in it."""
+        guards = self._module.guards(node, stop=function)
+        return self._any_implies_cuda(guards) or self.precedes(node, stop=function)
 
     def _any_implies_cuda(self, guards: Iterator[Guard]) -> bool:
         """Whether one of the guards checks for CUDA itself, and passes only where CUDA is available."""
@@ -147,10 +167,18 @@ def own_constructor(owner: cst.ClassDef) -> cst.FunctionDef | None:
     return next((method for method in methods if method.name.value == "__init__"), None)
 
 
+def _needs_cuda(package: object) -> bool:
+    return str(package).partition(".")[0] in known.CUDA_PACKAGES
+
+
+def _small(statement: cst.CSTNode) -> Iterable[cst.CSTNode]:
+    return statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,)
+
+
 def _statement_calls(statements: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
     """The calls that are statements or assigned values."""
     for statement in statements:
-        for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,):
+        for small in _small(statement):
             value = small.value if isinstance(small, (cst.Expr, cst.Assign, cst.AnnAssign)) else None
             if isinstance(value, cst.Call):
                 yield value

@@ -12,6 +12,7 @@ from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_checks import CudaChecks
+from torchlint.analysis.things.cuda_fixtures import CudaFixtures
 from torchlint.knowledge import portability as known
 
 if TYPE_CHECKING:
@@ -31,18 +32,30 @@ class CudaGuards:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self.checks = CudaChecks(module, self)
+        self._fixtures = CudaFixtures(module, self.checks)
         self._guarded_functions: dict[cst.CSTNode, bool] = {}
 
     def is_guarded(self, node: cst.CSTNode) -> bool:
         """Whether a guard or a check dominates the node, in its function or in all callers of that in the file."""
         if self._file_requires_cuda:
             return True
-        if self._module.any_guard(node, self._accepts):
+        if self._module.any_guard(node, self._accepts) or self._is_multiplied(node):
             return True
         if self.checks.precedes(node):
             return True
         function = self._module.function_of(node)
-        return function is not None and (self._all_calls_guarded(function) or self.checks.constructor_checks(function))
+        return function is not None and (
+            self._all_calls_guarded(function)
+            or self.checks.constructor_checks(function)
+            or self._fixtures.precede(function)
+        )
+
+    def _is_multiplied(self, node: cst.CSTNode) -> bool:
+        """Whether a list with the node is empty without CUDA: ``["cuda"] * torch.cuda.is_available()``."""
+        if not self.checks.may_check:
+            return False
+        products = (a for a in self._module.ancestors(node) if isinstance(a, cst.BinaryOperation))
+        return any(isinstance(one.operator, cst.Multiply) and self.checks_cuda(one.right) for one in products)
 
     def is_fake(self, node: cst.CSTNode) -> bool:
         """Whether a node runs under ``FakeTensorMode``, where factories allocate no memory on any device."""
@@ -63,9 +76,13 @@ class CudaGuards:
 
     @cached_property
     def _file_requires_cuda(self) -> bool:
-        """Whether the file is skipped without CUDA, by ``pytestmark = pytest.mark.skipif(..)``."""
+        """Whether the tests of the file are skipped without CUDA, or the file cannot be imported.
+
+        A check at module level counts for the whole file, wherever it is: the rest runs only after it, or fails first.
+        """
         bindings = self._module.names.module.bindings.get("pytestmark", [])
-        return any(b.value is not None and self.checks_cuda(b.value) for b in bindings)
+        skipped = any(b.value is not None and self.checks_cuda(b.value) for b in bindings)
+        return skipped or self.checks.at_end_of(self._module.tree) or self._fixtures.for_all_tests
 
     def _accepts(self, guard: Guard) -> bool:
         if guard.kind == "test":

@@ -29,12 +29,12 @@ class CudaNeeds:
         return f"it imports `{packages[0]}`" if packages else self._call_reason() or self._import_reason()
 
     def _import_reason(self) -> str | None:
-        """The reason that a file of the project needs, which is imported without a guard."""
-        for binding in self._module.project_imports():
-            if not any(self._module.guards(binding.node)):
-                found = self._module.project.cuda_only(str(binding.qualified))
-                if found is not None:
-                    return f"it imports {found[0]}, and that imports `{found[1]}`"
+        """The reason that the package around the file needs CUDA, or a file of the project that it always imports."""
+        imports = (b for b in self._module.project_imports() if not any(self._module.guards(b.node)))
+        for name in (".", *(str(binding.qualified) for binding in imports)):
+            found = self._module.project.cuda_only(name)
+            if found is not None:
+                return f"it imports {found[0]}, and that imports `{found[1]}`"
         return None
 
     def required_packages(self) -> list[str]:
@@ -83,11 +83,20 @@ class CudaNeeds:
         calls = self._module.within(function.body, cst.Call, self._cuda_names)
         return next((reason for call in calls if (reason := self._unguarded_call(call)) is not None), None)
 
+    def _is_nccl(self, backend: cst.BaseExpression | None) -> bool:
+        """Whether a backend is ``"nccl"``, also through an attribute that the file sets to nothing else."""
+        if not isinstance(backend, cst.Attribute):
+            return literal(backend) == "nccl"
+        parents = (self._module.parent(node) for node in self._module.attributes_named(backend.attr.value))
+        assigns = [self._module.parent(target) for target in parents if isinstance(target, cst.AssignTarget)]
+        values = [literal(assign.value) for assign in assigns if isinstance(assign, cst.Assign)]
+        return bool(values) and set(values) == {"nccl"}
+
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
         if name in known.CUDA_ONLY_CALLS:
             return True
         if name == "torch.distributed.init_process_group":
-            return literal(argument(call, "backend", 0)) == "nccl"
+            return self._is_nccl(argument(call, "backend", 0))
         if name in known.EXTENSIONS:
             texts = [literal(n) for n in descendants(call) if isinstance(n, cst.SimpleString)]
             return keyword(call, "cuda_sources") is not None or any(str(t).endswith(".cu") for t in texts)

@@ -122,7 +122,7 @@ class CudaRequests:
         if number is not None and not self._is_constant(number):
             return None
         parent = self._module.parent(call)
-        if is_compared(self._module, call) or self._fallbacks.of_expression(call):
+        if _is_in_table(parent, call) or is_compared(self._module, call) or self._fallbacks.of_expression(call):
             return None
         instead = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.Or)
         default = (
@@ -249,3 +249,10 @@ class CudaRequests:
             root = (self._module.qualified(node) or "").partition(".")[0]
             return root in known.NOT_TORCH
         return False
+
+
+def _is_in_table(element: cst.CSTNode | None, device: cst.Call) -> bool:
+    """Whether a device is a key of a dict, or stands beside its name: ``{"cuda": torch.device("cuda"), ..}``."""
+    if not isinstance(element, cst.DictElement):
+        return False
+    return element.key is device or str(literal(element.key)).startswith(("cuda", "gpu"))

@@ -60,9 +60,10 @@ class HardcodedCuda(Rule):
 
     ## When to leave it
     In programs that cannot work without CUDA. The rule recognizes the usual evidence and is then silent for the
-    whole file: imports of Triton, CuPy, flash-attn, bitsandbytes and similar packages outside `try`, CUDA streams
-    and graphs, extensions built from CUDA sources, the NCCL backend, or an `assert torch.cuda.is_available()` at
-    the top.
+    whole file: imports of Triton, CuPy, flash-attn, bitsandbytes and similar packages outside `try`, also in modules
+    that the file imports, CUDA streams and graphs, extensions built from CUDA sources, the NCCL backend, or an
+    `assert torch.cuda.is_available()` at module level. Tests are silent if a fixture of the file skips them without
+    CUDA.
 
     It recognizes guards by `if`, conditional expressions, early return, assert, `try`, decorators and skip marks,
     also through variables and options that store the result of the check, and in all callers of a function in the
