@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_call, method, positional
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_call, method
 from torchlint.analysis.things.lifetime import Lifetimes
 from torchlint.analysis.things.move import FirstMove, Moves
 from torchlint.analysis.values.dtypes import dtype_of
@@ -16,8 +16,7 @@ from torchlint.rules.copies._factories import Factories
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_LEGACY = {"torch.Tensor": "float32", "torch.FloatTensor": "float32"}
-_CONSTRUCTOR_NAMES = frozenset({"tensor", "Tensor", "FloatTensor"})
+_CONSTRUCTOR_NAMES = frozenset({"tensor"})
 _NOT_ARRAYS = (cst.List, cst.Tuple, cst.ListComp, cst.GeneratorExp, cst.Integer, cst.Float)
 _PARAMETER_CLASSES = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
@@ -50,15 +49,12 @@ class ArrayCopies:
 
     def of(self, call: cst.Call) -> ArrayCopy | None:
         """The needless copy that a call makes, or None."""
-        name = self._module.qualified(call.func) if may_call(call, _CONSTRUCTOR_NAMES) else None
-        if name == "torch.tensor":
-            data, wanted = argument(call, "data", 0), keyword(call, "dtype")
-            if any(keyword(call, word) is not None for word in ("device", "requires_grad", "pin_memory")):
-                return None  # with these, the call must create a new tensor, or is efficient already
-        elif name in _LEGACY and len(call.args) == 1:
-            data, wanted = positional(call, 0), None
-        else:
+        # `torch.Tensor(a)` shares the memory of an array of its own dtype, and any other array must be converted.
+        if not may_call(call, _CONSTRUCTOR_NAMES) or self._module.qualified(call.func) != "torch.tensor":
             return None
+        data, wanted = argument(call, "data", 0), keyword(call, "dtype")
+        if any(keyword(call, word) is not None for word in ("device", "requires_grad", "pin_memory")):
+            return None  # with these, the call must create a new tensor, or is efficient already
         if data is None or isinstance(data, _NOT_ARRAYS) or is_opaque(call) or self._is_registered(call):
             return None
         array = self._module.value(data)
@@ -66,24 +62,19 @@ class ArrayCopies:
             return None
         if self._module.shared(Factories).generated(call) is not None:
             return None  # TL103 reports the conversion
-        if name in _LEGACY and array.dtype == _LEGACY[name]:
-            return None  # the legacy constructors share an array of their own dtype
-        target = _LEGACY.get(name) or (dtype_of(self._module.evaluator, wanted) if wanted else None)
-        return self._classify(call, data, array, target, bool(wanted) or name in _LEGACY)
+        target = dtype_of(self._module.evaluator, wanted) if wanted else None
+        return self._classify(call, data, array, target, bool(wanted))
 
     def _classify(
         self, call: cst.Call, data: cst.BaseExpression, array: Value, target: str | None, converts: bool
     ) -> ArrayCopy | None:
-        moved = self._module.shared(Moves).first_move_of(call)
-        if moved is not None:
-            return ArrayCopy(call, data, array, moved, converts, certain=True)
         same = target is not None and array.dtype == target
-        differs = target is not None and array.dtype is not None and not same
-        if converts and (differs or (array.dtype is None and self._module.qualified(call.func) in _LEGACY)):
-            return None  # the conversion copies anyway
-        if Lifetimes(self._module).reused(data) is not None:
+        if target is not None and array.dtype is not None and not same:
+            return None  # the conversion copies anyway, and runs on the host with `device=` as well
+        moved = self._module.shared(Moves).first_move_of(call)
+        if moved is None and Lifetimes(self._module).reused(data) is not None:
             return None  # the copy is needed
-        return ArrayCopy(call, data, array, None, converts, certain=not converts or same)
+        return ArrayCopy(call, data, array, moved, converts, certain=not converts or same)
 
     def _is_registered(self, call: cst.Call) -> bool:
         """Whether the tensor becomes a parameter or buffer, which should not share the memory of an array."""

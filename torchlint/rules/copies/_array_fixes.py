@@ -14,7 +14,7 @@ from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
+from torchlint.edit.targets import EXPANDED, ON_META, Targets
 from torchlint.knowledge.arrays import ARRAYS, METHODS_FRESH
 from torchlint.knowledge.factories import FORM_METHODS
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
@@ -50,8 +50,6 @@ def without_copy(module: SourceModule, copy: ArrayCopy) -> Fix:
     """Create the tensor with ``device=``, or replace ``torch.tensor(a)`` by ``torch.as_tensor(a)``."""
     if copy.moved is not None and copy.move is not None and is_blocking(copy.moved):
         return _create_on_device(module, copy)
-    if module.qualified(copy.call.func) != "torch.tensor":
-        raise Unfixable
     return _share_memory(module, copy)
 
 
@@ -81,13 +79,6 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     caveats += [ON_META] if module.shared(Defaults).may_use_meta_device else []
     title = f"transfer it directly, with `{target.words}`"
     removal = targets.remove_move(copy.call, copy.move)
-    name = module.qualified(copy.call.func)
-    if name in LEGACY:
-        if copy.move.methods and target.dtype:
-            raise Unfixable
-        call = _as_tensor_call(module, copy.call, copy.data, target)
-        edit = editor.replace_inside(copy.call, call)
-        return Fix(title, Safety.UNSAFE, (edit, *removal), "; ".join([_LEGACY, *caveats]))
     if target.dtype is not None and (keyword(copy.call, "dtype") is not None or methods or cast is not None):
         raise Unfixable  # two conversions in a row
     dtype = target.dtype
@@ -103,7 +94,7 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
 def _foldable_cast(module: SourceModule, copy: ArrayCopy) -> cst.Call | None:
     """The first cast before the move, as in ``torch.tensor(a).float().to(d)``, if the constructor can do it."""
     assert copy.move is not None
-    if module.qualified(copy.call.func) in LEGACY or keyword(copy.call, "dtype") is not None:
+    if keyword(copy.call, "dtype") is not None:
         return None
     cast = next(iter(module.shared(Targets).casts(copy.call, copy.move)), None)
     if cast is not None and CASTS[str(method(cast))] in _INTEGER_DTYPES and not _is_array(module, copy.data):
@@ -130,15 +121,6 @@ def _cast_caveats(methods: Sequence[str]) -> list[str]:
     if any(link not in FORM_METHODS or link in ("type", "requires_grad_") for link in methods):
         raise Unfixable
     return [_CAST] if any(link in CASTS for link in methods) else []
-
-
-def _as_tensor_call(module: SourceModule, call: cst.Call, data: cst.BaseExpression, target: Target) -> str:
-    """``torch.FloatTensor(a)`` as ``torch.tensor(a, dtype=torch.float32, device=d)``."""
-    speller, editor = module.shared(Speller), module.shared(Editor)
-    last = str(module.qualified(call.func)).rpartition(".")[2].removesuffix("Tensor")
-    dtype = target.dtype or speller.sibling(call, f"torch.{LEGACY_DTYPES[last]}").text
-    made = speller.sibling(call, "torch.tensor").text
-    return f"{made}({editor.argument(data)}, dtype={dtype}, device={target.device})"
 
 
 # -- shared memory ---------------------------------------------------------------------------------
