@@ -87,6 +87,71 @@ def test_heat_follows_loops_guards_and_calls(code: str, expected: Heat) -> None:
     assert heat(code) is expected
 
 
+CLASS = "class T:\n def __init__(self):\n  self.x = None\n  self.c = {}\n def forward(self, b):\n"
+STEP = "class Adam(Optimizer):\n def step(self):\n  for group in self.param_groups:\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{CLASS}  if self.x is None:\n   self.x = target()",
+        f"{CLASS}  if None is not self.x and self.y:\n   pass\n  if self.x is None:\n   self.x = target()",
+        f"{CLASS}  if self.x is not None:\n   return self.x\n  self.x = target()",
+        f"{CLASS}  if self.x is None:\n   self.build(b)\n def build(self, b):\n  self.x = target()",
+        f"{CLASS}  if 'n' not in self.c:\n   self.c['n'] = target()",
+        f"{CLASS}  if 'n' not in self.c[self.kind]:\n   self.c[self.kind]['n'] = target()",
+        f"{CLASS}  if 'n' in self.c:\n   return self.c['n']\n  self.c['n'] = target()",
+        f"{CLASS}  key = (b.dtype, b.device)\n  if key not in self.c:\n   self.c[key] = target()",
+        f"{CLASS}  if not hasattr(self, 'm'):\n   self.m = target()",
+        f"{CLASS}  if not hasattr(self, 'm'):\n   self.register_buffer('m', target())",
+        f"{CLASS}  if getattr(self, 'm', None) is None:\n   self.m = target()",
+        f"{CLASS}  if not self.ready:\n   target()\n   self.ready = True",
+        f"{CLASS}  if self.first:\n   self.first = False\n   target()",
+        f"{CLASS}  if len(self.c) == 0:\n   self.c['n'] = target()",
+        "cache = {}\ndef collate(b):\n    if b.dtype not in cache:\n        cache[b.dtype] = target()",
+        f"{STEP}   for p in group['params']:\n    state = self.state[p]\n    if not state:\n     state['a'] = target()",
+        f"{STEP}   if 'buffer' not in group:\n    group['buffer'] = target()",
+        f"{STEP}   s = self.state[0]\n   if len(s) == 0:\n    self.new(s)\n def new(self, s):\n  s['a'] = target()",
+        "seen = set()\nfor x in loader:\n    if x.dtype not in seen:\n        seen.add(x.dtype)\n        target()",
+        "mean = None\nfor x in loader:\n if mean is None:\n  mean = target()\n else:\n  mean = 0.9 * mean",
+        "first = True\nfor x in loader:\n    if first:\n        target()\n        first = False",
+    ],
+)
+def test_what_fills_a_cache_or_the_state_of_an_optimizer_runs_once(code: str) -> None:
+    assert heat(code) in (Heat.ONCE, Heat.EPOCH)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{CLASS}  if self.x is None:\n   y = target()",
+        f"{CLASS}  if self.x is None:\n   self.x = target()\n  self.x = None",
+        f"{CLASS}  if self.x is None:\n   self.x = target()\n def reset(self):\n  self.x = None",
+        f"{CLASS}  if b.x is None:\n   b.x = target()",
+        f"{CLASS}  if 'n' not in b:\n   b['n'] = target()",
+        f"{CLASS}  if 'n' not in self.c:\n   self.d['n'] = target()",
+        f"{CLASS}  if 'n' not in self.c:\n   self.c['m'] = target()",
+        f"{CLASS}  self.c = {{}}\n  if 'n' not in self.c:\n   self.c['n'] = target()",
+        f"{CLASS}  if 'n' not in self.c:\n   self.c['n'] = target()\n  self.c.clear()",
+        f"{CLASS}  if 'n' not in self.c:\n   self.c['n'] = target()\n  del self.c['n']",
+        f"{CLASS}  if self.step not in self.c:\n   self.c[self.step] = target()",
+        f"{CLASS}  key = b.sum().item()\n  if key not in self.c:\n   self.c[key] = target()",
+        f"{CLASS}  if not hasattr(b, 'm'):\n   b.m = target()",
+        f"{CLASS}  if not self.ready:\n   target()\n   self.ready = False",
+        f"{CLASS}  out = {{}}\n  if 'n' not in out:\n   out['n'] = target()",
+        f"{CLASS}  out = self.run(b)\n  if not out:\n   out['n'] = target()",
+        "for i, x in enumerate(loader):\n    seen = {}\n    if i not in seen:\n        seen[i] = target()",
+        "seen = {}\nfor number, x in enumerate(loader):\n    if number not in seen:\n        seen[number] = target()",
+        "for x in loader:\n    if 'n' not in x:\n        x['n'] = target()",
+        "for x in loader:\n    mean = None\n    if mean is None:\n        mean = target()",
+        "mean = None\nfor x in loader:\n    mean = f(x)\n    if mean is None:\n        mean = target()",
+        "class L(Loss):\n    def forward(self, x, mask=None):\n        if mask is None:\n            mask = target()",
+    ],
+)
+def test_what_only_looks_like_a_cache_runs_in_every_step(code: str) -> None:
+    assert heat(code).rank >= Heat.STEP.rank
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

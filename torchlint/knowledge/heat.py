@@ -38,3 +38,23 @@ COMPILERS = frozenset(
 )
 # Words for parts of models, of which there are few: a loop over their number is short.
 PARTS = frozenset("layer level scale head block stage branch freq frequency group stack depth".split())
+# Objects that stay the same from step to step, by the names of attributes and variables.
+KEPT_NAMES = frozenset("cache _cache caches memo param_groups __dict__".split())
+# Methods and functions whose results are parts of what they are called on: kept as long as that.
+PART_METHODS = frozenset(
+    "setdefault get items values keys parameters named_parameters modules named_modules children named_children "
+    "buffers named_buffers".split()
+)
+PART_FUNCTIONS = frozenset(
+    f"builtins.{name}" for name in "enumerate zip list tuple reversed sorted getattr vars".split()
+)
+# Methods whose results depend on the content of a tensor.
+CONTENT_METHODS = frozenset("item tolist cpu numpy".split())
+# Methods that store in containers, or set attributes, and those that remove from containers.
+FILLING_METHODS = frozenset("add append appendleft extend insert setdefault".split())
+REGISTERING = frozenset("register_buffer register_parameter add_module __setattr__".split())
+EMPTYING_METHODS = frozenset("clear pop popitem popleft remove discard __delitem__".split())
+# Parts of the names of functions that fill what they get.
+FILLING_WORDS = ("init", "setup", "allocate", "create_state", "fill")
+# Methods that run before the steps.
+PREPARING_METHODS = frozenset("__init__ __post_init__ __new__ __setstate__ setup reset_parameters".split())

@@ -38,8 +38,8 @@ class HeatAnalysis:
 
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
-        self._throttling = ThrottlingGuards(code, values)
         self._memo = FixpointMemo()
+        self._throttling = ThrottlingGuards(code, values, self, self._memo)
         self._repeating: dict[cst.CSTNode, bool] = {}
         self._evaluating: dict[cst.CSTNode, bool] = {}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.heat.filling import FillingGuards
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal
@@ -14,7 +15,9 @@ from torchlint.knowledge import synchronisation as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
+    from torchlint.analysis.heat.lifetimes import HeatQueries
     from torchlint.analysis.values.evaluate import Evaluator
+    from torchlint.analysis.values.fixpoint import FixpointMemo
 
 _DEPTH = 4
 _FEW = 100  # steps
@@ -26,41 +29,23 @@ _UNEQUAL = (cst.NotEqual, cst.IsNot)
 class ThrottlingGuards:
     """Decides whether a guard lets code run only rarely."""
 
-    def __init__(self, code: Code, values: Evaluator) -> None:
+    def __init__(self, code: Code, values: Evaluator, heat: HeatQueries, memo: FixpointMemo) -> None:
         self._code, self._values = code, values
+        self._filling = FillingGuards(code, values, heat)
+        self._memo = memo
 
     def is_throttling(self, guard: Guard) -> bool:
-        """Whether a guard passes only every so many steps, at one step, when debugging, or after an exception."""
+        """Whether a guard passes only every so many steps, once, when debugging, or after an exception."""
         if guard.kind == "handler":
             return True
         if guard.kind != "test" or guard.condition is None or isinstance(guard.node, (cst.While, cst.Assert)):
             return False
-        return self._rarely(guard.condition, guard.holds, _DEPTH) or self._is_filled_once(guard)
+        return self._rarely(guard.condition, guard.holds, _DEPTH) or self._passes_once(guard)
 
-    def _is_filled_once(self, guard: Guard) -> bool:
-        """``if self.x is None: self.x = make()``: runs only once, unless a method other than ``__init__`` resets it."""
-        test = guard.condition
-        if not isinstance(guard.node, cst.If) or not guard.holds or not isinstance(test, cst.Comparison):
-            return False
-        target, name = test.comparisons[0], dotted(test.left) or ""
-        compared = (
-            len(test.comparisons) == 1 and isinstance(target.operator, cst.Is) and literal(target.comparator) is None
-        )
-        function = self._code.function_of(guard.node)
-        owner = self._code.class_of(function) if function is not None else None
-        if not compared or owner is None or not name.startswith("self.") or name.count(".") != 1:
-            return False
-        stored = [
-            assign
-            for assign in self._code.within(owner, cst.Assign)
-            if any(dotted(target.target) == name for target in assign.targets)
-        ]
-        resets = [assign for assign in stored if literal(assign.value) is None and not self._is_in_init(assign)]
-        return not resets and any(assign in descendants(guard.node.body) for assign in stored)
-
-    def _is_in_init(self, node: cst.CSTNode) -> bool:
-        function = self._code.function_of(node)
-        return function is not None and function.name.value == "__init__"
+    def _passes_once(self, guard: Guard) -> bool:
+        """Whether a guard passes until its code has filled something. Asks how often the code runs that empties it."""
+        key = ("filled", guard.node, guard.holds)
+        return self._memo.get_or_compute(key, lambda: self._filling.passes_once(guard), False)
 
     def _rarely(self, test: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """Whether the condition evaluates to ``holds`` only rarely."""

@@ -63,10 +63,10 @@ class LoaderNotPinned(Rule):
     On hosts that are short of memory, or in containers that limit locked memory. The finding is an `info` if there
     are no worker processes, or none by default, since the main process would then pin, and for loaders that are only
     used for evaluation, from which single batches are fetched now and then, or that a framework gets of which it is
-    not known where it runs. The rule is silent where a framework runs on the CPU (`Trainer(accelerator="cpu")`), where
-    `**kwargs` or a wrapper may set `pin_memory`, for loaders of other libraries, for batches that cannot be pinned
-    (sparse, nested, already on the device, objects without `pin_memory`), and on accelerators other than CUDA, such
-    as XLA and MPS.
+    not known where it runs. The rule is silent in tests, where a framework runs on the CPU
+    (`Trainer(accelerator="cpu")`), where `**kwargs` or a wrapper may set `pin_memory`, for loaders of other libraries,
+    for batches that cannot be pinned (sparse, nested, already on the device, objects without `pin_memory`), and on
+    accelerators other than CUDA, such as XLA and MPS.
 
     ## Fix safety
     The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the
@@ -103,7 +103,7 @@ class LoaderNotPinned(Rule):
             moves=tuple(move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)),
             moves_elsewhere=tuple(move for move in used.moves_elsewhere if self._runs(move) is not False),
         )
-        if used.pinned or not used.any:
+        if used.pinned or not used.any or self.module.in_test(loader.call):
             return
 
         from torchlint.rules.loading._fixes import pin_memory

@@ -66,8 +66,8 @@ class PerElementSync(Rule):
 
     ## When to leave it
     For short lists, and checks that run once. The rule is silent under conditions that hold only every N steps, in
-    exception handlers, for tensors that are not proved to be on an accelerator, and in files that move nothing to
-    one.
+    exception handlers, in tests, for tensors that are not proved to be on an accelerator, and in files that move
+    nothing to one.
 
     ## Fix safety
     `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to have one dimension. (`float(v)`
@@ -101,6 +101,8 @@ class PerElementSync(Rule):
             from torchlint.rules.synchronisation._fixes import read_once
 
             read, kind = found.reads[0], found.kind
+            if self.module.in_test(read.node):
+                continue
             heat = self.module.heat(read.node)
             evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[kind]}")]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]

@@ -70,9 +70,10 @@ class SyncInHotLoop(Rule):
     ## When to leave it
     Where the host needs the value to continue: an agent's action, a token, the size of a tensor, a check for NaN
     that decides about the update. The rule is silent in these cases, as far as it can see them. It is also silent
-    under conditions that hold only every N steps, in exception handlers, once per epoch, in loops that `break` in
-    their first iteration, for tensors on the CPU and the output of models that are moved there, for the logging of
-    frameworks (`self.log`), and in files that move nothing to an accelerator. Loops that do not train (evaluation,
+    under conditions that hold only every N steps, or only until the code has filled a cache or an optimizer's state,
+    in exception handlers, once per epoch, in loops that `break` in their first iteration, in tests, for tensors on the
+    CPU and the output of models that are moved there, for the logging of frameworks (`self.log`), and in files that
+    move nothing to an accelerator. Loops that do not train (evaluation,
     feature extraction) are `info`: collect results on the device, and read them once at the end. Where these are whole
     outputs rather than numbers, copying each batch to the host keeps the memory of the device bounded: leave it.
 
@@ -105,7 +106,7 @@ class SyncInHotLoop(Rule):
     @on.step
     def reads(self, step: Step) -> None:
         """Check a step; all of its reads that the host does not need are one finding."""
-        if not step.reads:
+        if not step.reads or self.module.in_test(step.place):
             return
 
         from torchlint.rules.synchronisation._elements import ElementLoops

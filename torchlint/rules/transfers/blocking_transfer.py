@@ -61,7 +61,7 @@ class BlockingTransfer(Rule):
 
     ## When to leave it
     If the loader does not pin memory, little is gained, and the finding is an `info`; so it is if the loader is
-    not known. The rule is silent for moves to the CPU, which must not be asynchronous; for batches of other
+    not known. The rule is silent in tests; for moves to the CPU, which must not be asynchronous; for batches of other
     libraries, not all of which accept the keyword; where the framework moves the batches; where the tensor is
     written to in place; for batches that are already on the device, such as those of a `TensorDataset` of GPU
     tensors; and for accelerators other than CUDA: MPS and XPU do not protect asynchronous copies, so keep them
@@ -97,6 +97,8 @@ class BlockingTransfer(Rule):
         uploads = self.module.shared(Uploads).starting_with(move)
         if not uploads:
             self._cut(move)
+            return
+        if self.module.in_test(move.call):
             return
 
         from torchlint.rules.transfers._fixes import make_asynchronous
