@@ -154,6 +154,8 @@ ACTION_FUNCTIONS = frozenset(
 )
 # Methods that iterate over parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
+# Endings of the names of modules.
+MODULE_ENDINGS = ("model", "module", "network", "_net")
 # Framework methods whose arguments are already on the device.
 DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())
 # Calls whose arguments are sizes, which the host must know before it can queue the operation.

@@ -280,6 +280,8 @@ class Evaluator:
             return SCALAR
         compared = node.comparisons[0].comparator
         left, right = self.value(node.left), self.value(compared)
+        if any(models.is_module(side, value) for side, value in ((node.left, left), (compared, right))):
+            return SCALAR  # modules have no `__eq__`: they are compared by identity
         found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
         return content.of_operator(self, (node.left, compared), found._replace(dtype="bool")) if found else UNKNOWN
 

@@ -167,7 +167,8 @@ class Parameters:
         if owner is not None and self._is_self(function, param):
             return self._classes.itself(owner)
         if owner is not None and self._is_batch(owner, function, param):
-            return Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="the batch")
+            kind = Kind.MODULE if "model" in param.name.value.lower().split("_") else Kind.UNKNOWN
+            return Value(kind, Device.VARIABLE, origin=param, source="the batch")
         promised = annotated(self._code, param.annotation)
         if promised.known and promised.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
             return promised
@@ -228,7 +229,7 @@ class Parameters:
         return next((one for one in given if not one["pins"]), given[0]) if given else None
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
-        """Whether Lightning or the Trainer of transformers passes a batch that is already on the device."""
+        """Whether Lightning or the Trainer of transformers passes a batch, or model, that is already on the device."""
         names = param.name.value.lower().split("_")
         numbered = not {"idx", "index", "id", "i", "nb", "return", "num"}.isdisjoint(names)
         if function.name.value not in DEVICE_BATCH_METHODS or numbered:

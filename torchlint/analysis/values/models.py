@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.values.devices import first_operand, of_operands
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS
+from torchlint.knowledge.synchronisation import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS, MODULE_ENDINGS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -48,6 +48,12 @@ def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: c
     # A model may move its operands itself; a batch of a loader may have been moved elsewhere.
     compared = given is Device.CPU and is_loss_name(called) and not first_operand(values, node).batch
     return Device.CPU if compared else Device.UNKNOWN
+
+
+def is_module(node: cst.BaseExpression, value: Value) -> bool:
+    """Whether an expression is a module, judged by its value, or else by its name: ``self.model``, ``teacher_net``."""
+    name = (dotted(node) or "").rpartition(".")[2].lower()
+    return value.kind is Kind.MODULE or (value.kind is Kind.UNKNOWN and name.endswith(MODULE_ENDINGS))
 
 
 def is_loss_name(node: cst.BaseExpression) -> bool:
