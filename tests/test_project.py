@@ -659,6 +659,15 @@ def test_a_loader_of_a_method_of_another_file(tmp_path: Path) -> None:
     ]
 
 
+def test_what_another_file_converts_before_the_move_is_not_pinned_by_the_loader(tmp_path: Path) -> None:
+    converted = FIT.replace("x.to(device), y.to(device)", "x.float().to(device), y.long().to(device)")
+    assert not found(tmp_path, {"fit.py": converted, "main.py": CALL.format(more="")}, "TL202", "TL401")
+    assert not found(tmp_path, {"main.py": CALL.format(more=", pin_memory=True")}, "TL202", "TL401")
+    one = FIT.replace("y.to(device)", "y.long().to(device)")
+    rules = [f.rule for f in found(tmp_path, {"fit.py": one, "main.py": CALL.format(more="")}, "TL202", "TL401")]
+    assert rules == ["TL202", "TL401"]
+
+
 def test_a_step_in_another_file_reads_what_it_is_given_a_loader_for(tmp_path: Path) -> None:
     files = {"fit.py": FIT.replace(".backward()", ".item()"), "main.py": CALL.format(more="")}
     assert [f.rule for f in found(tmp_path, files, "TL301")] == ["TL301"]
@@ -674,6 +683,18 @@ def test_a_container_of_loaders_that_another_file_uses(tmp_path: Path, form: str
     }
     findings = found(tmp_path, files, "TL401")
     assert [(Path(f.path).name, f.severity.value) for f in findings] == [("main.py", "warning")]
+
+
+def test_a_helper_of_another_file_moves_what_was_converted_here(tmp_path: Path) -> None:
+    main = (
+        "from torch.utils.data import DataLoader\nfrom utils import to_device\n"
+        "def main(net, d, device):\n    for batch in DataLoader(d, num_workers=2):\n"
+        "        net(*to_device(batch, device)).backward()\n"
+    )
+    utils = "import torch\ndef to_device(batch, device):\n    return [x.to(device) for x in batch]\n"
+    converted = {"main.py": main.replace("(batch,", "(batch.float(),"), "utils.py": utils}
+    assert not found(tmp_path, converted, "TL401")
+    assert len(found(tmp_path, {"main.py": main}, "TL401")) == 1
 
 
 def test_a_helper_of_another_file_moves_the_batches(tmp_path: Path) -> None:

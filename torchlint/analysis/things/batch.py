@@ -13,6 +13,7 @@ from torchlint.analysis.syntax.calls import literal, method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.batch_flow import BatchFlow
 from torchlint.analysis.things.batch_uses import BATCH, Tracking
+from torchlint.analysis.things.host_copies import is_copied
 from torchlint.analysis.things.loader import Loaders
 from torchlint.knowledge import frameworks
 from torchlint.model import Heat
@@ -35,9 +36,13 @@ class Source(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A batch, or an element of one. ``sources`` are the loops that it may come from, at least one."""
+    """A batch, or an element of one. ``sources`` are the loops that it may come from, at least one.
+
+    ``copied`` means that the host may have copied it, as ``x.float()`` does: the loader need not have pinned it then.
+    """
 
     sources: tuple[Source, ...]
+    copied: bool = False
 
 
 class Batches:
@@ -51,7 +56,7 @@ class Batches:
         """The batch that an expression is or is part of, or None."""
         found = self._sources_of(node, ())
         repeated = tuple(source for source in found if source.repeats)
-        return Batch(repeated) if repeated else None
+        return Batch(repeated, is_copied(self._module, node)) if repeated else None
 
     def wholes(self, name: cst.Name) -> list[Binding]:
         """The loop targets that a name may stand for which are the whole batch, through parameters."""
@@ -92,7 +97,8 @@ class Batches:
             return binding in visiting or self._gets_only_batches(binding, (*visiting, binding))
         if isinstance(binding.value, cst.IfExp):
             sides = (binding.value.body, binding.value.orelse)
-            return all(self._sources_of(side, (*visiting, binding)) for side in sides)
+            kept = not any(is_copied(self._module, side) for side in sides)
+            return kept and all(self._sources_of(side, (*visiting, binding)) for side in sides)
         return True
 
     def _gets_only_batches(self, binding: Binding, visiting: tuple[Binding, ...]) -> bool:

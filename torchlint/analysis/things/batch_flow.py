@@ -22,6 +22,7 @@ from torchlint.analysis.things.batch_uses import (
     Tracking,
 )
 from torchlint.analysis.things.framework_use import FrameworkUses
+from torchlint.analysis.things.host_copies import may_copy
 from torchlint.analysis.things.instances import Instances
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, Moves
 from torchlint.knowledge import frameworks, loaders
@@ -40,7 +41,8 @@ _MAX_STATES = 2_000
 class BatchFlow:
     """Tracks the data loaders of one module, and their batches; :mod:`batch_uses` describes the roles of nodes.
 
-    A loader has a path: from an item of the iterable to the batch.
+    A loader has a path: from an item of the iterable to the batch. What the host may have copied (``x.float()``) is not
+    followed, since the loader cannot pin the copy.
     """
 
     def __init__(self, module: SourceModule) -> None:
@@ -235,7 +237,7 @@ class BatchFlow:
             self._state.push(role, attribute, (), loop)
         elif self._moves.to_accelerator(call):
             self._moved(call, loop)
-        else:
+        elif not may_copy(self._module, call):
             self._state.push(role, call, (), loop)
 
     def _moved(self, call: cst.Call, loop: cst.CSTNode) -> None:
@@ -257,7 +259,8 @@ class BatchFlow:
             self._state.push(role, call, (place,), loop)
         elif name is not None and name.startswith(("torch.", "builtins.tuple", "builtins.list", "builtins.dict")):
             computed = name.startswith("torch.") and name not in VARIABLE_WRAPPERS
-            self._state.push(DERIVED if computed else role, call, (), loop)
+            if not may_copy(self._module, call):
+                self._state.push(DERIVED if computed else role, call, (), loop)
         else:
             self._into_function(role, call, arg, (), loop)
 

@@ -68,6 +68,12 @@ class LoaderNotPinned(Rule):
     for batches that cannot be pinned (sparse, nested, already on the device, objects without `pin_memory`), and on
     accelerators other than CUDA, such as XLA and MPS.
 
+    It is also silent where the host converts or joins every part of a batch before the move, as in
+    `x.float().to(device)`: that is a new tensor in pageable memory, whatever the loader does, unless the dtype was
+    float32 already (with torch 2.13, `data_ptr()` is the same only then), and the dtype of a batch is rarely known. The
+    copies that are moved directly count, and so does `x.to(device, torch.float32)`, which converts on the device if it
+    is given `non_blocking=True`.
+
     ## Fix safety
     The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the
     batches are proved to be plain CPU tensors (torchvision datasets with torchvision transforms, or a

@@ -66,8 +66,8 @@ class Uploads:
             return None
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
-        if batch is None or not move.blocking:
-            return None
+        if batch is None or not move.blocking or (batch.copied and computed is None):
+            return None  # what the host converts is not pinned, unless the dtype stays the same
         if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
             return None
         if computed is not None:

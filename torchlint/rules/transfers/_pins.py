@@ -99,7 +99,7 @@ class Pins:
             return None
         if self._constructor(source) is not None:
             return "constructor"
-        return "loader" if batch is not None else "anyhow"
+        return "loader" if batch is not None and not batch.copied else "anyhow"
 
     def _constructor(self, source: cst.BaseExpression) -> cst.Call | None:
         """The call of a constructor that could have pinned, if it is the source."""
