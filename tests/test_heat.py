@@ -78,6 +78,12 @@ def heat(code: str) -> Heat:
         ("for x in loader:\n    if args.verbose:\n        target()", Heat.EPOCH),
         ("for x in loader:\n    if self.should_log(step):\n        target()", Heat.EPOCH),
         ("import time\nfor x in loader:\n    if time.time() - t > 9:\n        target()", Heat.EPOCH),
+        ("from math import inf\nfor x in loader:\n    if norm_type == inf:\n        target()", Heat.EPOCH),
+        (
+            "from math import inf\nfor x in loader:\n    if n == inf:\n        pass\n    else:\n        target()",
+            Heat.STEP,
+        ),
+        ("for x in loader:\n    if norm_type != float('inf'):\n        target()", Heat.STEP),
         ("for x in loader:\n    if not torch.isfinite(x):\n        target()", Heat.EPOCH),
         ("for x in loader:\n    if '%d' % n == '3':\n        target()", Heat.STEP),
         ("with torch.profiler.profile():\n    for x in loader:\n        target()", Heat.EPOCH),

@@ -154,6 +154,8 @@ ACTION_FUNCTIONS = frozenset(
 )
 # Methods that iterate over parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
+# What `float` makes infinity of.
+INFINITIES = ("inf", "infinity", "+inf")
 # Endings of the names of modules.
 MODULE_ENDINGS = ("model", "module", "network", "_net")
 # Framework methods whose arguments are already on the device.

@@ -73,6 +73,8 @@ class ThrottlingGuards:
             return holds is isinstance(operator, (cst.GreaterThan, cst.GreaterThanEqual))
         if isinstance(operator, (cst.In, cst.NotIn)):
             return holds is isinstance(operator, cst.In) and self._is_counter(left)
+        if isinstance(operator, (*_EQUAL, *_UNEQUAL)) and any(map(self._is_infinity, sides)):
+            return holds is isinstance(operator, _EQUAL)
         if isinstance(operator, (*_EQUAL, *_UNEQUAL)) and any(self._is_counter(side) for side in sides):
             texts = any(isinstance(literal(side), (str, bool)) or literal(side) is None for side in sides)
             return not texts and holds is isinstance(operator, _EQUAL)
@@ -99,6 +101,12 @@ class ThrottlingGuards:
 
     def _is_clock(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.Call) and self._code.qualified(node.func) in known.CLOCKS
+
+    def _is_infinity(self, node: cst.BaseExpression) -> bool:
+        """``math.inf`` or ``float("inf")``: a norm or loss equals it only in unusual runs."""
+        if isinstance(node, cst.Call) and self._code.qualified(node.func) == "builtins.float" and node.args:
+            return literal(node.args[0].value) in known.INFINITIES
+        return (dotted(node) or "").rpartition(".")[2] == "inf"
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         """A loop counter: ``i``, ``self.global_step``, ``(i + 1)``."""

@@ -25,8 +25,8 @@ _LOOPS = frozenset(("for",))
 class ElementReads(NamedTuple):
     """The reads in one loop.
 
-    ``kind`` is ``parameters``, ``elements`` for a loop over a tensor, or ``indices`` for a loop over the indices of a
-    tensor.
+    ``kind`` is ``parameters``, ``elements`` for a loop over a tensor, ``indices`` for a loop over the indices of a
+    tensor, or ``masks`` for a loop over values that select elements of a tensor, such as classes.
     """
 
     loop: cst.CSTNode
@@ -72,14 +72,15 @@ class ElementLoops:
         return self._kind_of(inner) is not None or any(_indexed_by(inner, node))
 
     def _kind_for_read(self, loop: cst.CSTNode, read: Read) -> str | None:
-        """The kind of the loop around a read: ``parameters``, ``elements`` or ``indices``; None for other loops."""
+        """The kind of the loop around a read, as :class:`ElementReads` names it; None for other loops."""
         iterable = _iterable(loop)
         if iterable is None or self._module.heat_analysis.iterates_batches(iterable):
             return None
         found = self._kind_of(loop)
-        if found is None and any(self._may_be_tensor(node.value) for node in _indexed_by(loop, read.tensor)):
-            return "indices"
-        return found
+        if found is not None:
+            return found
+        indexed = [node for node in _indexed_by(loop, read.tensor) if self._may_be_tensor(node.value)]
+        return ("masks" if all(map(_is_masked, indexed)) else "indices") if indexed else None
 
     def _may_be_tensor(self, node: cst.BaseExpression) -> bool:
         """Whether an indexed expression may be a tensor on an accelerator.
@@ -125,6 +126,11 @@ def _iterable(loop: cst.CSTNode) -> cst.BaseExpression | None:
         loop.for_in.iter if isinstance(loop, COMPREHENSIONS) else getattr(loop, "iter", None)
     )
     return found
+
+
+def _is_masked(node: cst.Subscript) -> bool:
+    """``t[target == label]``: the loop goes through the labels."""
+    return any(isinstance(part, cst.Comparison) for index in node.slice for part in descendants(index))
 
 
 def _indexed_by(loop: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.Subscript]:

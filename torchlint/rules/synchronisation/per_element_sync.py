@@ -17,7 +17,8 @@ class PerElementSync(Rule):
     """
     ## What it finds
     A read of a tensor on an accelerator inside a loop or comprehension over parameters (`p.grad.norm().item()`),
-    over the elements of a tensor (`[float(v) for v in t]`), or over indices into one (`t[i].item()`).
+    over the elements of a tensor (`[float(v) for v in t]`), over indices into one (`t[i].item()`), or over values that
+    select elements of one (`hits[labels == c].sum().item()`).
 
     ## Why it costs
     Each read synchronizes with the device: hundreds of times for a model's parameters. Even on the CPU, reading
@@ -117,9 +118,15 @@ class PerElementSync(Rule):
             )
 
 
-_WHAT = {"parameters": "parameters", "elements": "elements of a tensor", "indices": "elements of a tensor"}
+_WHAT = {
+    "parameters": "parameters",
+    "elements": "elements of a tensor",
+    "indices": "elements of a tensor",
+    "masks": "values that select elements of a tensor",
+}
 _ADVICE = {
     "parameters": "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result",
     "elements": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "indices": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
+    "masks": "copy the tensors once, with `.cpu()` before the loop",
 }
