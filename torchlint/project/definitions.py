@@ -21,13 +21,20 @@ class Definitions:
     def __init__(self, paths: Collection[str], outlines: Outlines) -> None:
         self._paths = paths
         self._outlines = outlines
+        self._modules: dict[tuple[str, str], str | None] = {}
+        self._loads: dict[str, frozenset[str]] = {}
 
     def module(self, asking: str, dotted: str) -> str | None:
         """The file that an import of a module resolves to; None if it is not part of the run.
 
         Absolute names are resolved as for a script: next to the importing file, then in each parent folder.
         """
-        folder = posixpath.dirname(asking.replace("\\", "/"))
+        place = posixpath.dirname(asking.replace("\\", "/")), dotted
+        if place not in self._modules:
+            self._modules[place] = self._module(*place)
+        return self._modules[place]
+
+    def _module(self, folder: str, dotted: str) -> str | None:
         name = dotted.lstrip(".")
         tail = name.replace(".", "/")
         level = len(dotted) - len(name)
@@ -47,11 +54,26 @@ class Definitions:
                 return path
         return None
 
-    def required(self, path: str) -> tuple[str, ...]:
-        """The names that a file imports whenever it is imported itself."""
-        return self._outlines.of(path).required
+    def imported(self, asking: str, name: str) -> str | None:
+        """The file that an import of a module, or of a name in it, resolves to."""
+        around = name.rpartition(".")[0]
+        return self.module(asking, name) or (self.module(asking, around) if around.strip(".") else None)
 
-    def packages(self, path: str) -> Iterator[str]:
+    def loaded(self, asking: str, name: str) -> Iterator[str]:
+        """The files that an import runs: a module and the packages that it is in."""
+        path = self.imported(asking, name)
+        if path is not None:
+            yield path
+            yield from self._packages(path)
+
+    def loads(self, path: str) -> frozenset[str]:
+        """The files that run whenever a file is imported, because it imports them itself."""
+        if path not in self._loads:
+            required = self._outlines.of(path).required
+            self._loads[path] = frozenset(loaded for name in required for loaded in self.loaded(path, name))
+        return self._loads[path]
+
+    def _packages(self, path: str) -> Iterator[str]:
         """The packages that a module is in, which importing it runs first; the innermost first."""
         folder = posixpath.dirname(path)
         if path.endswith("/__init__.py"):

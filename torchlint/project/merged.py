@@ -214,7 +214,7 @@ class Project:
 
     def contains_all(self, asking: str, *modules: str) -> bool:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
-        return all(self._imported(asking, name) for name in modules)
+        return all(self._definitions.imported(asking, name) for name in modules)
 
     def has_custom_to(self, asking: str, *modules: str) -> bool:
         """Whether a class in the file or in its imports has a ``to`` method that does not accept ``non_blocking``."""
@@ -225,7 +225,7 @@ class Project:
         return any(self.facts[path].get("convolves") for path in self._meant(asking, modules))
 
     def _meant(self, asking: str, modules: Iterable[str]) -> list[str]:
-        found = {self._imported(asking, name) for name in modules}
+        found = {self._definitions.imported(asking, name) for name in modules}
         return sorted(path for path in found if path)
 
     def varying_shapes(self, asking: str, *modules: str) -> list[tuple[str, int, str]]:
@@ -238,11 +238,17 @@ class Project:
 
     def cuda_only(self, asking: str, module: str) -> tuple[str, str] | None:
         """The file that an import resolves to, and the CUDA-only package without which it cannot be imported."""
-        for path in self._loaded(asking, module):
+        if not self._imports_cuda_packages:
+            return None
+        for path in self._definitions.loaded(asking, module):
             package = self._cuda_package(path)
             if package is not None:
                 return path, package
         return None
+
+    @cached_property
+    def _imports_cuda_packages(self) -> bool:
+        return any(found.get("cuda_packages") for found in self.facts.values())
 
     def _cuda_package(self, path: str) -> str | None:
         """The first CUDA-only package that a file imports, directly or through modules of the project."""
@@ -255,22 +261,10 @@ class Project:
         seen = set(todo)
         for current in todo:  # which grows
             named = self.facts[current].get("cuda_packages", ())
-            yield from (name for name in named if not name.startswith(".") or self._imported(current, name) is None)
-            found = {loaded for name in self._definitions.required(current) for loaded in self._loaded(current, name)}
-            todo += sorted(found - seen)
+            yield from (n for n in named if not n.startswith(".") or self._definitions.imported(current, n) is None)
+            found = self._definitions.loads(current) - seen
+            todo += sorted(found)
             seen |= found
-
-    def _loaded(self, asking: str, name: str) -> Iterator[str]:
-        """The files that an import runs: a module and the packages that it is in."""
-        path = self._imported(asking, name)
-        if path is not None:
-            yield path
-            yield from self._definitions.packages(path)
-
-    def _imported(self, asking: str, name: str) -> str | None:
-        """The file that an import of a module, or of a name in it, resolves to."""
-        around = name.rpartition(".")[0]
-        return self.module(asking, name) or (self.module(asking, around) if around.strip(".") else None)
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and the reason."""
