@@ -91,6 +91,7 @@ class CatInLoop(Rule):
     recipe = Recipe("evaluations", "finding", "the tensor grows again and again", least=16)
 
     @on.call(*_JOINING)
+    @on.within("for", "while")
     def joins(self, node: cst.Call) -> None:
         """Check a concatenation."""
         from torchlint.rules.copies._growth import Growths

@@ -91,6 +91,7 @@ class SingleTensorUpdates(Rule):
     recipe = Recipe("evaluations", "finding", "the tensors are updated one by one")
 
     @on.call(*MULTI_TENSOR)
+    @on.within("foreach")
     def opts_out(self, node: cst.Call) -> None:
         """Check ``foreach=False``."""
         from torchlint.analysis.syntax.calls import keyword, literal
@@ -123,7 +124,8 @@ class SingleTensorUpdates(Rule):
         tests = (guard.condition for guard in self.module.guards(node) if guard.condition is not None)
         return any(name in self.module.code(test) for test in tests for name in OTHER_ACCELERATORS)
 
-    @on.within("zip", "clamp_", "clip_", "mul_", "div_")
+    @on.within("zip", "grad")
+    @on.within("clamp_", "clip_", "mul_", "div_", "lerp_", "copy_")
     def visit_For(self, node: cst.For) -> None:
         """Check a loop over parameters."""
         from torchlint.rules.optimization._gradients import Gradients
