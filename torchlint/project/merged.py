@@ -248,7 +248,7 @@ class Project:
 
     @cached_property
     def _imports_cuda_packages(self) -> bool:
-        return any(found.get("cuda_packages") for found in self.facts.values())
+        return any(name for path in self.facts for name in self._own_cuda_packages(path))
 
     def _cuda_package(self, path: str) -> str | None:
         """The first CUDA-only package that a file imports, directly or through modules of the project."""
@@ -260,11 +260,16 @@ class Project:
         todo = [path]
         seen = set(todo)
         for current in todo:  # which grows
-            named = self.facts[current].get("cuda_packages", ())
-            yield from (n for n in named if not n.startswith(".") or self._definitions.imported(current, n) is None)
+            yield from self._own_cuda_packages(current)
             found = self._definitions.loads(current) - seen
             todo += sorted(found)
             seen |= found
+
+    def _own_cuda_packages(self, path: str) -> Iterator[str]:
+        """The CUDA-only packages that a file imports directly; a module of the project may have the name of one."""
+        for name in self.facts[path].get("cuda_packages", ()):
+            if not name.startswith(".") or self._definitions.imported(path, name) is None:
+                yield name
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and the reason."""
