@@ -19,6 +19,20 @@ from torchlint.analysis.syntax.walk import Nodes, Parents, children, collect
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 _IDENTIFIER = re.compile(r"\w+|%")  # the formatting operator `%` counts as an identifier
+# A word that every node of a class contains; words of a body are cheap to look up, and its nodes are not.
+_KEYWORDS: dict[type[cst.CSTNode], frozenset[str]] = {
+    cst.For: frozenset({"for"}),
+    cst.CompFor: frozenset({"for"}),
+    cst.ListComp: frozenset({"for"}),
+    cst.SetComp: frozenset({"for"}),
+    cst.DictComp: frozenset({"for"}),
+    cst.GeneratorExp: frozenset({"for"}),
+    cst.While: frozenset({"while"}),
+    cst.FunctionDef: frozenset({"def"}),
+    cst.ClassDef: frozenset({"class"}),
+    cst.Lambda: frozenset({"lambda"}),
+    cst.With: frozenset({"with"}),
+}
 Identifiers = Set[str]
 Keys = Callable[[Any], Iterable[str]]  # the identifiers under which a node is indexed
 Keyed = dict[str, list[cst.CSTNode]]
@@ -197,6 +211,8 @@ class NodeIndex:
 
     def iter_nodes(self, kind: type[NodeT], *groups: Identifiers) -> Iterator[NodeT]:
         """Like :meth:`nodes_of`, but lazily: a body is parsed only when the iteration reaches it."""
+        if kind in _KEYWORDS:
+            groups = (*groups, _KEYWORDS[kind])
         return self._merged(self.outside.get(kind, ()), self.bodies_with(groups), lambda body: body.nodes.get(kind, ()))
 
     def with_key(self, kind: type[NodeT], keys: Keys, key: str, owner: cst.CSTNode | None) -> Iterator[NodeT]:

@@ -87,11 +87,12 @@ class TracedCode:
         return None
 
     def _roots(self) -> Iterator[Traced]:
-        for function in self._module.nodes_of(cst.FunctionDef):
+        names = self._module.aliases(_NAMES)
+        for function in self._module.nodes_of(cst.FunctionDef, names):
             for decorator in function.decorators:
                 if self._compiles(decorator.decorator):
                     yield Traced(function, function, decorator)
-        for call in self._module.nodes_of(cst.Call, self._module.aliases(_NAMES)):
+        for call in self._module.nodes_of(cst.Call, names):
             compiled = self._compiled_by(call)
             if compiled is not None and not _is_special(call):
                 yield Traced(compiled, compiled, call)

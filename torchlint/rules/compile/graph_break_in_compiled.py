@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifiers
+from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class GraphBreakInCompiled(Rule):
     name = "graph-break-in-compiled"
     summary = "Code under `torch.compile` causes a graph break"
     severity = Severity.WARNING
-    needs = (concepts.TORCH, identifiers("compile"))
+    needs = (concepts.TORCH, of_library(["compile"]))
     layout = False
     recipe = Recipe("graph-breaks", "run", "a graph ends at the flagged expression")
 

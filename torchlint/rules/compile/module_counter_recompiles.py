@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifiers
+from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ModuleCounterRecompiles(Rule):
     name = "module-counter-recompiles"
     summary = "A counter makes `torch.compile` recompile a function in every call"
     severity = Severity.WARNING
-    needs = (concepts.TORCH, identifiers("compile"))
+    needs = (concepts.TORCH, of_library(["compile"]))
     layout = False
     recipe = Recipe("recompilations", "run", "the function is compiled again for new values of the counter", least=3)
 
