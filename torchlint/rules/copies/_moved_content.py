@@ -63,10 +63,10 @@ class MovedContents:
         return MovedContent(move.call, tuple(found))
 
     def _moves_content(self, move: Move) -> bool:
-        value = self._module.value(move.moved)
-        if not value.generated or value.kind is not Kind.TENSOR:
+        if not (move.to_accelerator or move.may_reach_accelerator):
             return False
-        return move.to_accelerator or move.may_reach_accelerator
+        value = self._module.value(move.moved)
+        return value.generated and value.kind is Kind.TENSOR
 
     def _is_found_otherwise(self, move: Move, trace: _Trace) -> bool:
         """Whether the move is the first one of the factory's tensor, or TL103 reports a conversion of the content."""
