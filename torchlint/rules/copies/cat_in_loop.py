@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 _JOINING = tuple(f"torch.{name}" for name in "cat concat concatenate hstack vstack row_stack dstack".split())
 
 
-# Only its loop tells a tensor that grows from the many others that models join. So 69 of timm's 304 files are parsed for
-# this rule, 40 of them for it alone, which makes 7 % of the calls of Python functions in a cold run. What it finds is
-# worth that: copying all earlier parts in every round takes quadratic time.
+# Only its loop tells a tensor that grows from the many others that models join. So 69 of timm's 304 files are parsed
+# for this rule, 40 of them for it alone, which makes 7 % of the calls of Python functions in a cold run. What it finds
+# is worth that: copying all earlier parts in every round takes quadratic time.
 class CatInLoop(Rule):
     """
     ## What it finds
