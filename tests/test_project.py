@@ -265,6 +265,16 @@ def test_what_an_import_runs_may_need_cuda(tmp_path: Path, files: dict[str, str]
     assert len(found(tmp_path, {"bench/use.py": use, **files}, "TL701")) == count
 
 
+@pytest.mark.parametrize(("source", "count"), [("k.cu", 0), ("k.cpp", 1)])
+def test_a_module_that_builds_an_extension_for_cuda_makes_its_importers_cuda_only(
+    tmp_path: Path, source: str, count: int
+) -> None:
+    use = "import torch\nfrom .ops import f\ndef g(x):\n    return f(x.cuda())\n"
+    ops = "import os\nfrom torch.utils.cpp_extension import load\n"
+    ops += f"k = load('k', sources=[os.path.join('c', '{source}')])\n"
+    assert len(found(tmp_path, {"net/__init__.py": "", "net/use.py": use, "net/ops.py": ops}, "TL701")) == count
+
+
 def test_a_module_needs_what_its_package_needs(tmp_path: Path) -> None:
     files = {"net/__init__.py": "from .ops import f\n", "net/ops.py": "import triton\n"}
     use = "import torch\ndef g(x):\n    return x.cuda()\n"

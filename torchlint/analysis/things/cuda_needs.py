@@ -10,10 +10,15 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, keyword, literal
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.values.functions import argument_for
 from torchlint.knowledge import portability as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.scopes.bindings import Binding
+
+_START = "torch.distributed.init_process_group"
+_DEPTH = 3  # calls, through which a backend is passed
 
 
 class CudaNeeds:
@@ -40,7 +45,8 @@ class CudaNeeds:
     def required_packages(self) -> list[str]:
         """The packages that require CUDA and are imported without a guard, by the names in the imports.
 
-        A module of the project does not count: its own facts say what it needs.
+        A module of the project does not count: its own facts say what it needs. Calls at module level that require
+        CUDA, such as building an extension from CUDA sources, are named as well.
         """
         found: list[str] = []
         for bindings in self._module.names.module.bindings.values():
@@ -52,11 +58,17 @@ class CudaNeeds:
                     continue
                 if absolute == name or not self._module.project.contains_all([name]):
                     found.append(name)
+        calls = self._module.iter_nodes(cst.Call, self._cuda_names)
+        found += [self._module.qualified(call.func) or "" for call in calls if self._is_needed_to_import(call)]
         return found
+
+    def _is_needed_to_import(self, call: cst.Call) -> bool:
+        outside = self._module.function_of(call) is None and not any(self._module.guards(call))
+        return outside and self._unguarded_call(call) is not None
 
     def _call_reason(self) -> str | None:
         for call in self._module.iter_nodes(cst.Call, self._cuda_names | self._module.project_symbol_names):
-            reason = self._unguarded_call(call) or self._project_call_reason(call)
+            reason = self._unguarded_call(call) or self._project_call_reason(call) or self._default_reason(call)
             if reason is not None:
                 return reason
         return None
@@ -65,6 +77,12 @@ class CudaNeeds:
         name = self._module.qualified(call.func)
         needs_cuda = name is not None and self._needs_cuda(call, name) and not self._guards.is_guarded(call)
         return f"it calls `{name}`" if needs_cuda else None
+
+    def _default_reason(self, call: cst.Call) -> str | None:
+        """The reason that the backend for several processes is NCCL unless callers ask for another one."""
+        starts = self._module.qualified(call.func) == _START
+        is_nccl = starts and self._is_nccl(argument(call, "backend", 0), _DEPTH)
+        return f"it calls `{_START}`" if is_nccl and not self._guards.is_guarded(call) else None
 
     def _project_call_reason(self, call: cst.Call) -> str | None:
         """The reason that a function of another file needs, which is called without a guard."""
@@ -83,8 +101,14 @@ class CudaNeeds:
         calls = self._module.within(function.body, cst.Call, self._cuda_names)
         return next((reason for call in calls if (reason := self._unguarded_call(call)) is not None), None)
 
-    def _is_nccl(self, backend: cst.BaseExpression | None) -> bool:
-        """Whether a backend is ``"nccl"``, also through an attribute that the file sets to nothing else."""
+    def _is_nccl(self, backend: cst.BaseExpression | None, depth: int = 0) -> bool:
+        """Whether a backend is ``"nccl"``, also through an attribute that the file sets to nothing else.
+
+        Parameters are followed through ``depth`` calls in the file to their default.
+        """
+        if isinstance(backend, cst.Name) and depth > 0:
+            defined = self._module.definitions(backend)
+            return bool(defined) and all(self._defaults_to_nccl(binding, depth) for binding in defined)
         if not isinstance(backend, cst.Attribute):
             return literal(backend) == "nccl"
         parents = (self._module.parent(node) for node in self._module.attributes_named(backend.attr.value))
@@ -92,10 +116,20 @@ class CudaNeeds:
         values = [literal(assign.value) for assign in assigns if isinstance(assign, cst.Assign)]
         return bool(values) and set(values) == {"nccl"}
 
+    def _defaults_to_nccl(self, binding: Binding, depth: int) -> bool:
+        param, function = binding.statement, self._module.function_of(binding.node)
+        if not isinstance(param, cst.Param) or function is None:
+            return binding.value is not None and not binding.path and self._is_nccl(binding.value, depth - 1)
+        if param.default is not None:
+            return literal(param.default) == "nccl"
+        sites = self._module.functions.callers(function).sites
+        given = [argument_for(function, param, site.call, skip=int(site.bound)) for site in sites]
+        return bool(given) and all(self._is_nccl(value, depth - 1) for value in given)
+
     def _needs_cuda(self, call: cst.Call, name: str) -> bool:
         if name in known.CUDA_ONLY_CALLS:
             return True
-        if name == "torch.distributed.init_process_group":
+        if name == _START:
             return self._is_nccl(argument(call, "backend", 0))
         if name in known.EXTENSIONS:
             texts = [literal(n) for n in descendants(call) if isinstance(n, cst.SimpleString)]

@@ -294,7 +294,7 @@ def argument_for(
     function: cst.FunctionDef, param: cst.Param, call: cst.Call, *, skip: int
 ) -> cst.BaseExpression | None:
     """The argument that a call passes for a parameter, or the default; None if it is unclear."""
-    if any(arg.star for arg in call.args):
+    if any(arg.star == "*" for arg in call.args):
         return None
     for arg in call.args:
         if arg.keyword is not None and arg.keyword.value == param.name.value:
@@ -302,7 +302,7 @@ def argument_for(
     ordered = (*function.params.posonly_params, *function.params.params)
     if param in ordered:
         position = ordered.index(param) - skip
-        given = [arg.value for arg in call.args if arg.keyword is None]
+        given = [arg.value for arg in call.args if arg.keyword is None and not arg.star]
         if 0 <= position < len(given):
             return given[position]
-    return param.default
+    return None if any(arg.star for arg in call.args) else param.default

@@ -85,7 +85,10 @@ class RequiredReads:
         return False
 
     def _ends_loop(self, comparison: cst.Comparison) -> bool:
-        """``if token == end: break``: equality decides whether the loop goes on."""
+        """``if token == end: break`` or ``while error > limit``: a comparison decides whether the loop goes on."""
+        whiles = (around for around in self._module.ancestors(comparison) if isinstance(around, cst.While))
+        if any(comparison in descendants(loop.test) for loop in whiles):
+            return True
         equality = all(isinstance(c.operator, (cst.Equal, cst.In)) for c in comparison.comparisons)
         branch = next((a for a in self._module.ancestors(comparison) if isinstance(a, cst.If)), None)
         leaves = branch is not None and any(isinstance(n, cst.Break) for n in descendants(branch.body))
