@@ -426,8 +426,6 @@ UNSAFE = [
             caveat="share memory", differs="result after the sources were written to"),
     Program("TL101", _DATASET.format(part="[1:, :2]"), {"data": ("f64",)},
             caveat="share memory", differs="sources after the result was written to"),
-    body("TL101", "a = np.array(data)\nreturn torch.FloatTensor(a.astype(np.float64)).to(device), [a]",
-         inputs={"data": ("f64", "scalar"), "device": ("cpu",)}, caveat="legacy constructor"),
     body("TL102", "return torch.tensor([np.array(row) for row in rows])",
          inputs={"rows": ([[1.0], [2.0]], [], [[1], [2.5]])}, caveat="empty list", differs="result"),
     body("TL102", "return torch.FloatTensor([np.array(row) for row in rows])",

@@ -56,8 +56,15 @@ GENERIC_DEVICE_WORDS = frozenset("device dev torch default the my main cuda gpu 
 CUDA_ONLY_FUNCTIONS = frozenset(
     f"torch.cuda.{name}"
     for name in "synchronize Event current_device current_stream default_stream get_device_name "
-    "get_device_properties get_device_capability reset_peak_memory_stats mem_get_info memory_summary set_device "
+    "get_device_properties get_device_capability reset_peak_memory_stats reset_max_memory_allocated mem_get_info "
+    "memory_summary set_device "
     "device init ipc_collect get_rng_state".split()
+)
+# Collectives, whose backend requires tensors on a certain device.
+COLLECTIVES = frozenset(
+    f"torch.distributed.{name}"
+    for name in "all_reduce all_gather all_gather_into_tensor all_gather_object all_to_all all_to_all_single broadcast "
+    "gather reduce reduce_scatter reduce_scatter_tensor scatter send recv barrier".split()
 )
 MOVE_METHODS = frozenset({"cuda", "to", "cpu"})
 # Attributes of tensors that arrays and sizes lack.

@@ -16,6 +16,8 @@ from torchlint.knowledge.tensors import LIGHTNING_BASES
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+_OTHERS = known.CUDA_ONLY_FUNCTIONS | known.COLLECTIVES
+
 
 class Hardcoded:
     """The unguarded requests of one module."""
@@ -36,6 +38,16 @@ class Hardcoded:
         if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
             return False  # a method with this name is expected to move to CUDA
         return self._cuda_only is None and not self._module.shared(CudaGuards).is_guarded(node)
+
+    def is_one_of_several(self, node: cst.CSTNode) -> bool:
+        """Whether the function around a request would need CUDA without it, by other calls that nothing guards.
+
+        Functions of `torch.cuda` that raise an error without CUDA count, and collectives, which NCCL may serve.
+        """
+        function = self._module.function_of(node)
+        calls = self._module.within(function.body, cst.Call) if function is not None else ()
+        named = (call for call in calls if self._module.qualified(call.func) in _OTHERS)
+        return any(not self._module.shared(CudaGuards).is_guarded(call) for call in named)
 
     @cached_property
     def _cuda_only(self) -> str | None:

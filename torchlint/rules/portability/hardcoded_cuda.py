@@ -25,7 +25,8 @@ class HardcodedCuda(Rule):
     A device that is CUDA on every machine: `.cuda()`, `.to("cuda")`, `device="cuda:0"`, `torch.device("cuda")`,
     `torch.cuda.FloatTensor(...)`, a CUDA default tensor type, or a constant that is used as a device, where
     nothing before it checks `torch.cuda.is_available()`. Defaults that a caller or a user can override are
-    reported as `info`.
+    reported as `info`, and so are functions that need CUDA for something else as well, such as
+    `torch.cuda.synchronize()`, or that exchange tensors by collectives, which NCCL takes only from the GPU.
 
     ## Why it costs
     Without CUDA the line raises an error ("Torch not compiled with CUDA enabled"). With several GPUs a fixed index
@@ -120,7 +121,8 @@ class HardcodedCuda(Rule):
         from torchlint.rules.portability._fixes import portable
 
         message, evidence = self._message(request, hardcoded)
-        severity = Severity.INFO if request.overridable else Severity.WARNING
+        secondary = request.overridable or hardcoded.is_one_of_several(request.node)
+        severity = Severity.INFO if secondary else Severity.WARNING
         fix = portable(self.module, request, safe=self.options.portable)
         self.report(request.node, message, evidence=evidence, severity=severity, fix=fix)
 
