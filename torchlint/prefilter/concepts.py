@@ -26,8 +26,9 @@ from torchlint.prefilter.needs import (
 TORCH = identifiers("torch")
 # A call of `to` without arguments or with only a dtype does not move anything to a device.
 _DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
+_POINT = r"\.(?:[\s\\]|#.*\n)*"  # with blanks and comments
 MOVE = text_pattern(
-    rf"\.[\s\\]*(?:cuda\b|copy_[\s\\]*\(|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
+    rf"{_POINT}(?:cuda\b|copy_[\s\\]*\(|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
     identifiers("cuda to copy_ type_as type"),
 )
 _DEVICES = identifier_parts("dev", "cuda", "gpu", "rank")
@@ -36,7 +37,7 @@ _VARIABLE = r"\s*(?!\w*dtype)\w+\s*[,)]"  # to which a device may have been assi
 # Something is moved to an accelerator. Matches every move that `analysis.values.device_evidence` recognizes.
 ON_ACCELERATOR = any_of(
     of_library(["cuda"]),
-    text_pattern(rf"\.[\s\\]*to[\s\\]*\((?:{_DEVICE}|{_VARIABLE})", identifiers("to")),
+    text_pattern(rf"{_POINT}to[\s\\]*\((?:{_DEVICE}|{_VARIABLE})", identifiers("to")),
     text_pattern(
         "|".join(map(re.escape, FRAMEWORKS)),
         identifier_parts(*(word.strip("(").rpartition(".")[2] for word in FRAMEWORKS)),
