@@ -115,12 +115,25 @@ class TensorInControlFlow(Rule):
         if condition.kind == "while":
             return "check only every N iterations, or run a fixed number of them", True
         if condition.kind == "max":
-            return "use `torch.maximum` or `torch.minimum`, which stay on the device", False
+            return f"use {self._elementwise(condition.node)}, which stays on the device", False
         if condition.kind == "assert":
             return "use `torch._assert_async`, or check only while debugging", False
         if condition.kind == "range":
             return "compute the number on the host", False
         return "use `torch.where`, or decide on the host every N steps", False
+
+    def _elementwise(self, node: cst.BaseExpression) -> str:
+        """The operation of torch for ``max(a, b)``, which takes no number beside a tensor."""
+        import libcst as cst
+
+        from torchlint.analysis.syntax.calls import literal
+
+        assert isinstance(node, cst.Call)
+        largest = self.module.qualified(node.func) == "builtins.max"
+        numbers = [arg.value for arg in node.args if isinstance(literal(arg.value), (int, float))]
+        if len(numbers) == 1:
+            return f"`.clamp({'min' if largest else 'max'}={self.module.code(numbers[0])})`"
+        return "`torch.maximum`" if largest else "`torch.minimum`"
 
     def _checks_finiteness(self, node: cst.BaseExpression) -> bool:
         """``torch.isnan(loss)``, ``not loss.isfinite().all()``, ``loss != loss``."""
