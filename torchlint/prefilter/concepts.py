@@ -26,7 +26,7 @@ from torchlint.prefilter.needs import (
 TORCH = identifiers("torch")
 # A call of `to` without arguments or with only a dtype does not move anything to a device.
 _DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
-_POINT = r"\.(?:[\s\\]|#.*\n)*"  # with blanks and comments
+_POINT = r"\.[\s\\]*(?:#.{0,80}\n[\s\\]*)?"  # with blanks, and perhaps a comment
 MOVE = text_pattern(
     rf"{_POINT}(?:cuda\b|copy_[\s\\]*\(|type_as[\s\\]*\(|type[\s\\]*\(|to[\s\\]*(?!\(\s*(?:{_DTYPE})?\s*\))\()",
     identifiers("cuda to copy_ type_as type"),
