@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.distributions import Distribution
 
 from torchlint.config.config import Config
 from torchlint.confirm import evidence, order, prepare, prices
@@ -84,6 +85,7 @@ def _fresh() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.use_deterministic_algorithms(False)
+    Distribution.set_default_validate_args(True)  # compilation turns it off for the process
     cudnn = torch.backends.cudnn
     cudnn.enabled, cudnn.benchmark, cudnn.deterministic = True, False, False
 

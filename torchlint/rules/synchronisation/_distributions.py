@@ -21,8 +21,9 @@ def checks_on_device(module: SourceModule, node: cst.Call) -> bool:
     """Whether a distribution with a parameter on an accelerator is constructed with its checks, and not compiled."""
     if any(arg.star or (arg.keyword is not None and arg.keyword.value == _OPTION) for arg in node.args):
         return False
-    on_device = any(module.value(arg.value).accelerated for arg in node.args)
-    return on_device and not module.shared(Defaults).validation_is_set and _runs_as_written(module, node)
+    if module.shared(Defaults).validation_is_set or module.shared(Compiled).by_dynamo:
+        return False  # the first compilation turns the checks off for the whole process
+    return any(module.value(arg.value).accelerated for arg in node.args) and _runs_as_written(module, node)
 
 
 def checks_deviations(module: SourceModule, node: cst.Call) -> bool:

@@ -72,9 +72,10 @@ class DistributionValidation(Rule):
     While a model is being developed: the checks report parameters that are `NaN`, deviations that are not positive and
     values outside of the support. All findings are `info`.
 
-    The rule is silent where this file or another file of the run sets the default, where `validate_args` is passed, for
-    parameters on the CPU, in compiled code, under conditions that hold only every N steps, in tests, and for code that
-    runs once or once per epoch.
+    The rule is silent where this file or another file of the run sets the default; in files that call `torch.compile`,
+    which sets it to `False` for the whole process (torch 2.13, `torch/_dynamo/eval_frame.py`); where `validate_args` is
+    passed, for parameters on the CPU, in compiled code, under conditions that hold only every N steps, in tests, and
+    for code that runs once or once per epoch.
 
     ## Fix safety
     The fix is unsafe: invalid parameters and values no longer raise an error. Other results do not change. There is no
