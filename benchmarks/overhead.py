@@ -50,10 +50,11 @@ def program(name: str, steps: int) -> None:
     spent, total = [], 0.0
     for _ in range(steps):
         start = time.perf_counter_ns()
-        if name == "plain":
-            x = torch.from_numpy(data).to(device)  # torchlint: ignore[TL205] every step of a program copies a batch
-        else:
-            x = torch.tensor(data).to(device)
+        x = (
+            torch.tensor(data).to(device)
+            if name != "plain"
+            else torch.from_numpy(data).to(device)  # torchlint: ignore[TL205] every step of a program copies a batch
+        )
         loss = nn.functional.cross_entropy(model(x), target)
         optimizer.zero_grad()
         loss.backward()
