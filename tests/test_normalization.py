@@ -155,3 +155,9 @@ def test_mixed_line_ends_are_counted_as_python_counts_them() -> None:
     text = COPIES.replace("\n", "\r", 1).replace("\n", "\r\n", 2)
     assert [f.span.line for f in same(text, Path("a.py")).findings] == [6]
     assert [f.span.line for f in same(text.replace("\r", "\r\r", 1), Path("a.py")).findings] == [7]
+
+
+def test_a_comment_after_a_point_hides_no_move() -> None:
+    text = (harness.FIXTURES / "load-without-map-location" / "cases_distributed.py").read_text(encoding="utf-8")
+    found = same(text.replace("model.to(rank)", "model.  # why\n        to(rank)"), Path("cases.py")).findings
+    assert [finding.rule for finding in found] == ["TL702"]
