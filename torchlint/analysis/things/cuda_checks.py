@@ -98,8 +98,8 @@ class CudaChecks:
     def _imports_cuda(self, statement: cst.CSTNode) -> bool:
         """Whether a statement imports a package that needs CUDA: ``from torch2trt import TRTModule``."""
         if isinstance(statement, cst.ImportFrom):
-            return not statement.relative and _needs_cuda(dotted(statement.module))
-        return isinstance(statement, cst.Import) and any(_needs_cuda(dotted(alias.name)) for alias in statement.names)
+            return not statement.relative and needs_cuda(dotted(statement.module))
+        return isinstance(statement, cst.Import) and any(needs_cuda(dotted(alias.name)) for alias in statement.names)
 
     def _never_returns(self, call: cst.Call) -> bool:
         """Whether a call is ``parser.error(..)``, or calls a function of the file that always raises or exits."""
@@ -120,7 +120,7 @@ class CudaChecks:
         function = self._module.functions.callee(call)
         if function is not None:
             return self.outcome_of(function)
-        if self._module.qualified(call.func) == _IMPORTING and _needs_cuda(literal(positional(call, 0))):
+        if self._module.qualified(call.func) == _IMPORTING and needs_cuda(literal(positional(call, 0))):
             return known.EXITS
         name = self._module.project_symbol(call.func)
         return self._module.project.cuda_check(name) if name is not None else None
@@ -167,7 +167,8 @@ def own_constructor(owner: cst.ClassDef) -> cst.FunctionDef | None:
     return next((method for method in methods if method.name.value == "__init__"), None)
 
 
-def _needs_cuda(package: object) -> bool:
+def needs_cuda(package: object) -> bool:
+    """Whether a package, or a module in it, cannot be imported without CUDA."""
     return str(package).partition(".")[0] in known.CUDA_PACKAGES
 
 

@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, literal
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.things.cuda_checks import needs_cuda
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.values.functions import argument_for
 from torchlint.knowledge import portability as known
@@ -53,8 +54,8 @@ class CudaNeeds:
             for binding in bindings:
                 name = binding.qualified or ""
                 absolute = name.lstrip(".")
-                needs_cuda = absolute.partition(".")[0] in known.CUDA_PACKAGES or absolute.startswith("torch.cuda.nvtx")
-                if binding.kind != "import" or not needs_cuda or any(self._module.guards(binding.node)):
+                is_needed = needs_cuda(absolute) or absolute.startswith("torch.cuda.nvtx")
+                if binding.kind != "import" or not is_needed or any(self._module.guards(binding.node)):
                     continue
                 if absolute == name or not self._module.project.contains_all([name]):
                     found.append(name)
