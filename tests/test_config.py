@@ -62,6 +62,9 @@ target-torch = "2.4"
 fail-on = "error"
 [per-file-ignores]
 "tests/*" = ["TL101", "hardcoded-cuda"]
+[severity]
+TL101 = "info"
+loading = "error"
 [rules.tensor-copies-ndarray]
 min-size = 8
 """
@@ -93,6 +96,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         exclude=("vendor", "*_pb2.py"),
         force_exclude=True,
         target_torch="2.4",
+        severity=(("TL101", Severity.INFO), ("loading", Severity.ERROR)),
         fail_on=Severity.ERROR,
         rules={"tensor-copies-ndarray": {"min-size": 8}},
         root=str(tmp_path),
@@ -181,6 +185,8 @@ def test_two_files_in_one_folder_are_an_error() -> None:
         ('force-exclude = "yes"', "must be true or false, not a string"),
         ('per-file-ignores = ["a"]', "per-file-ignores must be a table of globs, not an array"),
         ('[per-file-ignores]\n"a/*" = "TL1"', "per-file-ignores at 'a/*' must be an array of strings"),
+        ('severity = "info"', "severity must be a table of severities, not a string"),
+        ('[severity]\nTL101 = "warn"', "severity at 'TL101' must be one of error, warning, info, not 'warn'"),
         ("rules = 1", "rules must be a table of tables"),
         ("[rules]\nhardcoded-cuda = true", "rules at 'hardcoded-cuda' must be a table, not a boolean"),
     ],
@@ -285,6 +291,7 @@ def test_the_schema_accepts_what_the_reader_accepts() -> None:
         "per-file-ignores": {"tests/*": ["TL001"]},
         "target-torch": "2.4",
         "fail-on": "never",
+        "severity": {"TL101": "info", "loading": "error"},
         "exclude": ["a"],
         "force-exclude": True,
         "rules": {"tensor-copies-ndarray": {"min-size": 8, "mode": "exact", "producers": ["a"]}, "TL201": {}},
@@ -300,6 +307,8 @@ def test_the_schema_accepts_what_the_reader_accepts() -> None:
         {"select": "ALL"},
         {"fail-on": "warn"},
         {"target-torch": "new"},
+        {"severity": {"TL999": "info"}},
+        {"severity": {"TL101": "never"}},
         {"rules": {"nothing": {}}},
         {"rules": {"tensor-copies-ndarray": {"min-size": "8"}}},
         {"rules": {"TL101": {"min_size": 8}}},

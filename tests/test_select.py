@@ -141,6 +141,42 @@ def test_strict_makes_warnings_of_infos() -> None:
     assert severities("strict") == severities("TL103", "strict") == [Severity.WARNING]
 
 
+@pytest.mark.parametrize(
+    ("table", "severity"),
+    [
+        ({"TL202": "error"}, Severity.INFO),
+        ({"TL103": "error"}, Severity.ERROR),
+        ({"python-data-factory": "warning"}, Severity.WARNING),
+        ({"copies": "error", "ALL": "warning"}, Severity.ERROR),
+        ({"TL1": "warning", "TL103": "info", "copies": "error"}, Severity.INFO),
+        ({"copies": "error", "TL1": "warning"}, Severity.WARNING),
+    ],
+)
+def test_the_most_specific_selector_gives_the_severity(table: dict[str, str], severity: Severity) -> None:
+    given = tuple((selector, Severity(each)) for selector, each in table.items())
+    found = torchlint.lint_source(ADVICE, config=Config(severity=given)).findings
+    assert [(finding.rule, finding.severity) for finding in found] == [("TL103", severity)]
+
+
+def test_a_severity_is_stronger_than_the_preset_strict() -> None:
+    config = Config(select=("strict",), severity=(("TL103", Severity.INFO),))
+    assert [finding.severity for finding in torchlint.lint_source(ADVICE, config=config).findings] == [Severity.INFO]
+
+
+def test_code_that_is_not_valid_python_is_always_an_error() -> None:
+    config = Config(severity=(("ALL", Severity.INFO),))
+    (finding,) = torchlint.lint_source("import torch\ndef f(:\n", config=config).findings
+    assert (finding.rule, finding.severity) == ("TL000", Severity.ERROR)
+    for selector in ("TL000", "syntax-error"):
+        with pytest.raises(ConfigError, match="always an error; remove"):
+            chosen(RULES, Config(severity=((selector, Severity.INFO),)))
+
+
+def test_a_severity_of_no_rule_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="severity: there is no rule, topic, prefix or preset 'speed'"):
+        chosen(RULES, Config(severity=(("speed", Severity.INFO),)))
+
+
 def test_every_selector_selects() -> None:
     assert all(chosen(RULES, Config(select=(selector,))) for selector in selectors(RULES))
     assert {"ALL", "ci", "TL", "TL2", "lint", "loading", "TL402", "unused-suppression"} <= set(selectors(RULES))

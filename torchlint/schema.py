@@ -16,7 +16,7 @@ from torchlint.base.version import REPOSITORY
 from torchlint.config.config import KEYS, Config
 from torchlint.config.options import names_of
 from torchlint.config.select import selectors
-from torchlint.config.values import BUDGET, FAIL_ON
+from torchlint.config.values import BUDGET, FAIL_ON, SEVERITIES
 from torchlint.model import Severity
 from torchlint.rule import Rule
 from torchlint.run.baseline import KEY, VERSION
@@ -150,6 +150,11 @@ _KINDS: Mapping[str, dict[str, Any]] = {
     "table": {"type": "object", "additionalProperties": {"$ref": "#/definitions/selectors"}},
     "flag": {"type": "boolean"},
     "version": {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}(\.[0-9]{1,4})?$"},
+    "severities": {
+        "type": "object",
+        "propertyNames": {"$ref": "#/definitions/selector"},
+        "additionalProperties": {"enum": list(SEVERITIES)},
+    },
     "fail-on": {"enum": list(FAIL_ON)},
     "file": {"type": "string", "minLength": 1},
     "seconds": {"type": "number", "minimum": 0, "maximum": 86_400},

@@ -101,6 +101,7 @@ def shown(what: Plan) -> str:
         "per-file-ignores": {glob: list(rules) for glob, rules in _both(config, "per_file_ignores")},
         "exclude": list(_both(config, "exclude")),
         "force-exclude": config.force_exclude,
+        "severity": {selector: severity.value for selector, severity in config.severity},
         "target-torch": config.target_torch,
         "fail-on": config.fail_on.value if config.fail_on else "never",
         "time-limit": config.time_limit,

@@ -28,6 +28,7 @@ from torchlint.config.values import (
     kind,
     quote,
     seconds,
+    severities,
     strings,
     tables,
     version,
@@ -53,7 +54,7 @@ class Config(NamedTuple):
     """The complete settings of a run. Rule selectors are ids, names, topics, prefixes or ``ALL``.
 
     ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. Globs are relative to ``root``, the
-    folder of the file ``source`` (``None`` if there is no file). ``top`` is the outermost folder above ``root`` with a
+    folder of the file ``source`` (``None`` if there is no file). ``severity`` maps selectors to severities. ``top`` is the outermost folder above ``root`` with a
     configuration, if there is one.
     """
 
@@ -64,6 +65,7 @@ class Config(NamedTuple):
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
     target_torch: str | None = None
+    severity: tuple[tuple[str, Severity], ...] = ()
     fail_on: Severity | None = Severity.WARNING
     time_limit: float = 60.0
     baseline: str | None = None
@@ -103,6 +105,7 @@ KEYS: Mapping[str, Key] = {
         "version",
         "The oldest torch the code must run on, such as 2.4; by default what the project requires.",
     ),
+    "severity": Key("severity", "severities", "Severities of findings, by rule, topic, prefix or preset."),
     "fail-on": Key("fail_on", "fail-on", "The lowest severity that makes the exit status 1."),
     "time-limit": Key("time_limit", "seconds", "Seconds of processor time that one file may take; 0 for no limit."),
     "baseline": Key("baseline", "file", "The file with the findings to accept, relative to the configuration."),
@@ -228,6 +231,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "table": ignores,
     "flag": flag,
     "version": version,
+    "severities": severities,
     "fail-on": fail_on,
     "seconds": seconds,
     "file": file,

@@ -5,14 +5,10 @@ They are selectors like topics, so rules of other packages belong to them as wel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from torchlint.model import Severity
-
-if TYPE_CHECKING:
-    from torchlint.config.config import Config
-    from torchlint.model import Finding
 
 RECOMMENDED, STRICT = "recommended", "strict"
 
@@ -90,10 +86,3 @@ PRESETS = {
 def presets_of(rule: Facts) -> list[str]:
     """The presets that a rule belongs to."""
     return [name for name, preset in PRESETS.items() if preset.has(rule)]
-
-
-def with_severities(findings: Iterable[Finding], config: Config) -> list[Finding]:
-    """The findings with their severities under a configuration: ``strict`` makes warnings of infos."""
-    if STRICT not in (*(config.select or ()), *config.extend_select):
-        return list(findings)
-    return [f._replace(severity=Severity.WARNING) if f.severity is Severity.INFO else f for f in findings]

@@ -25,6 +25,7 @@ _NEAR = 10  # ids that a message names
 
 
 F = TypeVar("F", bound=Facts)
+V = TypeVar("V")
 # : The ids of torchlint's built-in findings, which have no rule class.
 BUILT_IN = {SYNTAX_ERROR: "syntax-error", UNUSED_SUPPRESSION: "unused-suppression"}
 
@@ -137,11 +138,33 @@ def _matching(table: Sequence[tuple[str, tuple[str, ...]]], path: str, base: str
     return [selector for glob, listed in table if path_matches((glob,), relative) for selector in listed]
 
 
+def most_specific(table: Iterable[tuple[str, V]], rules: Sequence[Facts]) -> dict[str, V]:
+    """The value of each rule by id, for rules that a selector of the table matches.
+
+    The most specific selector decides, and the last of equally specific ones.
+    """
+    table = tuple(table)
+    if not table:
+        return {}
+    found: dict[str, V] = {}
+    for rule_id, weights in _all_weights(rules).items():
+        matching = [(weights[selector], number) for number, (selector, _) in enumerate(table) if selector in weights]
+        if matching:
+            found[rule_id] = table[max(matching)[1]][1]
+    return found
+
+
 def _check_all(rules: Sequence[Facts], config: Config) -> None:
     source = source_of(config)
     check(config.select or (), rules, f"{source}: select")
     check(config.extend_select, rules, f"{source}: extend-select")
     check(config.ignore, rules, f"{source}: ignore")
+    for selector, _ in config.severity:
+        check((selector,), rules, f"{source}: severity")
+        if selector in (SYNTAX_ERROR, BUILT_IN[SYNTAX_ERROR]):
+            raise ConfigError(
+                f"{source}: severity: code that is not valid Python is always an error; remove {selector}"
+            )
     for glob, given in config.per_file_ignores:
         check(given, rules, f"{source}: per-file-ignores at {glob!r}")
     _check_globs(config.per_file_ignores, f"{source}: per-file-ignores")

@@ -9,7 +9,8 @@ from typing import Any
 from torchlint.base.globs import GlobProblem, check_size
 from torchlint.model import Severity
 
-FAIL_ON = ("error", "warning", "info", "never")
+SEVERITIES = ("error", "warning", "info")
+FAIL_ON = (*SEVERITIES, "never")
 # The keys of a budget, each a limit per step, with descriptions.
 BUDGET: Mapping[str, str] = {
     "synchronisations": "Synchronizations allowed per step.",
@@ -110,6 +111,20 @@ def fail_on(value: object) -> Severity | None:
     """A severity, or None for never."""
     text = choice(value, FAIL_ON)
     return None if text == "never" else Severity(text)
+
+
+def severities(value: object) -> tuple[tuple[str, Severity], ...]:
+    """Severities by selector."""
+    if not isinstance(value, dict):
+        raise WrongValue(f'must be a table of severities, not {kind(value)}; write TL701 = "warning" in it')
+    return tuple((selector, _severity(selector, given)) for selector, given in value.items())
+
+
+def _severity(selector: str, value: object) -> Severity:
+    try:
+        return Severity(choice(value, SEVERITIES))
+    except WrongValue as wrong:
+        raise WrongValue(f"at {quote(selector)} {wrong}") from None
 
 
 def seconds(value: object) -> float:

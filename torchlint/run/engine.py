@@ -15,8 +15,8 @@ from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
 from torchlint.config.config import Config
 from torchlint.config.options import options_for
-from torchlint.config.presets import with_severities
 from torchlint.config.select import left_on, names
+from torchlint.config.severities import with_severities
 from torchlint.model import (
     UNUSED_SUPPRESSION,
     FileResult,
@@ -86,6 +86,7 @@ class _File:
         self.asked = asked
         self.path = path
         self.config = config
+        self.every_rule = rules
         self.rules = tuple(rule for rule in rules if rule.id in screened.candidates)
         self.active = active
         self.known = names(rules)
@@ -96,7 +97,7 @@ class _File:
 
     def result(self) -> Analysis:
         """The findings in order, with fingerprints."""
-        found = with_severities(self.findings, self.config)
+        found = with_severities(self.findings, self.config, self.every_rule)
         findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
         return Analysis(result, self.facts, self.view.digests(), later=self.later or None)
