@@ -291,7 +291,7 @@ def test_the_schema_accepts_what_the_reader_accepts() -> None:
         "per-file-ignores": {"tests/*": ["TL001"]},
         "target-torch": "2.4",
         "fail-on": "never",
-        "severity": {"TL101": "info", "loading": "error"},
+        "severity": {"TL101": "info", "copies": "error"},
         "exclude": ["a"],
         "force-exclude": True,
         "rules": {"tensor-copies-ndarray": {"min-size": 8, "mode": "exact", "producers": ["a"]}, "TL201": {}},

@@ -168,7 +168,7 @@ def test_code_that_is_not_valid_python_is_always_an_error() -> None:
     (finding,) = torchlint.lint_source("import torch\ndef f(:\n", config=config).findings
     assert (finding.rule, finding.severity) == ("TL000", Severity.ERROR)
     for selector in ("TL000", "syntax-error"):
-        with pytest.raises(ConfigError, match="always an error; remove"):
+        with pytest.raises(ConfigError, match="invalid Python is always an error; remove"):
             chosen(RULES, Config(severity=((selector, Severity.INFO),)))
 
 

@@ -162,9 +162,7 @@ def _check_all(rules: Sequence[Facts], config: Config) -> None:
     for selector, _ in config.severity:
         check((selector,), rules, f"{source}: severity")
         if selector in (SYNTAX_ERROR, BUILT_IN[SYNTAX_ERROR]):
-            raise ConfigError(
-                f"{source}: severity: code that is not valid Python is always an error; remove {selector}"
-            )
+            raise ConfigError(f"{source}: severity: invalid Python is always an error; remove {selector}")
     for glob, given in config.per_file_ignores:
         check(given, rules, f"{source}: per-file-ignores at {glob!r}")
     _check_globs(config.per_file_ignores, f"{source}: per-file-ignores")
