@@ -53,9 +53,9 @@ class Given(NamedTuple):
 class Config(NamedTuple):
     """The complete settings of a run. Rule selectors are ids, names, topics, prefixes or ``ALL``.
 
-    ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. ``severity`` lists selectors with the
-    severity of what they select. Globs are relative to ``root``, the folder of the file ``source`` (``None`` if there
-    is no file). ``top`` is the outermost folder above ``root`` with a configuration, if there is one.
+    ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. ``severity`` lists selectors with
+    the severity of what they select. Globs are relative to ``root``, the folder of the file ``source`` (``None`` if
+    there is no file). ``top`` is the outermost folder above ``root`` with a configuration, if there is one.
     """
 
     select: tuple[str, ...] | None = None
