@@ -396,6 +396,32 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                     ],
                 },
                 "fingerprint": "f00d",
+                "locations": [
+                    {
+                        "cell": None,
+                        "line": 4,
+                        "column": 9,
+                        "end_line": 4,
+                        "end_column": 24,
+                        "message": FINDING.message,
+                        "fix": {
+                            "title": "Use `torch.from_numpy`",
+                            "safety": "unsafe",
+                            "caveat": "aliases",
+                            "edits": [
+                                {
+                                    "cell": None,
+                                    "line": 4,
+                                    "column": 9,
+                                    "end_line": 4,
+                                    "end_column": 21,
+                                    "text": "torch.from_numpy",
+                                }
+                            ],
+                        },
+                        "fingerprint": "f00d",
+                    }
+                ],
             }
         ],
         "errors": [{"path": "gone.py", "cell": None, "line": 3, "message": "cannot be read: No such file"}],

@@ -108,7 +108,9 @@ class Finding(NamedTuple):
 
     ``statement`` holds the first and last line of the statement around it: a suppression comment may stand on any of
     these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
-    ``cell``, which counts all cells from 1.
+    ``cell``, which counts all cells from 1. ``cause`` says in the plural what places of the file have in common, such
+    as ``requests for CUDA``. Reports show those of one rule, severity and cause as one finding, whose ``places`` are
+    the findings that it stands for.
     """
 
     rule: str
@@ -124,6 +126,8 @@ class Finding(NamedTuple):
     cell: int | None = None
     fingerprint: str = ""
     statement: tuple[int, int] | None = None
+    cause: str = ""
+    places: tuple[Finding, ...] = ()
 
     @property
     def sort_key(self) -> tuple[str, int, Span, str, str]:

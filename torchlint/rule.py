@@ -117,8 +117,12 @@ class Rule:
         severity: Severity | None = None,
         heat: Heat | None = None,
         fix: Fix | None = None,
+        cause: str = "",
     ) -> None:
-        """Report a finding at a node, unless the node is unreachable."""
+        """Report a finding at a node, unless the node is unreachable.
+
+        Findings of one file with the same ``cause`` (in the plural, such as ``requests for CUDA``) are shown as one.
+        """
         if self.module.never_runs(node):
             return
         self._sink(
@@ -134,6 +138,7 @@ class Rule:
                 evidence=tuple(sorted(set(evidence), key=lambda e: (e.line, e.column, e.text))),
                 fix=self._as_in_tests(node, fix),
                 statement=self.module.statement_lines(node),
+                cause=cause,
             )
         )
 

@@ -256,7 +256,9 @@ def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[s
 
 def _write(arguments: argparse.Namespace, what: Plan, run: RunResult, stream: TextIO | None = None) -> None:
     from torchlint.report import renderer
+    from torchlint.report.causes import by_cause
 
+    run = by_cause(run)
     text = renderer(arguments.output_format)(run, _report_options(arguments, what, run, stream))
     if arguments.output_file:
         write_file("--output-file", arguments.output_file, text)

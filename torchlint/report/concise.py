@@ -1,17 +1,18 @@
-"""The report for ``grep`` and editors: one line for each finding of any severity, in the order of files and lines."""
+"""The report for ``grep`` and editors: a line for each place of each finding, in the order of files and lines."""
 
 from __future__ import annotations
 
 from torchlint.model import Finding, RunResult
 from torchlint.report import ReportOptions
+from torchlint.report.causes import every_place
 from torchlint.report.shared import counted, place, problem_line, tail, visible, visible_lines
 
 
 def render(run: RunResult, options: ReportOptions) -> str:
-    """A line for each finding and each problem, then the counts."""
+    """A line for each place and each problem, then the counts."""
     if options.statistics:
         return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet))
-    output = [_line(finding) for finding in run.findings] + list(map(problem_line, run.problems))
+    output = [_line(finding) for finding in every_place(run.findings)] + list(map(problem_line, run.problems))
     output += [] if options.quiet else tail(run)
     return "".join(f"{line}\n" for line in output)
 

@@ -7,6 +7,7 @@ from typing import Any
 from torchlint.base.version import __version__
 from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span
 from torchlint.report import ReportOptions
+from torchlint.report.causes import places
 from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id
 
 SCHEMA = 1
@@ -56,6 +57,17 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
+        "locations": [_location(place) for place in places(finding)],
+    }
+
+
+def _location(place: Finding) -> dict[str, Any]:
+    return {
+        "cell": place.cell,
+        **_span(place.span),
+        "message": place.message,
+        "fix": _fix(place.fix) if place.fix else None,
+        "fingerprint": place.fingerprint,
     }
 
 

@@ -102,16 +102,22 @@ def _result(finding: Finding, index: int, options: ReportOptions) -> dict[str, A
         "locations": [_place(finding, options)],
         "properties": {key: value for key, value in facts.items() if value is not None},
     }
-    if finding.evidence:
+    others = [_also(place) for place in finding.places[1:]]
+    if finding.evidence or others:
         result["relatedLocations"] = [
             _related(number, finding.path, evidence, options)
-            for number, evidence in enumerate(_places(finding.evidence), 1)
+            for number, evidence in enumerate(_places([*finding.evidence, *others]), 1)
         ]
     if finding.fingerprint:
         result["partialFingerprints"] = {FINGERPRINT: finding.fingerprint}
     if finding.fix and finding.cell is None:  # the columns of a notebook's file are not those of its code
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
+
+
+def _also(place: Finding) -> Evidence:
+    """A further place of a finding, as evidence at its position."""
+    return Evidence(place.span.line, place.span.column, place.message, place.cell)
 
 
 def _place(finding: Finding, options: ReportOptions) -> dict[str, Any]:

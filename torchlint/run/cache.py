@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 5
+_FORMAT = 6
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -218,7 +218,7 @@ def _pack_finding(f: Finding) -> list[Any]:
         ]
     evidence = [[e.line, e.column, e.text] for e in f.evidence]
     heat = f.heat.value if f.heat else None
-    facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint]
+    facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint, f.cause]
     return [*facts, _numbers(f.span), evidence, f.statement, fix]
 
 
@@ -235,6 +235,7 @@ _PackedFinding = tuple[
     str,
     str | None,
     int | None,
+    str,
     str,
     tuple[int, int, int, int],
     list[tuple[int, int, str]],
@@ -266,7 +267,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
     *facts, fix = packed
     if not fits(facts, _PackedFinding):
         raise TypeError("no finding")
-    rule, name, topic, severity, message, heat, cell, fingerprint, span, evidence, statement = facts
+    rule, name, topic, severity, message, heat, cell, fingerprint, cause, span, evidence, statement = facts
     return Finding(
         rule=rule,
         name=name,
@@ -281,6 +282,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
         cell=cell,
         fingerprint=fingerprint,
         statement=(statement[0], statement[1]) if statement is not None else None,
+        cause=cause,
     )
 
 

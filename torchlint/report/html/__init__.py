@@ -42,5 +42,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
 
 
 def _note(one: Card) -> Note:
-    lines = tuple(e.line for e in one.finding.evidence if e.cell == one.finding.cell)
+    finding = one.finding
+    lines = tuple(e.line for e in finding.evidence if e.cell == finding.cell)
+    lines += tuple(place.span.line for place in finding.places[1:] if place.cell == finding.cell)
     return Note(one.finding.span, part("parts.html", "finding", one), lines)

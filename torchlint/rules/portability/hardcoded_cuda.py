@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.things.cuda_request import CudaRequest
     from torchlint.rules.portability._hardcoded import Hardcoded
 
+_CAUSE = "requests for CUDA"
+
 
 class PortabilityOptions(NamedTuple):
     """``portable`` means that the project should run on the CPU if CUDA is not available, which makes fixes safe."""
@@ -124,7 +126,7 @@ class HardcodedCuda(Rule):
         secondary = request.overridable or hardcoded.is_one_of_several(request.node)
         severity = Severity.INFO if secondary else Severity.WARNING
         fix = portable(self.module, request, safe=self.options.portable)
-        self.report(request.node, message, evidence=evidence, severity=severity, fix=fix)
+        self.report(request.node, message, evidence=evidence, severity=severity, fix=fix, cause=_CAUSE)
 
     def _message(self, use: CudaRequest, hardcoded: Hardcoded) -> tuple[str, list[Evidence]]:
         from torchlint.analysis.things.device_in_scope import DevicesInScope

@@ -97,6 +97,7 @@ class LoadWithoutMapLocation(Rule):
             f"without `map_location`, `torch.load` restores tensors on the GPU they were saved from{self._everywhere()}"
             ', which takes memory for a second copy, and fails without that GPU: pass `map_location="cpu"`',
             evidence=[module.evidence(restored, "what was loaded is copied here")],
+            cause="checkpoints loaded without `map_location`",
             fix=to_host(module, node),
         )
 

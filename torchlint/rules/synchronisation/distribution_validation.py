@@ -124,6 +124,7 @@ class DistributionValidation(Rule):
             f"{self._written(node)} checks its parameters{more} on the GPU in every {step}, and the host waits for the "
             f"result: {_CALL if anyway else '`validate_args=False`'} turns this off once the model works",
             evidence=[module.evidence(use, f"`{method(use)}` checks its argument") for use in uses],
+            cause="distributions that check their arguments",
             heat=Heat.STEP,
             fix=None if anyway else without_validation(module, node),
         )
