@@ -426,6 +426,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
         ],
         "errors": [{"path": "gone.py", "cell": None, "line": 3, "message": "cannot be read: No such file"}],
         "notes": [],
+        "understood": None,
         "summary": {
             "error": 0,
             "warning": 1,

@@ -196,6 +196,37 @@ class Accepted(NamedTuple):
     times: int = 1
 
 
+class Loop(NamedTuple):
+    """A loop that runs once for each batch, or a method that a framework calls for each batch, with its position.
+
+    ``kind`` says what a step does: ``training``, ``evaluation``, or ``batches`` if the file does not show it. In a
+    notebook, the line counts from the beginning of ``cell``.
+    """
+
+    path: str
+    line: int
+    kind: str
+    cell: int | None = None
+
+
+class Unresolved(NamedTuple):
+    """A module of the project, as it is imported in a file with loops, that is not among the files of the run."""
+
+    path: str
+    module: str
+
+
+class Understood(NamedTuple):
+    """What of a program was recognized, so that a report without findings can say what it is worth.
+
+    ``on_accelerator`` is true if some file moves something to an accelerator.
+    """
+
+    loops: tuple[Loop, ...] = ()
+    unresolved: tuple[Unresolved, ...] = ()
+    on_accelerator: bool = False
+
+
 class RunResult(NamedTuple):
     """The result of a run, in path order. ``repairs`` is None if no fixes were requested.
 
@@ -203,7 +234,7 @@ class RunResult(NamedTuple):
     checked completely. ``without_device`` are files that compute with tensors without any sign, there or in the other
     files, that these are on an accelerator. ``baselined`` and ``unchanged`` count findings that are not reported: those
     in a baseline, and those on lines that have not changed. ``obsolete`` are the findings of a baseline that no longer
-    occur. ``notes`` are sentences about the run.
+    occur. ``notes`` are sentences about the run. ``understood`` is None if no project was analyzed.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -220,6 +251,7 @@ class RunResult(NamedTuple):
     unchanged: int = 0
     obsolete: tuple[Accepted, ...] = ()
     notes: tuple[str, ...] = ()
+    understood: Understood | None = None
 
     def with_problems(self, problems: Iterable[Problem]) -> RunResult:
         """The same result with problems of files that were not linted."""

@@ -14,6 +14,7 @@ from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.flag_writes import FlagWrites
 from torchlint.analysis.things.framework_use import FrameworkUses
 from torchlint.analysis.things.loader import Loaders
+from torchlint.analysis.things.loops import recognized
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.things.step_call import StepCalls
 from torchlint.analysis.things.step_results import StepResults
@@ -56,6 +57,10 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     devices = {f.name.value: device for f in _offered(module) if (device := _device(module, f)) is not None}
     if devices:
         facts["devices"] = devices
+    if module.text_index.has(concepts.REPEATS_STEPS):
+        loops = recognized(module)
+        if loops:
+            facts["loops"] = loops
     _add_cuda(module, facts)
     if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
         facts["has_custom_to"] = True

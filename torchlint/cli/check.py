@@ -239,7 +239,8 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
 
 def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[str, tuple[bytes, bytes]]) -> int:
     """Print only the diff; other messages go to standard error."""
-    from torchlint.report.shared import about_baselines, problem_line, repaired
+    from torchlint.report.shared import problem_line
+    from torchlint.report.summary import about_baselines, repaired
     from torchlint.run import fixer
 
     print_diff(fixer.diff(changes))

@@ -90,7 +90,8 @@ def _remarks(done: Ignored) -> list[str]:
 
 
 def _summary(done: Ignored, what: Plan, *, written: bool) -> list[str]:
-    from torchlint.report.shared import about_baselines, plural
+    from torchlint.report.shared import plural
+    from torchlint.report.summary import about_baselines
 
     count = plural(len(done.suppressed), "finding")
     where = plural(len({finding.path for finding in done.suppressed}), "file")

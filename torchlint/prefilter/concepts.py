@@ -80,6 +80,8 @@ RUNS_IN_TRAINING = all_of(
 TRAINS = any_of(BACKWARD, RUNS_IN_TRAINING)
 # The file computes gradients, or may read tensors.
 COMPUTES = any_of(BACKWARD, all_of(TORCH, identifiers("item tolist")))
+# Steps that a report should mention: those on an accelerator, or with a backward pass.
+REPEATS_STEPS = all_of(STEPS, any_of(ON_ACCELERATOR, BACKWARD))
 # Something may run in every step: a training step, or a function that frameworks call in every step.
 HOT = any_of(STEPS, identifiers(*HOT_NAMES), RUNS_IN_TRAINING)
 # A constructor of tensors gets another name, so that calls of it cannot be told from the text.
@@ -178,7 +180,7 @@ HAS_PROJECT_FACTS = any_of(
     ),
     imported(CUDA_PACKAGES),
     all_of(identifiers("Trainer Fabric"), identifiers("benchmark deterministic")),
-    all_of(ON_ACCELERATOR, STEPS),
+    REPEATS_STEPS,
     RUNS_FRAMEWORK,
     PASSES_LOADERS,
 )

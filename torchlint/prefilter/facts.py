@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import Need
 from torchlint.project.facts import FileFacts
 
 if TYPE_CHECKING:
     from torchlint.prefilter.text_index import TextIndex
 
+# The facts that a concept tells.
+_CONCEPTS: Mapping[str, Need] = {
+    "seeds": concepts.SEEDS,
+    "configures_cudnn": concepts.CONFIGURES_CUDNN,
+    "convolves": concepts.CONVOLVES,
+    "sets_device": concepts.SETS_DEVICE,
+    "sets_dtype": concepts.SETS_DTYPE,
+    "sets_precision": concepts.SETS_PRECISION,
+    "multiplies": concepts.MULTIPLIES,
+    "sets_validation": concepts.SETS_VALIDATION,
+    "feeds": concepts.FEEDS,
+}
+
 
 def from_bytes(text_index: TextIndex) -> FileFacts:
     """The facts that need no parsing."""
-    facts: FileFacts = {}
-    if text_index.has(concepts.SEEDS):
-        facts["seeds"] = True
-    if text_index.has(concepts.CONFIGURES_CUDNN):
-        facts["configures_cudnn"] = True
-    if text_index.has(concepts.CONVOLVES):
-        facts["convolves"] = True
-    if text_index.has(concepts.SETS_DEVICE):
-        facts["sets_device"] = True
-    if text_index.has(concepts.SETS_DTYPE):
-        facts["sets_dtype"] = True
-    if text_index.has(concepts.SETS_PRECISION):
-        facts["sets_precision"] = True
-    if text_index.has(concepts.MULTIPLIES):
-        facts["multiplies"] = True
-    if text_index.has(concepts.SETS_VALIDATION):
-        facts["sets_validation"] = True
-    if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)):
-        facts["trains_on_accelerator"] = True
-    if text_index.has(concepts.FEEDS):
-        facts["feeds"] = True
-    if text_index.has(concepts.COMPUTES) and not text_index.has(concepts.ON_ACCELERATOR):
+    facts = cast("FileFacts", {fact: True for fact, concept in _CONCEPTS.items() if text_index.has(concept)})
+    if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR)):
+        facts["on_accelerator"] = True
+        if text_index.has(concepts.STEPS):
+            facts["trains_on_accelerator"] = True
+    elif text_index.has(concepts.COMPUTES) and not text_index.has(concepts.ON_ACCELERATOR):
         facts["lacks_device"] = True
     return facts
 

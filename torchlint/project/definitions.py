@@ -73,6 +73,10 @@ class Definitions:
             self._loads[path] = frozenset(loaded for name in required for loaded in self.loaded(path, name))
         return self._loads[path]
 
+    def unresolved(self, path: str) -> list[str]:
+        """What a file imports whenever it runs and that is no file of the run, by relative or absolute names."""
+        return [name for name in self._outlines.of(path).required if self.imported(path, name) is None]
+
     def _packages(self, path: str) -> Iterator[str]:
         """The packages that a module is in, which importing it runs first; the innermost first."""
         folder = posixpath.dirname(path)

@@ -156,6 +156,7 @@ class FileFacts(TypedDict, total=False):
     sets_precision: bool
     sets_validation: bool
     multiplies: bool
+    on_accelerator: bool
     trains_on_accelerator: bool
     lacks_device: bool
     feeds: bool
@@ -174,6 +175,7 @@ class FileFacts(TypedDict, total=False):
     step_results: dict[str, StepResult]
     passed_instances: list[PassedInstance]
     framework_runs: dict[str, bool]
+    loops: list[tuple[int, str]]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     needs_cuda: dict[str, str]

@@ -41,6 +41,10 @@ class Project:
         place = self.place(asking, dotted)
         return place if place is not None and place[1] in self.facts[place[0]].get(kind, {}) else None  # type: ignore[operator]
 
+    def unresolved(self, path: str) -> list[str]:
+        """See :meth:`Definitions.unresolved`."""
+        return self._definitions.unresolved(path)
+
     # -- queries ---------------------------------------------------------------------------------
 
     def flag_helper(self, asking: str, name: str) -> tuple[str, FlagHelper] | None:

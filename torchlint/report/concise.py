@@ -5,7 +5,8 @@ from __future__ import annotations
 from torchlint.model import Finding, RunResult
 from torchlint.report import ReportOptions
 from torchlint.report.causes import every_place
-from torchlint.report.shared import counted, place, problem_line, tail, visible, visible_lines
+from torchlint.report.shared import place, problem_line, visible, visible_lines
+from torchlint.report.summary import counted, tail
 
 
 def render(run: RunResult, options: ReportOptions) -> str:

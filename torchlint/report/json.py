@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torchlint.base.version import __version__
-from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span
+from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span, Understood
 from torchlint.report import ReportOptions
 from torchlint.report.causes import places
 from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id
@@ -27,6 +27,7 @@ def document(run: RunResult) -> dict[str, Any]:
         "findings": [finding_document(finding, rules) for finding in run.findings],
         "errors": [{"path": p.path, "cell": p.cell, "line": p.line, "message": p.message} for p in run.problems],
         "notes": list(run.notes),
+        "understood": _understood(run.understood) if run.understood is not None else None,
         "summary": {
             **{severity.value: count for severity, count in by_severity(run.findings).items()},
             "files": run.files,
@@ -38,6 +39,14 @@ def document(run: RunResult) -> dict[str, Any]:
             "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
             "unchecked": run.unchecked,
         },
+    }
+
+
+def _understood(known: Understood) -> dict[str, Any]:
+    return {
+        "loops": [loop._asdict() for loop in known.loops],
+        "unresolved": [one._asdict() for one in known.unresolved],
+        "on_accelerator": known.on_accelerator,
     }
 
 

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.model import Evidence, Finding, Problem, Repairs, RuleInfo, RunResult, Safety, Severity
+from torchlint.model import Evidence, Finding, Problem, RuleInfo, RunResult, Safety, Severity
 
 if TYPE_CHECKING:
     from torchlint.report import ReportOptions
 
-_NAMED = 5  # entries of a baseline that a remark lists
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -112,105 +111,9 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def closing(run: RunResult, hidden: int = 0) -> str:
-    """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets."""
-    files = plural(run.files, "file")
-    remarks = [f"{plural(hidden, 'info')} not shown: --show-info"] if hidden else []
-    counted = (
-        (run.suppressed, "suppressed"),
-        (run.baselined, "in the baseline"),
-        (run.unchanged, "on unchanged lines"),
-    )
-    remarks += [f"{count} {reason}" for count, reason in counted if count]
-    aside = f" ({'; '.join(remarks)})" if remarks else ""
-    counts = by_severity(run.findings)
-    counts[Severity.INFO] -= hidden
-    listed = in_words([plural(n, severity.value) for severity, n in counts.items() if n])
-    if listed:
-        verdict = f"Found {listed} in {files}{aside}"
-    elif hidden:
-        verdict = f"Found no warnings in {files}{aside}"
-    elif run.problems:
-        verdict = f"Found nothing in {files}{aside}" if run.files else "No file was checked"
-    elif run.files:
-        return f"All clear: {files} checked{aside}."
-    else:
-        return "No files to check."
-    parts = [verdict]
-    parts += [plural(len(run.problems), "problem")] if run.problems else []
-    parts += [f"{plural(run.unchecked, 'file')} could not be fully checked"] if run.unchecked and run.files else []
-    return f"{'; '.join(parts)}."
-
-
 def in_words(parts: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
-
-
-def offers(run: RunResult) -> str:
-    """What ``--fix`` could repair, as a sentence; empty if that is nothing or if the run has tried."""
-    findings = run.findings if run.repairs is None else ()
-    safe, unsafe = (fixable(findings, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
-    parts = [f"{safe} fixable with --fix"] if safe else []
-    parts += [f"{unsafe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes"] if unsafe else []
-    return f"{', '.join(parts)}." if parts else ""
-
-
-def about_baselines(run: RunResult) -> list[str]:
-    """What there is to say about baselines and about files that were not compared."""
-    said = [visible(note) for note in run.notes]
-    if run.obsolete:
-        count = sum(entry.times for entry in run.obsolete)
-        places = list(dict.fromkeys(f"{visible(entry.rule)} in {visible(entry.path)}" for entry in run.obsolete))
-        listed = ", ".join(places[:_NAMED])
-        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
-        occur = "no longer occurs" if count == 1 else "no longer occur"
-        what = f"{plural(count, 'finding')} of the baseline {occur} ({listed}{more})"
-        said.append(f"{what}; --prune-baseline drops {'it' if count == 1 else 'them'}.")
-    return said
-
-
-def repaired(run: RunResult, done: str = "fixed") -> str:
-    """The result of ``--fix``, as a sentence: ``3 fixed, 2 need --unsafe-fixes, 1 skipped: conflicts.``"""
-    repairs = run.repairs or Repairs()
-    parts = [f"{len(repairs.fixed)} {done}"]
-    parts += [f"{repairs.unsafe} need{'s' if repairs.unsafe == 1 else ''} --unsafe-fixes"] if repairs.unsafe else []
-    parts += [f"{count} skipped: {reason}" for reason, count in repairs.skipped]
-    return f"{', '.join(parts)}."
-
-
-def repairs_by_file(run: RunResult) -> list[str]:
-    """The fixes made, one line for each file and rule."""
-    counts = Counter((f.path, f.rule, f.name) for f in run.repairs.fixed) if run.repairs else Counter()
-    return [
-        f"Fixed {place(path)}: {n} x {visible(rule)} {visible(name)}"
-        for (path, rule, name), n in sorted(counts.items())
-    ]
-
-
-def statistics(run: RunResult) -> list[str]:
-    """Counts by rule as a table, the most frequent first; a mark says whether all or some of them can be fixed."""
-    counts = Counter((finding.rule, finding.name) for finding in run.findings)
-    fixes = Counter((finding.rule, finding.name) for finding in run.findings if finding.fix is not None)
-    digits = len(str(max(counts.values(), default=0)))
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    marks = {rule: "[*]" if fixes[rule] == count else "[-]" if fixes[rule] else "[ ]" for rule, count in ordered}
-    return [f"{n:>{digits}}  {visible(rule[0])}  {marks[rule]} {visible(rule[1])}" for rule, n in ordered]
-
-
-def counted(run: RunResult, *, quiet: bool) -> list[str]:
-    """The report of ``--statistics``: the counts of each rule, then the problems and the summary."""
-    table = statistics(run)
-    lines = [*table, *map(problem_line, run.problems)]
-    if quiet:
-        return lines
-    legend = ["[*] all have a fix, [-] some have"] if any(finding.fix is not None for finding in run.findings) else []
-    return [*lines, *([""] if lines else []), *tail(run), *legend]
-
-
-def tail(run: RunResult, hidden: int = 0) -> list[str]:
-    """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
-    return [closing(run, hidden), *([repaired(run)] if run.repairs is not None else []), *about_baselines(run)]
 
 
 def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:

@@ -12,8 +12,10 @@ from functools import lru_cache
 
 from torchlint.model import Finding, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import counted, offers, plural, problem_line, repairs_by_file, rules_by_id, tail, visible
+from torchlint.report.cells import wrapped
+from torchlint.report.shared import plural, problem_line, rules_by_id, visible
 from torchlint.report.style import COLORS, Style
+from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail
 
 _NAMED = 5  # files that a remark lists by name
 _KEPT = 200  # files whose lines are kept in memory
@@ -35,7 +37,8 @@ def render(run: RunResult, options: ReportOptions) -> str:
     if run.problems:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
-        parts.append("\n".join([*tail(run, len(hidden)), *remarks]))
+        said = (part for line in recognized(run) for part in wrapped(line, style.width))
+        parts.append("\n".join([*tail(run, len(hidden)), *said, *remarks]))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 

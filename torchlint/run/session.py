@@ -18,6 +18,8 @@ from torchlint.run import contents, registry
 from torchlint.run.builtin import BUILT_IN
 from torchlint.run.plan import Plan
 from torchlint.run.sources import is_notebook
+from torchlint.run.understood import understood
+from torchlint.text.cells import Cells
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -264,7 +266,15 @@ class Tree:
         if self._books:
             results = self._in_cells(results)
         run = collect(results, self._what, files=self._paths, from_cache=len(self._cached))
-        return run._replace(without_device=tuple(p for p in sorted(self.analyses) if self.project.lacks_device(p)))
+        return run._replace(
+            without_device=tuple(p for p in sorted(self.analyses) if self.project.lacks_device(p)),
+            understood=understood(self.analyses, self.project, self._in_cell),
+        )
+
+    def _in_cell(self, path: str, line: int) -> tuple[int | None, int]:
+        """The cell and the line in it for a line of a module; without a cell for other files."""
+        cells = Cells.of(self.contents[path].decode()) if path in self._books and path in self.contents else None
+        return cells.place(line) if cells is not None else (None, line)
 
     def _in_cells(self, results: Sequence[FileResult]) -> list[FileResult]:
         """The same results with findings in cells of notebooks instead of findings in modules."""

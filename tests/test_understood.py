@@ -1,0 +1,130 @@
+"""Reports say which loops were recognized, since silence about one that was not seen says nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.git_help import isolate
+from torchlint.cli.main import main
+
+TRAIN = """\
+import torch
+from torch.utils.data import DataLoader
+
+from utils import evaluate
+
+
+def main(model, dataset, optimizer):
+    loader = DataLoader(dataset, pin_memory=True)
+    model.to("cuda")
+    for epoch in range(9):
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(model(x.to("cuda", non_blocking=True)), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    evaluate(model, loader)
+"""
+UTILS = """\
+import torch
+
+
+@torch.no_grad()
+def evaluate(model, loader):
+    for x, _ in loader:
+        model(x.cuda(non_blocking=True))
+"""
+MODEL = """\
+import torch
+
+
+def build(name):
+    return torch.compile(torch.load(name, map_location="cuda").to("cuda"))
+"""
+ON_THE_CPU = "import torch\n\n\ndef norm(x):\n    return torch.linalg.norm(x)\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    isolate(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+def report(capsys: pytest.CaptureFixture[str], *options: str, **files: str) -> str:
+    for name, text in files.items():
+        Path(f"{name}.py").write_text(text, encoding="utf-8")
+    main(["--isolated", "--no-cache", "--ignore", "TL701,TL4", *options])
+    return capsys.readouterr().out
+
+
+def understood(capsys: pytest.CaptureFixture[str], *options: str, **files: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(report(capsys, "--output-format", "json", *options, **files))["understood"]
+    return found
+
+
+def test_all_is_clear_without_an_accelerator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(capsys, norms=ON_THE_CPU) == "All clear: 1 file checked.\n"
+
+
+def test_all_is_clear_where_the_loops_were_recognized(capsys: pytest.CaptureFixture[str]) -> None:
+    said = report(capsys, train=TRAIN, utils=UTILS)
+    assert said == "All clear: 2 files checked.\nRecognized: training in train.py:11; evaluation in utils.py:6.\n"
+
+
+def test_silence_without_a_loop_is_not_praise(capsys: pytest.CaptureFixture[str]) -> None:
+    said = report(capsys, model=MODEL, norms=ON_THE_CPU)
+    assert said == "Nothing found, but no training or inference loop was recognized in 2 files.\n"
+
+
+def test_it_is_said_beside_other_findings_too(capsys: pytest.CaptureFixture[str]) -> None:
+    said = report(capsys, model=MODEL, flags="import torch\n\ntorch.backends.cudnn.enabled = False\n")
+    assert "No training or inference loop was recognized: what costs time in every step" in said
+
+
+def test_imports_that_were_not_linted_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("utils.py").write_text(UTILS, encoding="utf-8")
+    said = report(capsys, "train.py", train=TRAIN)
+    assert "Imported there, but not linted: utils.evaluate in train.py." in said
+    assert understood(capsys, "train.py")["unresolved"] == [{"path": "train.py", "module": "utils.evaluate"}]
+
+
+def test_modules_of_other_packages_are_not_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = report(capsys, "train.py", train=TRAIN.replace("from utils import", "from timm.utils import"))
+    assert "not linted" not in said
+
+
+def test_programs_get_the_loops_with_their_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    found = understood(capsys, train=TRAIN, utils=UTILS)
+    assert found == {
+        "loops": [
+            {"path": "train.py", "line": 11, "kind": "training", "cell": None},
+            {"path": "utils.py", "line": 6, "kind": "evaluation", "cell": None},
+        ],
+        "unresolved": [],
+        "on_accelerator": True,
+    }
+
+
+def test_methods_that_frameworks_call_and_loops_over_batches_count(capsys: pytest.CaptureFixture[str]) -> None:
+    module = (
+        "import pytorch_lightning as pl\nimport torch\n\n\nclass Net(pl.LightningModule):\n"
+        "    def training_step(self, batch, index):\n        return self.net(batch.to(self.device)).sum()\n"
+    )
+    steps = TRAIN.replace("loss.backward()", "pass").replace("optimizer.step()", "pass")
+    found = understood(capsys, module=module, steps=steps)["loops"]
+    assert [(loop["path"], loop["line"], loop["kind"]) for loop in found] == [
+        ("module.py", 6, "training"),
+        ("steps.py", 11, "batches"),
+    ]
+
+
+def test_loops_of_a_notebook_have_cells(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [{"cell_type": "code", "source": text, "metadata": {}, "outputs": []} for text in ("x = 1\n", UTILS)]
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    Path("book.ipynb").write_text(json.dumps(book), encoding="utf-8")
+    (loop,) = understood(capsys)["loops"]
+    assert loop == {"path": "book.ipynb", "line": 6, "kind": "evaluation", "cell": 2}

@@ -1,0 +1,42 @@
+"""The loops and functions in which a file trains or evaluates, for the report to say what was recognized."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.things.step import Step, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torchlint.analysis.module import SourceModule
+
+_STEP_METHODS = {"training_step": "training", "validation_step": "evaluation", "test_step": "evaluation"}
+
+
+def recognized(module: SourceModule) -> list[tuple[int, str]]:
+    """The lines at which steps repeat, with what they do, in source order.
+
+    Of nested loops only the outermost counts. A loop whose body is in other files is over ``batches``, whatever these
+    do with them; a framework calls the methods of a module for each batch.
+    """
+    return sorted(set(_recognized(module)))
+
+
+def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
+    steps = {step.place: step for step in module.shared(Steps).all() if isinstance(step.place, (cst.For, cst.While))}
+    for loop, step in steps.items():
+        if not any(outer in steps for outer in module.ancestors(loop)):
+            yield module.line(loop), _kind(module, step)
+    for function in module.nodes_of(cst.FunctionDef, frozenset(_STEP_METHODS)):
+        kind = _STEP_METHODS.get(function.name.value)
+        if kind is not None and module.class_of(function) is not None:
+            yield module.line(function), kind
+
+
+def _kind(module: SourceModule, step: Step) -> str:
+    if module.heat_analysis.trains(step.place):
+        return "training"
+    return "evaluation" if module.heat_analysis.evaluates(step.place) else "batches"

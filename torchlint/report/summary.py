@@ -1,0 +1,150 @@
+"""The last lines of a report: what was found and fixed, and what was recognized of the program.
+
+Silence about a loop says nothing if the loop was not recognized, so reports name those that were.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from torchlint.model import Repairs, RunResult, Safety, Severity
+from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line, visible
+
+_NAMED = 5  # entries of a baseline that a remark lists
+_PLACES = 4  # places of each kind
+# What a loop does in each step, as reports say it.
+_KINDS = {"training": "training in", "evaluation": "evaluation in", "batches": "loops over batches in"}
+_NO_LOOPS = "No training or inference loop was recognized: what costs time in every step cannot be found."
+
+
+def closing(run: RunResult, hidden: int = 0) -> str:
+    """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets."""
+    files = plural(run.files, "file")
+    remarks = [f"{plural(hidden, 'info')} not shown: --show-info"] if hidden else []
+    counted = (
+        (run.suppressed, "suppressed"),
+        (run.baselined, "in the baseline"),
+        (run.unchanged, "on unchanged lines"),
+    )
+    remarks += [f"{count} {reason}" for count, reason in counted if count]
+    aside = f" ({'; '.join(remarks)})" if remarks else ""
+    counts = by_severity(run.findings)
+    counts[Severity.INFO] -= hidden
+    listed = in_words([plural(n, severity.value) for severity, n in counts.items() if n])
+    if listed:
+        verdict = f"Found {listed} in {files}{aside}"
+    elif hidden:
+        verdict = f"Found no warnings in {files}{aside}"
+    elif run.problems:
+        verdict = f"Found nothing in {files}{aside}" if run.files else "No file was checked"
+    elif run.files and _lacks_loops(run):
+        return f"Nothing found, but no training or inference loop was recognized in {files}{aside}."
+    elif run.files:
+        return f"All clear: {files} checked{aside}."
+    else:
+        return "No files to check."
+    parts = [verdict]
+    parts += [plural(len(run.problems), "problem")] if run.problems else []
+    parts += [f"{plural(run.unchecked, 'file')} could not be fully checked"] if run.unchecked and run.files else []
+    return f"{'; '.join(parts)}."
+
+
+def recognized(run: RunResult) -> list[str]:
+    """The loops that were recognized and what they import that was not linted: at most two lines.
+
+    Nothing is said of programs that use no accelerator and have no loop, or if :func:`closing` has said it.
+    """
+    known = run.understood
+    if known is None or not known.loops:
+        return [_NO_LOOPS] if _lacks_loops(run) and (run.findings or run.problems) else []
+    places = {
+        kind: [place(loop.path, loop.line, cell=loop.cell) for loop in known.loops if loop.kind == kind]
+        for kind in _KINDS
+    }
+    said = "; ".join(f"{words} {_listed(places[kind])}" for kind, words in _KINDS.items() if places[kind])
+    lines = [f"Recognized: {said}."]
+    if known.unresolved:
+        names = dict.fromkeys(f"{visible(one.module)} in {place(one.path)}" for one in known.unresolved)
+        lines.append(f"Imported there, but not linted: {_listed(list(names))}.")
+    return lines
+
+
+def _lacks_loops(run: RunResult) -> bool:
+    """Whether the files use an accelerator, but nothing in them is known to run in every step."""
+    return run.understood is not None and run.understood.on_accelerator and not run.understood.loops
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _PLACES} more"] if len(names) > _PLACES else []
+    return in_words([*names[:_PLACES], *more])
+
+
+def offers(run: RunResult) -> str:
+    """What ``--fix`` could repair, as a sentence; empty if that is nothing or if the run has tried."""
+    findings = run.findings if run.repairs is None else ()
+    safe, unsafe = (fixable(findings, safety) for safety in (Safety.SAFE, Safety.UNSAFE))
+    parts = [f"{safe} fixable with --fix"] if safe else []
+    parts += [f"{unsafe} {'more' if safe else 'fixable'} with --fix --unsafe-fixes"] if unsafe else []
+    return f"{', '.join(parts)}." if parts else ""
+
+
+def about_baselines(run: RunResult) -> list[str]:
+    """What there is to say about baselines and about files that were not compared."""
+    said = [visible(note) for note in run.notes]
+    if run.obsolete:
+        count = sum(entry.times for entry in run.obsolete)
+        places = list(dict.fromkeys(f"{visible(entry.rule)} in {visible(entry.path)}" for entry in run.obsolete))
+        listed = ", ".join(places[:_NAMED])
+        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
+        occur = "no longer occurs" if count == 1 else "no longer occur"
+        what = f"{plural(count, 'finding')} of the baseline {occur} ({listed}{more})"
+        said.append(f"{what}; --prune-baseline drops {'it' if count == 1 else 'them'}.")
+    return said
+
+
+def repaired(run: RunResult, done: str = "fixed") -> str:
+    """The result of ``--fix``, as a sentence: ``3 fixed, 2 need --unsafe-fixes, 1 skipped: conflicts.``"""
+    repairs = run.repairs or Repairs()
+    parts = [f"{len(repairs.fixed)} {done}"]
+    parts += [f"{repairs.unsafe} need{'s' if repairs.unsafe == 1 else ''} --unsafe-fixes"] if repairs.unsafe else []
+    parts += [f"{count} skipped: {reason}" for reason, count in repairs.skipped]
+    return f"{', '.join(parts)}."
+
+
+def repairs_by_file(run: RunResult) -> list[str]:
+    """The fixes made, one line for each file and rule."""
+    counts = Counter((f.path, f.rule, f.name) for f in run.repairs.fixed) if run.repairs else Counter()
+    return [
+        f"Fixed {place(path)}: {n} x {visible(rule)} {visible(name)}"
+        for (path, rule, name), n in sorted(counts.items())
+    ]
+
+
+def statistics(run: RunResult) -> list[str]:
+    """Counts by rule as a table, the most frequent first; a mark says whether all or some of them can be fixed."""
+    counts = Counter((finding.rule, finding.name) for finding in run.findings)
+    fixes = Counter((finding.rule, finding.name) for finding in run.findings if finding.fix is not None)
+    digits = len(str(max(counts.values(), default=0)))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    marks = {rule: "[*]" if fixes[rule] == count else "[-]" if fixes[rule] else "[ ]" for rule, count in ordered}
+    return [f"{n:>{digits}}  {visible(rule[0])}  {marks[rule]} {visible(rule[1])}" for rule, n in ordered]
+
+
+def counted(run: RunResult, *, quiet: bool) -> list[str]:
+    """The report of ``--statistics``: the counts of each rule, then the problems and the summary."""
+    table = statistics(run)
+    lines = [*table, *map(problem_line, run.problems)]
+    if quiet:
+        return lines
+    legend = ["[*] all have a fix, [-] some have"] if any(finding.fix is not None for finding in run.findings) else []
+    return [*lines, *([""] if lines else []), *tail(run), *legend]
+
+
+def tail(run: RunResult, hidden: int = 0) -> list[str]:
+    """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
+    return [
+        closing(run, hidden),
+        *([repaired(run)] if run.repairs is not None else []),
+        *about_baselines(run),
+    ]
