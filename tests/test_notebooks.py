@@ -230,12 +230,15 @@ def test_what_stands_for_commands_and_cells_occurs_nowhere_in_the_notebook(repor
 
 def test_comments_in_cells_suppress(report: Report) -> None:
     write("a.ipynb", notebook("import torch\nx = torch.zeros(3).cuda()  # torchlint: ignore[TL104, TL701] small"))
-    assert report("a.ipynb") == (0, "All clear: 1 file checked (2 suppressed).\n")
+    assert report("a.ipynb") == (
+        0,
+        "Nothing found, but no training or inference loop was recognized in 1 file (2 suppressed).\n",
+    )
 
 
 def test_a_comment_in_any_cell_skips_the_notebook(report: Report) -> None:
     write("a.ipynb", notebook("import torch\nx = torch.zeros(3).cuda()", "def f(:", "# torchlint: skip-file"))
-    assert report("a.ipynb") == (0, "All clear: 1 file checked.\n")
+    assert report("a.ipynb") == (0, "Nothing found, but no training or inference loop was recognized in 1 file.\n")
 
 
 def test_an_unused_suppression_is_found_in_its_cell_and_deleted(report: Report) -> None:

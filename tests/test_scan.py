@@ -21,8 +21,11 @@ pytest.importorskip("ray")
 import pyarrow.parquet as pq  # noqa: E402
 
 from tests import plugin_help  # noqa: E402
+from torchlint.api import Config, lint_paths  # noqa: E402
 from torchlint.base.limits import MAX_BYTES  # noqa: E402
 from torchlint.cli.main import main  # noqa: E402
+from torchlint.report.json import finding_document  # noqa: E402
+from torchlint.report.shared import rules_by_id  # noqa: E402
 from torchlint.scan import cluster, groups, inputs, manifest, results, rows, tables  # noqa: E402
 from torchlint.scan.columns import Columns  # noqa: E402
 from torchlint.scan.problems import Unreadable  # noqa: E402
@@ -76,12 +79,12 @@ def states(output: Path) -> dict[tuple[str, str], str]:
     return {(row["repo"], row["path"]): row["status"] for row in read(output, "files")}
 
 
-def plain(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The findings of a plain run in a folder, as JSON."""
+def plain(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The findings of a plain run in a folder, as JSON, one for each place."""
     with monkeypatch.context() as patch:
         patch.chdir(folder)
-        main(["--isolated", "--no-cache", "--output-format", "json", "."])
-    return [json.dumps(one) for one in json.loads(capsys.readouterr().out)["findings"]]
+        run = lint_paths(".", Config())
+    return [json.dumps(finding_document(finding, rules_by_id(run))) for finding in run.findings]
 
 
 def found(output: Path, repo: str) -> list[str]:
@@ -96,24 +99,20 @@ def names(output: Path) -> set[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("ray")
-def test_the_findings_are_those_of_a_plain_run_byte_for_byte(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_findings_are_those_of_a_plain_run_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = sorted(path for path in FIXTURES.iterdir() if path.is_dir())[:8]
     listed = table_of(
         {f.name: {p.relative_to(f).as_posix(): p.read_bytes() for p in sorted(f.rglob("*.py"))} for f in folders}
     )
     assert scan(parquet(tmp_path / "data.parquet", listed[::-1]), "--output", tmp_path / "out") == 1
     for folder in folders:
-        wanted = plain(folder, capsys, monkeypatch)
+        wanted = plain(folder, monkeypatch)
         assert wanted
         assert found(tmp_path / "out", folder.name) == wanted
 
 
 @pytest.mark.usefixtures("ray")
-def test_notebooks_are_linted_as_in_a_plain_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notebooks_are_linted_as_in_a_plain_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cell: dict[str, Any] = {
         "cell_type": "code",
         "metadata": {},
@@ -126,7 +125,7 @@ def test_notebooks_are_linted_as_in_a_plain_run(
     (tmp_path / "tree/a.ipynb").write_text(notebook, encoding="utf-8")
     listed = table_of({"r": {"a.ipynb": notebook, "b.ipynb": "import torch, no notebook"}})
     assert scan(parquet(tmp_path / "data.parquet", listed), "--output", tmp_path / "out") == 1
-    wanted = plain(tmp_path / "tree", capsys, monkeypatch)
+    wanted = plain(tmp_path / "tree", monkeypatch)
     assert '"cell": 1' in wanted[0]
     assert found(tmp_path / "out", "r") == wanted
     assert states(tmp_path / "out") == {("r", "a.ipynb"): "linted", ("r", "b.ipynb"): "malformed"}
@@ -134,7 +133,7 @@ def test_notebooks_are_linted_as_in_a_plain_run(
 
 @pytest.mark.usefixtures("ray")
 def test_facts_of_other_files_of_a_repository_count_and_those_of_other_repositories_do_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = {"data.py": LOADER, "train.py": LOOP}
     listed = table_of({"both": both, "loader": {"data.py": LOADER}, "loop": {"train.py": LOOP}})
@@ -142,7 +141,7 @@ def test_facts_of_other_files_of_a_repository_count_and_those_of_other_repositor
     for name, text in both.items():
         (tmp_path / "tree").mkdir(exist_ok=True)
         (tmp_path / "tree" / name).write_text(text, encoding="utf-8")
-    wanted = plain(tmp_path / "tree", capsys, monkeypatch)
+    wanted = plain(tmp_path / "tree", monkeypatch)
     assert any('"TL401"' in one for one in wanted)
     assert found(tmp_path / "out", "both") == wanted
     assert ("loader", "TL401") not in names(tmp_path / "out")

@@ -24,7 +24,7 @@ def document(run: RunResult) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "torchlint": __version__,
-        "findings": [finding_document(finding, rules) for finding in run.findings],
+        "findings": [_with_locations(finding, rules) for finding in run.findings],
         "errors": [{"path": p.path, "cell": p.cell, "line": p.line, "message": p.message} for p in run.problems],
         "notes": list(run.notes),
         "understood": _understood(run.understood) if run.understood is not None else None,
@@ -66,8 +66,11 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
-        "locations": [_location(place) for place in places(finding)],
     }
+
+
+def _with_locations(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:
+    return {**finding_document(finding, rules), "locations": [_location(place) for place in places(finding)]}
 
 
 def _location(place: Finding) -> dict[str, Any]:
