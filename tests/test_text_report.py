@@ -494,3 +494,40 @@ def test_any_findings_in_any_source_give_a_harmless_report(
     output = rendered("text", run_of(*found), "\n".join(lines), width=columns, show_info=show_info)
     assert controls(output) == []
     assert len(heads(output)) == sum(show_info or finding.severity is not Severity.INFO for finding in found)
+
+
+# -- many findings -------------------------------------------------------------------------------------
+
+
+def test_after_twenty_blocks_there_is_a_line_for_each_rule_and_file() -> None:
+    first = [at(1, 1, 2, path=f"a{number:02}.py") for number in range(20)]
+    rest = [at(line, 1, 2, path="b.py", message=f"line {line}") for line in range(1, 9)]
+    rest += [at(3, 1, 2, path="c.py", rule="TL102", name="list-of-ndarrays")]
+    output = rendered("text", run_of(*first, *rest))
+    assert [head for head in heads(output) if head.startswith("a")] == [f"a{n:02}.py:1:1: TL101" for n in range(20)]
+    assert output.endswith(
+        "\n\n"
+        "9 more findings, one line for each rule and file (in full: -v):\n"
+        "b.py:1:1: TL101 tensor-copies-ndarray warning, and in lines 2, 3, 4, 5, 6 and 2 more\n"
+        "c.py:3:1: TL102 list-of-ndarrays warning\n"
+        "\n"
+        "Found 29 warnings in 12 files.\n"
+    )
+    assert "more findings" not in rendered("text", run_of(*first, *rest), verbose=1)
+    assert "more finding" not in rendered("text", run_of(*first))
+
+
+def test_own_code_comes_before_tests_and_copies_of_other_projects() -> None:
+    paths = ["src/train.py", "src/latest.py", "attest/run.py", "src/external/a.py", "tests/a.py", "src/test_a.py"]
+    findings = [at(1, 1, 2, path=path) for path in reversed(paths)]
+    found = [head.partition(":")[0] for head in heads(rendered("text", run_of(*findings)))]
+    assert set(found[:3]) == set(paths[:3])
+    error = at(1, 1, 2, path="third_party/a.py", severity=Severity.ERROR)
+    assert heads(rendered("text", run_of(error, findings[-1])))[0].startswith("src/train.py")
+
+
+def test_only_what_is_shown_counts_as_fixable() -> None:
+    fix = Fix("do it", Safety.SAFE, (Edit(Span(1, 1, 1, 2), "y"),))
+    warned, advised = at(1, 1, 2, fix=fix), at(2, 1, 2, fix=fix, severity=Severity.INFO, rule="TL103")
+    assert "1 fixable with --fix." in rendered("text", run_of(warned, advised))
+    assert "2 fixable with --fix." in rendered("text", run_of(warned, advised), show_info=True)

@@ -1,13 +1,15 @@
-"""Findings that the text report does not show one by one: a line for each rule."""
+"""Findings that the text report does not show one by one: a line for each rule, or for each rule and file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from torchlint.model import Finding, RuleInfo
+from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.report.cells import width
-from torchlint.report.shared import place, plural, visible
+from torchlint.report.shared import in_words, place, plural, visible
 from torchlint.report.style import BOLD, COLORS, Style
+
+_LINES = 5  # further lines of a file that are listed
 
 
 def table(findings: Sequence[Finding], rules: dict[str, RuleInfo], style: Style) -> list[str]:
@@ -18,6 +20,27 @@ def table(findings: Sequence[Finding], rules: dict[str, RuleInfo], style: Style)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].rule))
     ids, names = (max(map(width, column)) for column in zip(*map(_columns, ordered), strict=True))
     return [_line(group, rules, style, (ids, names)) for group in ordered]
+
+
+def by_file(findings: Sequence[Finding], rules: dict[str, RuleInfo], style: Style) -> list[str]:
+    """One line for each rule in each file, in the given order, with the lines of the findings."""
+    groups: dict[tuple[str, str, Severity], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.path, finding.rule, finding.severity), []).append(finding)
+    return [_of_file(group, rules, style) for group in groups.values()]
+
+
+def _of_file(group: Sequence[Finding], rules: dict[str, RuleInfo], style: Style) -> str:
+    first, others = group[0], group[1:]
+    where = style.paint(place(first.path, first.span.line, first.span.column, cell=first.cell), BOLD)
+    name = style.paint(visible(first.name), BOLD)
+    severity = style.paint(first.severity.value, COLORS[first.severity])
+    line = f"{where}: {style.rule(first, rules)} {name} {severity}"
+    if not others:
+        return line
+    lines = [place("", other.span.line, cell=other.cell).lstrip(":") for other in others[:_LINES]]
+    more = [f"{len(others) - _LINES} more"] if len(others) > _LINES else []
+    return f"{line}, and in {'lines' if len(others) > 1 else 'line'} {in_words([*lines, *more])}"
 
 
 def _columns(group: Sequence[Finding]) -> tuple[str, str]:

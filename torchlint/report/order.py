@@ -1,10 +1,12 @@
 """The order of findings in the text report: what costs most comes first, and what speaks of one expression is together.
 
-Severity counts before heat, and heat before the kind of cost.
+The project's own code comes before tests and copies of other projects' code. Then severity counts before heat, and heat
+before the kind of cost.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from torchlint.model import Finding, Span
@@ -26,13 +28,20 @@ _KINDS = {topic: kind for kind, topic in enumerate(TOPICS)}
 # Findings that speak of one expression, and expressions of which the same is said.
 Expression = list[Finding]
 Block = list[Expression]
-_Order = tuple[int, int, int, tuple[object, ...]]
+_Order = tuple[bool, int, int, int, tuple[object, ...]]
+# Where projects keep tests and copies of other projects: usual names of folders, and of pytest's modules.
+_ASIDE = re.compile(
+    r"(?:^|[\\/])(?:(?:tests?|testing|third[_-]?party|3rd[_-]?party|vendor(?:ed)?|extern(?:als?)?|submodules)[\\/]"
+    r"|(?:test_[^\\/]*|[^\\/]*_test)\.\w+$)",
+    re.IGNORECASE,
+)
 
 
 def by_cost(finding: Finding) -> _Order:
-    """The sort key: severity, heat (unknown is like once), topic, place."""
+    """The sort key: own code, severity, heat (unknown is like once), topic, place."""
     heat = finding.heat.rank if finding.heat is not None else 0
-    return -finding.severity.rank, -heat, _KINDS.get(finding.topic, len(TOPICS)), finding.sort_key
+    aside = _ASIDE.search(finding.path) is not None
+    return aside, -finding.severity.rank, -heat, _KINDS.get(finding.topic, len(TOPICS)), finding.sort_key
 
 
 def blocks(findings: Iterable[Finding]) -> list[Block]:

@@ -18,14 +18,15 @@ from torchlint.report.style import COLORS, Style
 from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail
 
 _NAMED = 5  # files that a remark lists by name
+_BLOCKS = 20  # that are shown in full: nobody reads more at once
 _KEPT = 200  # files whose lines are kept in memory
 
 
 def render(run: RunResult, options: ReportOptions) -> str:
     """The findings of a run, then its problems, then the counts."""
     style = Style(options.width, options.color, options.links)
-    remarks = [] if options.quiet else _remarks(run, options)
     if options.statistics:
+        remarks = [] if options.quiet else _remarks(run, run.findings, options)
         return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet) + remarks)
     hidden = [] if options.show_info else [each for each in run.findings if each.severity is Severity.INFO]
     shown = [each for each in run.findings if each.severity is not Severity.INFO] if hidden else run.findings
@@ -38,7 +39,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
         said = (part for line in recognized(run) for part in wrapped(line, style.width))
-        parts.append("\n".join([*tail(run, len(hidden)), *said, *remarks]))
+        parts.append("\n".join([*tail(run, len(hidden)), *said, *_remarks(run, shown, options)]))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -50,9 +51,16 @@ def _blocks(findings: Sequence[Finding], run: RunResult, options: ReportOptions,
 
     rules = rules_by_id(run)
     source = lru_cache(maxsize=_KEPT)(options.source)
-    for together in blocks(findings):
+    every = blocks(findings)
+    count = len(every) if options.verbose else _BLOCKS
+    for together in every[:count]:
         lines = _lines(source, together[0][0].path)
         yield block(together, lines, rules, style, links=bool(options.verbose))
+    if rest := [finding for together in every[count:] for expression in together for finding in expression]:
+        from torchlint.report.folded import by_file
+
+        head = f"{plural(len(rest), 'more finding')}, one line for each rule and file (in full: -v):"
+        yield "\n".join([head, *by_file(rest, rules, style)])
 
 
 def _lines(
@@ -62,8 +70,8 @@ def _lines(
     return lambda cell: source(path, cell) or ()
 
 
-def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
-    remarks = [offer] if (offer := offers(run)) else []
+def _remarks(run: RunResult, shown: Sequence[Finding], options: ReportOptions) -> list[str]:
+    remarks = [offer] if (offer := offers(run._replace(findings=tuple(shown)))) else []
     if options.verbose:
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
