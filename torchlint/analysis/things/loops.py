@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.step import Step, Steps
+from torchlint.analysis.things.step import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,17 +26,18 @@ def recognized(module: SourceModule) -> list[tuple[int, str]]:
 
 
 def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
-    steps = {step.place: step for step in module.shared(Steps).all() if isinstance(step.place, (cst.For, cst.While))}
-    for loop, step in steps.items():
-        if not any(outer in steps for outer in module.ancestors(loop)):
-            yield module.line(loop), _kind(module, step)
+    loops = dict.fromkeys(module.shared(Steps).loops(cst.For, cst.While))
+    for loop in loops:
+        if not any(outer in loops for outer in module.ancestors(loop)):
+            yield module.line(loop), _kind(module, loop)
     for function in module.nodes_of(cst.FunctionDef, frozenset(_STEP_METHODS)):
         kind = _STEP_METHODS.get(function.name.value)
         if kind is not None and module.class_of(function) is not None:
             yield module.line(function), kind
 
 
-def _kind(module: SourceModule, step: Step) -> str:
-    if module.heat_analysis.trains(step.place):
+def _kind(module: SourceModule, loop: cst.CSTNode) -> str:
+    heat = module.heat_analysis
+    if heat.trains(loop):
         return "training"
-    return "evaluation" if module.heat_analysis.evaluates(step.place) else "batches"
+    return "evaluation" if heat.evaluates(loop) else "batches"

@@ -105,11 +105,14 @@ class Steps:
 
     def all(self) -> list[Step]:
         """The loops and functions that run in every step, in source order."""
-        loops = [
-            loop for kind in _LOOPS for loop in self._module.nodes_of(kind) if self._heat.loop_kind(loop) == "step"
-        ]
+        loops = self.loops(*_LOOPS)
         functions = [f for f in self._module.nodes_of(cst.FunctionDef) if self._is_hot(f)]
         return [Step(self._module, place) for place in sorted([*loops, *functions], key=self._module.order)]
+
+    def loops(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]:
+        """The loops of these kinds that make one step per iteration, kind by kind."""
+        every = (loop for kind in kinds for loop in self._module.nodes_of(kind))
+        return [loop for loop in every if self._heat.loop_kind(loop) == "step"]
 
     def reads_of(self, place: cst.CSTNode) -> list[Read]:
         """The reads that run in each step of a loop or function."""
