@@ -243,6 +243,9 @@ def test_an_unused_suppression_is_found_in_its_cell_and_deleted(report: Report) 
     assert places(report, "a.ipynb") == ["a.ipynb:cell 2:1:28 TL001"]
     report("--fix", "a.ipynb")
     assert sources(Path("a.ipynb").read_text())[1] == "x = 1"
+    write("a.ipynb", notebook("import torch", "x = 1  # type: ignore  # torchlint: ignore[TL104]  why"))
+    report("--fix", "a.ipynb")
+    assert sources(Path("a.ipynb").read_text())[1] == "x = 1  # type: ignore  # why"
 
 
 def test_findings_are_suppressed_in_their_cells(report: Report) -> None:
