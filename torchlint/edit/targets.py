@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
+REORDERED = "if the constructor raises an error, the device has been computed already"
 _OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
 
 
@@ -147,6 +148,11 @@ class Targets:
                 found.append(call)
             node = call
         return found
+
+    def reorders(self, move: cst.Call) -> bool:
+        """Whether the device is computed by calls, and an error of the constructor, which comes later then, is caught."""
+        computed = any(isinstance(part, (cst.Call, cst.Await)) for arg in move.args for part in descendants(arg.value))
+        return computed and any(guard.kind == "try" for guard in self._module.guards(move))
 
     def to_cuda(self, call: cst.Call) -> bool:
         """Whether the move certainly goes to CUDA."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from torchlint.prefilter import concepts
 from torchlint.project.facts import FileFacts
@@ -11,29 +11,27 @@ if TYPE_CHECKING:
     from torchlint.prefilter.text_index import TextIndex
 
 
+# Each fact that one concept tells.
+_TOLD = {
+    "seeds": concepts.SEEDS,
+    "configures_cudnn": concepts.CONFIGURES_CUDNN,
+    "convolves": concepts.CONVOLVES,
+    "sets_device": concepts.SETS_DEVICE,
+    "sets_dtype": concepts.SETS_DTYPE,
+    "sets_precision": concepts.SETS_PRECISION,
+    "multiplies": concepts.MULTIPLIES,
+    "own_tensors": concepts.OWN_TENSORS,
+    "own_moves": concepts.OWN_MOVES,
+    "sets_validation": concepts.SETS_VALIDATION,
+    "feeds": concepts.FEEDS,
+}
+
+
 def from_bytes(text_index: TextIndex) -> FileFacts:
     """The facts that need no parsing."""
-    facts: FileFacts = {}
-    if text_index.has(concepts.SEEDS):
-        facts["seeds"] = True
-    if text_index.has(concepts.CONFIGURES_CUDNN):
-        facts["configures_cudnn"] = True
-    if text_index.has(concepts.CONVOLVES):
-        facts["convolves"] = True
-    if text_index.has(concepts.SETS_DEVICE):
-        facts["sets_device"] = True
-    if text_index.has(concepts.SETS_DTYPE):
-        facts["sets_dtype"] = True
-    if text_index.has(concepts.SETS_PRECISION):
-        facts["sets_precision"] = True
-    if text_index.has(concepts.MULTIPLIES):
-        facts["multiplies"] = True
-    if text_index.has(concepts.SETS_VALIDATION):
-        facts["sets_validation"] = True
+    facts = cast("FileFacts", {name: True for name, concept in _TOLD.items() if text_index.has(concept)})
     if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)):
         facts["trains_on_accelerator"] = True
-    if text_index.has(concepts.FEEDS):
-        facts["feeds"] = True
     if text_index.has(concepts.COMPUTES) and not text_index.has(concepts.ON_ACCELERATOR):
         facts["lacks_device"] = True
     return facts

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 
 _NESTED = "elements with several numbers no longer raise an error, and a zero-dimensional tensor gives its only number"
-
-
+_OWN_METHODS = "an object that is not a plain tensor may have methods of its own, which give something else"
 _WAIT = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
 _UNCHECKED = "invalid parameters, and values outside of the support, no longer raise an error"
 _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all parameters must be on one device"
@@ -63,10 +62,11 @@ def _read_as_list(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
     if isinstance(read.node, cst.Call) and not _gives_same_number(module, read.node, tensor.dtype):
         raise Unfixable
     flat = tensor.rank == 1
+    caveats = [*([] if flat else [_NESTED]), *([] if module.is_plain_tensor(loop.for_in.iter) else [_OWN_METHODS])]
     text = f"{editor.receiver(loop.for_in.iter)}{'' if flat else '.flatten()'}.tolist()"
     edit = editor.replace_inside(loop, text)
     title = "read the whole tensor once, with `.tolist()`"
-    return Fix(title, Safety.SAFE, (edit,)) if flat else Fix(title, Safety.UNSAFE, (edit,), _NESTED)
+    return Fix(title, Safety.UNSAFE if caveats else Safety.SAFE, (edit,), "; ".join(caveats) or None)
 
 
 def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:
