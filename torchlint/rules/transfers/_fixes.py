@@ -15,6 +15,7 @@ from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
+from torchlint.edit.targets import OUT_OF_SIGHT
 from torchlint.knowledge.factories import RANDOM
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
@@ -122,6 +123,8 @@ def _is_protected(module: SourceModule, upload: Upload) -> bool:
         return False
     if "Stream" in module.text or ".stream(" in module.text:
         return False  # another stream might read the copy too early
+    if any(word in module.text for word in OUT_OF_SIGHT):
+        return False  # the batch may be passed on
     if _has_own_moves(module):
         return False  # collation keeps mappings of other classes, whose methods may not take the argument
     bindings = module.definitions(source)
