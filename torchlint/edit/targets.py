@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,8 +29,8 @@ _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
 REORDERED = "if the constructor raises an error, the device has been computed already"
-# What may read or change variables without naming them.
-OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
+# Calls of builtins that may read or change variables without naming them.
+OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
 
 
 class Target(NamedTuple):
@@ -236,7 +237,7 @@ class Targets:
         same = block is self._module.parent(lines[1])  # type: ignore[arg-type]
         if not same or not isinstance(block, (cst.IndentedBlock, cst.Module)):
             raise Unfixable
-        if any(word in self._module.text for word in OUT_OF_SIGHT):
+        if OUT_OF_SIGHT.search(self._module.text):
             raise Unfixable
         if isinstance(block, cst.Module) and not self._is_rebound(move.call):
             raise Unfixable  # other files may import the name

@@ -173,9 +173,14 @@ class _Repairs:
         if use.kind == "method":
             assert isinstance(use.node, cst.Call)
             moved = receiver(use.node)
-            if not self._module.is_plain_tensor(moved) and not self._is_plain_module(moved):
+            if not self._is_plain_tensor(moved) and not self._is_plain_module(moved):
                 found.insert(0, _OBJECT)
         return tuple(found)
+
+    def _is_plain_tensor(self, node: cst.BaseExpression | None) -> bool:
+        """Whether an expression is a tensor, or is used as one where no class of the run has moves of its own."""
+        used = self._module.value(node).kind is Kind.TENSOR and not self._module.has_own_moves
+        return used or self._module.is_plain_tensor(node)
 
     def _is_plain_module(self, node: cst.BaseExpression | None) -> bool:
         """Whether an expression is a module that is moved by torch's own methods."""

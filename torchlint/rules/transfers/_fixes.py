@@ -20,7 +20,6 @@ from torchlint.knowledge.factories import RANDOM
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Fix, Safety
-from torchlint.prefilter import concepts
 from torchlint.rules.transfers._host_memory import HostMemory
 
 if TYPE_CHECKING:
@@ -123,9 +122,9 @@ def _is_protected(module: SourceModule, upload: Upload) -> bool:
         return False
     if "Stream" in module.text or ".stream(" in module.text:
         return False  # another stream might read the copy too early
-    if any(word in module.text for word in OUT_OF_SIGHT):
+    if OUT_OF_SIGHT.search(module.text):
         return False  # the batch may be passed on
-    if _has_own_moves(module):
+    if module.has_own_moves:
         return False  # collation keeps mappings of other classes, whose methods may not take the argument
     bindings = module.definitions(source)
     whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is loop
@@ -230,11 +229,6 @@ def _errors_alike(module: SourceModule, made: cst.Call) -> bool:
     return not draws and not tried and not module.shared(Defaults).device_may_differ(made)
 
 
-def _has_own_moves(module: SourceModule) -> bool:
-    """Whether some class of the run moves its objects by a method of its own, which may take other arguments."""
-    return module.text_index.has(concepts.OWN_MOVES) or module.project.own_moves()
-
-
 # -- copies to the host ----------------------------------------------------------------------------
 
 
@@ -242,6 +236,6 @@ def _has_own_moves(module: SourceModule) -> bool:
 def make_blocking(module: SourceModule, move: Move) -> Fix:
     """Remove ``non_blocking=True`` from a copy to the host."""
     edit = module.shared(Editor).remove_argument(move.call, "non_blocking")
-    caveat = _OWN_METHODS if _has_own_moves(module) and not module.is_plain_tensor(receiver(move.call)) else None
+    caveat = _OWN_METHODS if module.has_own_moves and not module.is_plain_tensor(receiver(move.call)) else None
     safety = Safety.UNSAFE if caveat else Safety.SAFE
     return Fix("wait for the copy: remove `non_blocking=True`", safety, (edit,), caveat)
