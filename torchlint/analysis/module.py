@@ -50,7 +50,12 @@ class SourceModule(Code):
         value = self.value(node)
         if value.kind is not Kind.TENSOR or not value.sure:
             return False
-        return not self.text_index.has(concepts.OWN_TENSORS) and not self.project.own_tensors()
+        return not self.has_own_tensors
+
+    @property
+    def has_own_tensors(self) -> bool:
+        """Whether some file of the run defines classes that are tensors, or act as such."""
+        return self.text_index.has(concepts.OWN_TENSORS) or self.project.own_tensors()
 
     @property
     def has_own_moves(self) -> bool:

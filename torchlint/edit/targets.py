@@ -155,6 +155,11 @@ class Targets:
             node = call
         return found
 
+    def follows_tensor(self, move: cst.Call) -> bool:
+        """Whether the move is ``x.to(y)`` or ``x.type_as(y)`` with another tensor."""
+        target = argument(move, "device", 0)
+        return method(move) == "type_as" or self._module.value(target).kind is Kind.TENSOR
+
     def reorders(self, move: cst.Call) -> bool:
         """Whether the device is computed by calls, and an error of the constructor, which then comes later, caught."""
         computed = any(isinstance(part, (cst.Call, cst.Await)) for arg in move.args for part in descendants(arg.value))

@@ -95,7 +95,7 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(_RANDOM)
     elif found.content == "rounded" or not _same_everywhere(module, found):
         caveats.append(_ROUNDED)
-    if found.name in LIKE_FACTORIES and not module.is_plain_tensor(positional(found.call, 0)):
+    if _may_have_other_class(module, found, targets):
         caveats.append(_OWN_CLASS)
     if _needs_support(module, found, targets):
         caveats.append(_LACKS)
@@ -108,6 +108,13 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
     if found.requires_grad or "requires_grad_" in found.move.methods:
         caveats.append(_LEAF)
     return "; ".join(caveats) or None
+
+
+def _may_have_other_class(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
+    """Whether the new tensor, or the moved one, may be an instance of the class of another tensor."""
+    if found.name in LIKE_FACTORIES and not module.is_plain_tensor(positional(found.call, 0)):
+        return True
+    return targets.follows_tensor(found.move.call) and module.has_own_tensors
 
 
 def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:
