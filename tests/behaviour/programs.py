@@ -57,9 +57,10 @@ class Program:
 
 
 def body(rule: str, statements: str, **more: Any) -> Program:
-    """A program with one function, whose parameters are the inputs."""
+    """A program with one function, whose parameters are the inputs; ``x`` is a tensor."""
     inputs = more.pop("inputs", {})
-    text = _HEAD.format(", ".join(inputs), statements.replace("\n", "\n    "))
+    parameters = ("x: torch.Tensor" if name == "x" else name for name in inputs)
+    text = _HEAD.format(", ".join(parameters), statements.replace("\n", "\n    "))
     return Program(rule, text, inputs, **more)
 
 
