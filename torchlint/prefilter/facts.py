@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import Need
 from torchlint.project.facts import FileFacts
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 # Each fact that one concept tells.
-_TOLD = {
+_TOLD: dict[str, Need] = {
     "seeds": concepts.SEEDS,
     "configures_cudnn": concepts.CONFIGURES_CUDNN,
     "convolves": concepts.CONVOLVES,
