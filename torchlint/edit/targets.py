@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _CONSTANTS = (cst.BaseNumber, cst.BaseString, cst.UnaryOperation, cst.BaseUnaryOp, cst.Tuple, cst.List, cst.Element)
-_REBINDING = frozenset({"nonlocal", ":="})
+_REBINDING = ("nonlocal", ":=")
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
@@ -205,7 +205,7 @@ class Targets:
 
     def _is_local(self, node: cst.CSTNode) -> bool:
         function = self._module.function_of(node)
-        if not isinstance(node, cst.Name) or function is None or _REBINDING.intersection(self._module.text.split()):
+        if not isinstance(node, cst.Name) or function is None or any(word in self._module.text for word in _REBINDING):
             return False
         bindings = self._module.definitions(node)
         return bool(bindings) and all(self._module.function_of(binding.node) is function for binding in bindings)
