@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed, visible, visible_lines
+from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed
+from torchlint.text.visible import escaped, visible_lines
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -46,4 +47,4 @@ def _data(text: str) -> str:
 def _property(text: str) -> str:
     # A newline in a file name is encoded, not escaped: the name must still match the file.
     ends = {"\r": "%0D", "\n": "%0A", "%": "%25", ":": "%3A", ",": "%2C"}
-    return "".join(ends.get(c) or visible(c) for c in text)
+    return "".join(ends.get(c) or escaped(c) for c in text)
