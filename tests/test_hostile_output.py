@@ -95,7 +95,13 @@ def commands(tmp_path: Path) -> Path:
 
 
 def notebook(source: str) -> str:
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+        "source": source,
+    }
     return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]})
 
 
