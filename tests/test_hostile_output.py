@@ -91,6 +91,9 @@ def commands(tmp_path: Path) -> Path:
         (tmp_path / name).write_text("import torch\ndef (:\n" if name.endswith(".py") else "[]")
     (tmp_path / "::debug::").mkdir()
     (tmp_path / "::debug::" / "##vso[gone].py").symlink_to(tmp_path / "nowhere")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (folder / "##[group]").symlink_to(outside)
     return tmp_path
 
 
