@@ -16,6 +16,7 @@ import pytest
 
 from torchlint.cli.main import main
 from torchlint.report import FORMATS
+from torchlint.report.cells import wrapped
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names cannot be there")
 ROOT = Path(__file__).resolve().parents[1]
@@ -230,6 +231,12 @@ def test_formats_for_programs_keep_the_path(tmp_path: Path, name: str) -> None:
 def test_a_name_that_would_be_a_command_is_shown_as_a_path_of_the_file(commands: Path) -> None:
     done = torchlint(commands, "--output-format", "concise", "::stop-commands::x.py")
     assert done.stdout.startswith(b"./::stop-commands::x.py:2:")
+
+
+def test_no_wrapped_line_of_a_message_is_a_command() -> None:
+    lines = wrapped("a message about `x` ::error::forged and ##[set-env name=a]b ::stop-commands::x", 20)
+    assert len(lines) > 3
+    assert_no_command("".join(f"  {line}\n" for line in lines).encode())
 
 
 def test_ordinary_names_and_comments_are_shown_as_they_are(tmp_path: Path) -> None:

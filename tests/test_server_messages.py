@@ -155,6 +155,15 @@ def test_uris_of_documents_in_no_file_and_of_unknown_files_are_answered(client: 
     works(client, tmp_path / "a.py")
 
 
+@pytest.mark.parametrize("fields", [{}, {"params": None}, {"params": [1]}])
+def test_the_message_that_the_server_waits_for_needs_no_parameters(
+    raw: Client, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    raw.ask(1, "initialize", params={"processId": None, "rootUri": None, "capabilities": {}})
+    raw.tell("initialized", **fields)
+    works(raw, tmp_path / "a.py")
+
+
 def test_malformed_notifications_are_ignored(client: Client, tmp_path: Path) -> None:
     methods = ("textDocument/didOpen", "textDocument/didChange", "textDocument/didClose", "notebookDocument/didOpen")
     others = ("workspace/didChangeWatchedFiles", "workspace/didChangeConfiguration", "$/cancelRequest", "$/unknown")

@@ -37,6 +37,8 @@ class AnsweringProtocol(LanguageServerProtocol):
         """A message as its type; this is called for every object in it as well."""
         if "jsonrpc" not in data:
             return data
+        if data.get("method") == types.INITIALIZED:
+            data = data | {"params": {}}  # they say nothing, and the server waits for this message
         try:
             return super().structure_message(data)
         except JsonRpcException as error:

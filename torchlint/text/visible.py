@@ -37,8 +37,10 @@ def visible(text: str) -> str:
 
 def characters(text: str) -> list[str]:
     """What is shown for each character of a text that does not begin a line of output."""
-    commands = {found.start() for found in _COMMAND.finditer(text)}
-    return [r"\x23" if at in commands else escaped(character) for at, character in enumerate(text)]
+    shown = list(text) if text.isprintable() else list(map(escaped, text))
+    for found in _COMMAND.finditer(text):
+        shown[found.start()] = r"\x23"
+    return shown
 
 
 def visible_path(path: str) -> str:
