@@ -17,6 +17,7 @@ import pytest
 from torchlint.cli.main import main
 from torchlint.report import FORMATS
 from torchlint.report.cells import wrapped
+from torchlint.text.visible import visible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names cannot be there")
 ROOT = Path(__file__).resolve().parents[1]
@@ -234,7 +235,7 @@ def test_a_name_that_would_be_a_command_is_shown_as_a_path_of_the_file(commands:
 
 
 def test_no_wrapped_line_of_a_message_is_a_command() -> None:
-    lines = wrapped("a message about `x` ::error::forged and ##[set-env name=a]b ::stop-commands::x", 20)
+    lines = wrapped(visible("a message about `x` ::error::forged and ##[set-env name=a]b ::stop-commands::x"), 20)
     assert len(lines) > 3
     assert_no_command("".join(f"  {line}\n" for line in lines).encode())
 
