@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torchlint.model import Finding, RunResult
 from torchlint.report import ReportOptions
-from torchlint.report.shared import counted, place, problem_line, tail, visible, visible_lines
+from torchlint.report.shared import counted, place, problem_line, tail
+from torchlint.text.visible import visible, visible_lines
 
 
 def render(run: RunResult, options: ReportOptions) -> str:

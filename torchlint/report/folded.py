@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from torchlint.model import Finding, RuleInfo
 from torchlint.report.cells import width
-from torchlint.report.shared import place, plural, visible
+from torchlint.report.shared import place, plural
 from torchlint.report.style import BOLD, COLORS, Style
+from torchlint.text.visible import visible
 
 
 def table(findings: Sequence[Finding], rules: dict[str, RuleInfo], style: Style) -> list[str]:

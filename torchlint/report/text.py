@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from torchlint.model import Finding, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import counted, offers, plural, problem_line, repairs_by_file, rules_by_id, tail, visible
+from torchlint.report.shared import counted, offers, plural, problem_line, repairs_by_file, rules_by_id, tail
 from torchlint.report.style import COLORS, Style
+from torchlint.text.visible import visible_path
 
 _NAMED = 5  # files that a remark lists by name
 _KEPT = 200  # files whose lines are kept in memory
@@ -65,7 +66,9 @@ def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
         remarks += _without_device(run)
-        remarks += [f"{visible(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed]
+        remarks += [
+            f"{visible_path(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed
+        ]
     return remarks
 
 
@@ -73,7 +76,7 @@ def _without_device(run: RunResult) -> list[str]:
     """Which files were linted carefully: without a sign of an accelerator, tensors count as being on the CPU."""
     if not run.without_device:
         return []
-    named = ", ".join(visible(path) for path in run.without_device[:_NAMED])
+    named = ", ".join(visible_path(path) for path in run.without_device[:_NAMED])
     more = f" and {plural(len(run.without_device) - _NAMED, 'other file')}" if len(run.without_device) > _NAMED else ""
     shown = f"Nothing that was linted shows that the tensors of {named}{more} are on an accelerator"
     advice = "If other files of the project show it, lint them together."
