@@ -237,6 +237,65 @@ def caught(made: str, error: str) -> str:
 
 
 # The rule, the program, and the simulation of CUDA that it needs.
+BETWEEN = """
+def moved(device, done):
+    x = torch.zeros(3)
+    {between}
+    x = x.to(device)
+    return x
+
+
+def run():
+    done = []
+    for device in ("cuda", "warp"):
+        try:
+            done.append(moved(device, done))
+        except RuntimeError:
+            done.append(None)
+    return done
+"""
+RESHAPED = """
+def run():
+    x = torch.arange(4.0).to("cuda").flatten()
+    x.unsqueeze_(0)
+    try:
+        return [v.item() for v in x]
+    except RuntimeError as error:
+        return type(error).__name__
+"""
+FOLDED = """
+def run():
+    x = torch.arange(4.0).to("cuda").flatten()
+
+    def fold():
+        nonlocal x
+        x = x.reshape(2, 2)
+
+    fold()
+    try:
+        return [v.item() for v in x]
+    except RuntimeError as error:
+        return type(error).__name__
+"""
+CAUGHT = """
+def made(n):
+    return torch.tensor(np.zeros({size}))
+
+
+def run():
+    try:
+        return made(2)
+    except {error}:
+        return None
+"""
+RESIZED = """
+def run():
+    x = torch.from_numpy(np.zeros(3))
+    try:
+        return x.resize_(8).shape
+    except RuntimeError as error:
+        return type(error).__name__
+"""
 KEPT = {
     "pin_memory raises another error than cuda": (
         "TL203",
@@ -289,6 +348,11 @@ KEPT = {
         simulated_cuda,
     ),
     "zeros_like makes an object of a subclass": ("TL104", LIKE, simulated_cuda),
+    "an error of the move comes before a print": ("TL104", BETWEEN.format(between="done.append(1)"), simulated_cuda),
+    "a tensor gets another shape in place": ("TL302", RESHAPED, simulated_cuda),
+    "another function replaces the tensor": ("TL302", FOLDED, simulated_cuda),
+    "an error of NumPy is caught": ("TL103", CAUGHT.format(size="n", error="ValueError"), None),
+    "memory of NumPy cannot be resized": ("TL103", RESIZED, None),
     "the device is computed after the constructor has failed": ("TL104", LOG, simulated_cuda),
 }
 # Their innocent relatives, which are fixed.
@@ -306,6 +370,9 @@ FIXED = {
         None,
     ),
     "a tensor by its annotation": ("TL204", ANNOTATED, None),
+    "what stands between is torch's own": ("TL104", BETWEEN.format(between="torch.ones(3)"), simulated_cuda),
+    "both raise what is caught": ("TL103", CAUGHT.format(size="n", error="RuntimeError"), None),
+    "a size that is a number": ("TL103", CAUGHT.format(size="3", error="ValueError"), None),
     "elements of a tensor": ("TL302", ELEMENTS, simulated_cuda),
     "a module with the moves of torch": ("TL701", NET.format(name="other"), simulated_cuda),
     "a dimension that is a variable of the function": (

@@ -28,6 +28,7 @@ _REBINDING = ("nonlocal", ":=")
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
+OVERTAKES = "an error of the move, where the device does not exist, comes before what precedes it now"
 REORDERED = "if the constructor raises an error, the device has been computed already"
 # Calls of builtins that may read or change variables without naming them.
 OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
@@ -164,6 +165,19 @@ class Targets:
         """Whether the device is computed by calls, and an error of the constructor, which then comes later, caught."""
         computed = any(isinstance(part, (cst.Call, cst.Await)) for arg in move.args for part in descendants(arg.value))
         return computed and any(guard.kind == "try" for guard in self._module.guards(move))
+
+    def overtakes(self, made: cst.CSTNode, move: FirstMove) -> bool:
+        """Whether an error of the move, for a device that there is not, would come before calls that now precede it."""
+        if not move.in_variable:
+            return False
+        first, second = self._module.statement_of(made), self._module.statement_of(move.call)
+        block = self._module.parent(self._module.parent(first))  # type: ignore[arg-type]
+        if not isinstance(block, (cst.IndentedBlock, cst.Module)):
+            return False
+        places = [block.body.index(self._module.parent(one)) for one in (first, second)]
+        between = block.body[places[0] + 1 : places[1]]
+        calls = (node for line in between for node in self._module.within(line, cst.Call))
+        return any(not (self._module.qualified(call.func) or "").startswith("torch.") for call in calls)
 
     def to_cuda(self, call: cst.Call) -> bool:
         """Whether the move certainly goes to CUDA."""

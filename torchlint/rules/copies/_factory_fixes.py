@@ -11,7 +11,7 @@ from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import EXPANDED, ON_META, REORDERED, Target, Targets
+from torchlint.edit.targets import EXPANDED, ON_META, OVERTAKES, REORDERED, Target, Targets
 from torchlint.knowledge.dtypes import COMPLEX
 from torchlint.knowledge.factories import LIKE_FACTORIES
 from torchlint.knowledge.tensors import CASTS
@@ -103,6 +103,8 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(EXPANDED)
     if targets.reorders(found.move.call):
         caveats.append(REORDERED)
+    if targets.overtakes(found.call, found.move):
+        caveats.append(OVERTAKES)
     if module.shared(Defaults).may_use_meta_device:
         caveats.append(ON_META)
     if found.requires_grad or "requires_grad_" in found.move.methods:
