@@ -238,6 +238,9 @@ def caught(made: str, error: str) -> str:
 
 # The rule, the program, and the simulation of CUDA that it needs.
 BETWEEN = """
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def moved(device, done):
     x = torch.zeros(3)
     {between}
@@ -247,7 +250,7 @@ def moved(device, done):
 
 def run():
     done = []
-    for device in ("cuda", "warp"):
+    for device in "cuda warp".split():
         try:
             done.append(moved(device, done))
         except RuntimeError:

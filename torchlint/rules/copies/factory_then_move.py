@@ -86,9 +86,9 @@ class FactoryThenMove(Rule):
     `.type_as(x)` if a linted file defines a subclass of `torch.Tensor`, which they return and a factory does not; and
     if a call computes the device in a `try` statement, since errors of the factory then come after it; and if other
     calls than those of torch stand between creation and move, since an error of the move then comes before them. With
-    `meta` as the target, numbers that the dtype cannot represent no longer raise an error, since nothing is filled. There is no
-    fix if the tensor is used in a computation in between, if two conversions follow each other, or if computing the
-    device may change what is evaluated between creation and move; nor for content that is computed.
+    `meta` as the target, numbers that the dtype cannot represent no longer raise an error, since nothing is filled.
+    There is no fix if the tensor is used in a computation in between, if two conversions follow each other, or if
+    computing the device may change what is evaluated between creation and move; nor for content that is computed.
 
     ## Confirmed by
     In every step, the CPU fills memory that is then copied to the device.
