@@ -9,6 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import keyword, method, receiver
+from torchlint.analysis.values import memory
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:
@@ -67,10 +68,12 @@ class Lifetimes:
             return [node.body, node.orelse]
         if not isinstance(node, cst.Call) or self._module.value(node).fresh:
             return []
-        source = receiver(node)
-        if source is None or self._module.qualified(node.func) is not None:
-            return [arg.value for arg in node.args[:1]]
-        return [source]
+        source, name = receiver(node), self._module.qualified(node.func)
+        filled = memory.output(node, name or f"numpy.ndarray.{method(node)}")
+        outputs = [filled] if filled is not None else []
+        if source is None or name is not None:
+            return [*(arg.value for arg in node.args[:1]), *outputs]
+        return [source, *outputs]
 
     # -- names -------------------------------------------------------------------------------------
 

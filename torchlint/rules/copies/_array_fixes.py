@@ -15,7 +15,7 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import EXPANDED, ON_META, Targets
-from torchlint.knowledge.arrays import ARRAYS, METHODS_FRESH
+from torchlint.knowledge.arrays import ARRAYS
 from torchlint.knowledge.factories import FORM_METHODS
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
@@ -157,7 +157,7 @@ def _allocates(module: SourceModule, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Call):
         name = module.qualified(node.func)
         if name is None:
-            return _method_allocates(module, node)
+            return module.value(receiver(node)).kind in (Kind.GENERATOR, Kind.NDARRAY)
         return name.partition(".")[0] in _VERIFIED_PACKAGES and (name != "numpy.array" or _array_copies(module, node))
     return isinstance(node, (cst.BinaryOperation, cst.UnaryOperation))
 
@@ -166,12 +166,6 @@ def _array_copies(module: SourceModule, call: cst.Call) -> bool:
     """Whether ``np.array`` certainly copies its argument; ``__array__`` of other classes may return shared memory."""
     data = argument(call, "object", 0)
     return data is not None and module.value(data).kind in _COPIED_KINDS
-
-
-def _method_allocates(module: SourceModule, call: cst.Call) -> bool:
-    source = receiver(call)
-    kind = module.value(source).kind
-    return kind is Kind.GENERATOR or (kind is Kind.NDARRAY and method(call) in {*METHODS_FRESH, "astype"})
 
 
 def _is_only_use(module: SourceModule, binding: Binding, data: cst.Name) -> bool:
