@@ -40,7 +40,7 @@ _SKIPPED = re.compile(
 )
 # Functions with such a parameter call what is passed, and may return what that holds.
 _CALLING = re.compile(r"func|pyfunc")
-_KEPT = 12  # successful calls that are repeated with each optional parameter
+_KEPT = 10  # successful calls that are repeated with each optional parameter
 HELD = np.arange(6.0)
 
 
@@ -404,11 +404,18 @@ def table() -> str:
             by_other.setdefault(" ".join(map(_written, memory.other)), []).append(memory.name)
         lines.append(f'    "{group}": {{\n')
         for other, names in sorted(by_other.items()):
-            parts = textwrap.wrap(" ".join(names), 100)
-            quoted = [f'        "{part}{" " if part is not parts[-1] else ""}"\n' for part in parts]
-            lines.append(f'        "{other}": (\n' + "".join(f"    {one}" for one in quoted) + "        ),\n")
+            lines.append(f'        "{other}": {_quoted(" ".join(names))},\n')
         lines.append("    },\n")
     return "".join([*lines, "}\n"])
+
+
+def _quoted(names: str) -> str:
+    """A string literal, over several lines if it is long."""
+    parts = textwrap.wrap(names, 100)
+    if len(parts) == 1:
+        return f'"{names}"'
+    quoted = [f'            "{part} "\n' for part in parts[:-1]] + [f'            "{parts[-1]}"\n']
+    return "(\n" + "".join(quoted) + "        )"
 
 
 def _written(parameter: Parameter) -> str:

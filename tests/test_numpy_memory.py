@@ -45,7 +45,7 @@ NEW = (
     "np.array(self.x[i])", "self.x[i].copy()", "self.x[i].astype(np.float32)", "np.exp(self.v)",
     "np.concatenate(self.parts)", "np.stack(self.rows, 0)", "np.sum(self.x, 0)", "self.x.max(axis=0, keepdims=True)",
     "np.clip(self.v, 0, 1)", "np.where(self.v > 1, self.v, 0)", "self.rng.random(4)", "np.triu(self.x)",
-    "np.exp(self.v, out=None)", "np.random.rand(4)", "np.zeros(4)", "np.arange(1, 5)", "np.asarray([1.0, 2.0])",
+    "np.exp(self.v, out=None)", "np.random.permutation(4)", "np.asarray([1.0, 2.0])",
     "np.nan_to_num(self.v)", "np.pad(self.x, 0)", "np.sort(self.v)", "-self.v", "self.v.cumsum(0)",
 )  # fmt: skip
 PROGRAM = """import numpy as np

@@ -40,8 +40,8 @@ _CAST = (
     "the conversion runs on the device, which may lack the array's dtype or convert out-of-range numbers differently"
 )
 _LIST = (
-    "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal, and "
-    "zero-dimensional arrays no longer raise an error"
+    "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal; "
+    "zero-dimensional arrays no longer raise an error, and arrays without elements may give another shape"
 )
 
 
