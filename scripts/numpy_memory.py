@@ -17,7 +17,8 @@ import re
 import tempfile
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,6 +64,10 @@ def _numbers(shape: tuple[int, ...], dtype: str = "f8") -> Any:
     return np.arange(1, 1 + int(np.prod(shape)), dtype="f8").reshape(shape).astype(dtype)
 
 
+def _several(make: Callable[[], Any], count: int) -> list[Any]:
+    return [make() for _ in range(count)]
+
+
 _ARRAYS: tuple[Callable[[], Any], ...] = (
     lambda: _numbers((2, 3)),
     lambda: _numbers((3,), "f4"),
@@ -85,8 +90,8 @@ _ARRAYS: tuple[Callable[[], Any], ...] = (
 _FIRST: tuple[Callable[[], Any], ...] = (
     *_ARRAYS,
     lambda: np.asmatrix(_numbers((2, 2))),
-    *(lambda make=make: [make(), make()] for make in _ARRAYS),  # type: ignore[misc]
-    *(lambda make=make: [make()] for make in _ARRAYS),  # type: ignore[misc]
+    *(partial(_several, make, 2) for make in _ARRAYS),
+    *(partial(_several, make, 1) for make in _ARRAYS),
     lambda: [1.5, 2.0],
     lambda: [[1, 2], [3, 4]],
     lambda: 3,
@@ -174,7 +179,7 @@ def parameters(function: Any, skip: int = 0) -> list[Parameter] | None:
         if one.kind is one.VAR_KEYWORD:
             continue
         by_keyword = one.kind is one.KEYWORD_ONLY
-        optional = one.default is not one.empty or one.kind is one.VAR_POSITIONAL
+        optional = one.default is not one.empty or (one.kind is one.VAR_POSITIONAL and place > 0)
         found.append(Parameter(one.name, None if by_keyword else place, optional, repr(one.default)))
     return found
 
@@ -240,6 +245,11 @@ def _is_next(one: Parameter, other: Parameter) -> bool:
     return abs(one.position - other.position) == 1
 
 
+def _arguments(first: Callable[[], Any], rest: Iterable[Callable[[Any], Any]]) -> tuple[Any, ...]:
+    made = first()
+    return (made, *(part(made) for part in rest))
+
+
 class _Trial:
     """The calls of one function."""
 
@@ -258,11 +268,11 @@ class _Trial:
         succeeded, made = [], False
         for arguments in self._every():
             given = arguments()
-            result = _result(lambda given=given: self.function(*given, **self.fixed))
+            result = self._called(given, self.fixed)
             if result is None:
                 continue
             made = made or any(True for _ in _arrays_in(result))
-            again = _result(lambda given=given: self.function(*given, **self.fixed))
+            again = self._called(given, self.fixed)
             if _shares(result, [given, again]):
                 return None
             succeeded.append(arguments)
@@ -278,7 +288,7 @@ class _Trial:
         count = len(self.required)
         for first in _FIRST if count else ():
             for rest in itertools.product(_NEXT, repeat=count - 1) if count <= 3 else ():
-                yield lambda first=first, rest=rest: (made := first(), *(part(made) for part in rest))
+                yield partial(_arguments, first, rest)
         if not count:
             yield tuple
 
@@ -302,21 +312,22 @@ class _Trial:
         for arguments, value in itertools.product(calls, self._values(parameter)):
             given = arguments()
             values = {**self.fixed, **beside, parameter.name: value}
-            values = {name: given[0] if one is _SELF and given else one for name, one in values.items()}
+            array = given[0] if given else _numbers((3,))
+            values = {name: array if one is _SELF else one for name, one in values.items()}
             result = self._called(given, values)
             if any(True for _ in _arrays_in(result)):
                 found = False
-                if _shares(result, given):
+                if _shares(result, [given, array]):
                     return True
         return found
 
     def _called(self, given: tuple[Any, ...], values: Mapping[str, Any]) -> Any:
         """The result of a call with optional parameters, as keywords or else by position."""
-        result = _result(lambda: self.function(*given, **values))
+        result = _result(partial(self.function, *given, **values))
         places = sorted((p.position, p.name) for p in self.optional if p.position is not None and p.name in values)
         if result is not None or [place for place, _ in places] != list(range(len(given), len(given) + len(values))):
             return result
-        return _result(lambda: self.function(*given, *(values[name] for _, name in places)))
+        return _result(partial(self.function, *given, *(values[name] for _, name in places)))
 
     def _values(self, parameter: Parameter) -> list[Any]:
         """Values to try that are not the default; one is the first argument itself."""
@@ -336,14 +347,14 @@ def found() -> dict[str, list[Memory]]:
     """The functions that allocate the memory of their result, by package or class."""
     generator, state = np.random.default_rng(1), np.random.RandomState(1)
     sized = {"size": (2, 2)}
-    groups: dict[str, tuple[Any, Mapping[str, Any], Callable[[str], Any]]] = {
-        "numpy": (np, {}, lambda name: getattr(np, name)),
-        "numpy.fft": (np.fft, {}, lambda name: getattr(np.fft, name)),
-        "numpy.linalg": (np.linalg, {}, lambda name: getattr(np.linalg, name)),
-        "numpy.random": (np.random, sized, lambda name: getattr(np.random, name)),
-        "numpy.random.Generator": (generator, sized, lambda name: getattr(generator, name)),
-        "numpy.random.RandomState": (state, sized, lambda name: getattr(state, name)),
-        "numpy.ndarray": (np.ndarray, {}, lambda name: getattr(np.ndarray, name)),
+    groups: dict[str, tuple[Any, Mapping[str, Any]]] = {
+        "numpy": (np, {}),
+        "numpy.fft": (np.fft, {}),
+        "numpy.linalg": (np.linalg, {}),
+        "numpy.random": (np.random, sized),
+        "numpy.random.Generator": (generator, sized),
+        "numpy.random.RandomState": (state, sized),
+        "numpy.ndarray": (np.ndarray, {}),
     }
     with tempfile.TemporaryDirectory() as folder, _inside(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -363,9 +374,9 @@ def _inside(folder: str) -> Iterator[None]:
         os.chdir(before)
 
 
-def _of_group(group: str, owner: Any, fixed: Mapping[str, Any], get: Callable[[str], Any]) -> Iterator[Memory]:
+def _of_group(group: str, owner: Any, fixed: Mapping[str, Any]) -> Iterator[Memory]:
     for name in sorted(dir(owner)):
-        function = None if _SKIPPED.match(name) else _result(lambda name=name: get(name))
+        function = None if _SKIPPED.match(name) else _result(partial(getattr, owner, name))
         if not callable(function) or isinstance(function, type):
             continue
         known = parameters(function)

@@ -10,23 +10,23 @@ VERSION = "2.3.5"
 MEMORY: dict[str, dict[str, str]] = {
     "numpy": {
         "": (
-            "angle append argwhere atleast_1d atleast_2d atleast_3d average bartlett bincount blackman block bmat "
-            "column_stack convolve copy corrcoef count_nonzero cov cross delete diag_indices diag_indices_from "
-            "diagflat digitize ediff1d empty_like extract flatnonzero full_like geomspace gradient hamming "
-            "hanning hstack i0 indices inner insert interp intersect1d isclose iscomplex isreal kaiser kron "
-            "lexsort linspace logspace nonzero ones_like packbits pad poly polyadd polydiv polyfit polymul "
-            "polysub polyval ravel_multi_index repeat resize roll roots row_stack select sinc sort_complex "
-            "tensordot tile trapezoid trapz tril tril_indices tril_indices_from triu triu_indices "
-            "triu_indices_from union1d unique unique_all unique_counts unique_inverse unique_values unpackbits "
-            "unravel_index unwrap vander vdot vstack where zeros_like"
+            "angle append argwhere average bartlett bincount blackman block bmat column_stack convolve copy "
+            "corrcoef count_nonzero cov cross delete diag_indices diag_indices_from diagflat digitize ediff1d "
+            "empty_like extract flatnonzero full_like geomspace gradient hamming hanning hstack i0 indices inner "
+            "insert interp intersect1d isclose iscomplex isreal kaiser kron lexsort linspace logspace nonzero "
+            "ones_like packbits pad poly polyadd polydiv polyfit polymul polysub polyval ravel_multi_index repeat "
+            "resize roll roots row_stack select sinc sort_complex tensordot tile trapezoid trapz tril "
+            "tril_indices tril_indices_from triu triu_indices triu_indices_from union1d unique unique_all "
+            "unique_counts unique_inverse unique_values unpackbits unravel_index unwrap vander vdot vstack where "
+            "zeros_like"
         ),
         "bins=1": "histogram histogram_bin_edges",
         "bins=1 range=2": "histogramdd",
         "bins=2 range=3": "histogram2d",
         "converters=4 quotechar like": "loadtxt",
         "copy": "astype",
+        "copy indexing": "meshgrid",
         "copy like": "array",
-        "copy sparse indexing": "meshgrid",
         "copy=1": "nan_to_num",
         "excludelist=11 like": "genfromtxt",
         "kind": "in1d isin",
@@ -62,7 +62,6 @@ MEMORY: dict[str, dict[str, str]] = {
         "out=5": "trace",
         "roll=2 weekmask=3 holidays=4 busdaycal=5 out=6": "busday_offset",
         "sorter=3": "searchsorted",
-        "subok": "broadcast_arrays",
         "weekmask=1 busdaycal=3 out=4": "is_busday",
     },
     "numpy.fft": {

@@ -39,6 +39,7 @@ _ROUNDED = "numbers are rounded to float32, and what is computed with them gets 
 _CAST = (
     "the conversion runs on the device, which may lack the array's dtype or convert out-of-range numbers differently"
 )
+_SCALAR = "an operation on arrays without dimensions returns a number, which is converted in another way"
 _LIST = (
     "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal; "
     "zero-dimensional arrays no longer raise an error, and arrays without elements may give another shape"
@@ -82,6 +83,8 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     if target.dtype is not None and (keyword(copy.call, "dtype") is not None or methods or cast is not None):
         raise Unfixable  # two conversions in a row
     dtype = target.dtype
+    if dtype is not None and not _is_array(module, copy.data):
+        caveats.append(_SCALAR)
     if cast is not None:
         dtype = module.shared(Speller).sibling(copy.call, f"torch.{CASTS[str(method(cast))]}").text
         removal = (editor.remove_call(cast), *removal)
