@@ -115,3 +115,28 @@ def test_a_new_array_is_shared_with_a_tensor(array: str, through_variable: bool)
 @pytest.mark.skipif(np.__version__ != numpy_memory.VERSION, reason="the table is of another version of NumPy")
 def test_the_table_is_what_calling_the_functions_shows() -> None:
     assert generator.TABLE.read_text(encoding="utf-8") == generator.table(), "python scripts/numpy_memory.py writes it"
+
+
+EMPTY = ("np.zeros((0, 3))", "np.ones((2, 0, 3))", "np.zeros((2, 0))", "np.random.rand(0, 3)", "np.diff(np.ones(1))")
+LIST = """import numpy as np
+import torch
+
+
+def run(n=0):
+    made = torch.tensor({data})
+    return made, [made.stride()]
+"""
+
+
+@pytest.mark.parametrize("data", ["[np.ones((2, 3)) for _ in range(2)]", "[np.zeros(3), np.ones(3)]"])
+def test_arrays_with_elements_are_combined_first(data: str) -> None:
+    verdict = judged(Case("TL102", LIST.format(data=data)))
+    assert verdict.repaired
+    assert not verdict.differences
+
+
+@pytest.mark.parametrize("array", [*EMPTY, "np.random.rand(n, 3)", "np.linspace(0, 1, n)", "np.zeros((n, 2))"])
+@pytest.mark.parametrize("data", ["[{}]", "[{} for _ in range(2)]", "[{}, {}]"])
+def test_arrays_that_may_have_no_elements_keep_their_shape_and_strides(array: str, data: str) -> None:
+    verdict = judged(Case("TL102", LIST.format(data=data.replace("{}", array))))
+    assert not verdict.differences, verdict.after
