@@ -14,6 +14,7 @@ import itertools
 import multiprocessing
 import os
 import re
+import sys
 import tempfile
 import textwrap
 import warnings
@@ -434,4 +435,4 @@ def _written(parameter: Parameter) -> str:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(table(), encoding="utf-8")
+    (Path(sys.argv[1]) if len(sys.argv) > 1 else TABLE).write_text(table(), encoding="utf-8")
