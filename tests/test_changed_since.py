@@ -375,8 +375,24 @@ def test_without_git_this_is_said(lint: Lint, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
 def test_a_program_called_git_in_the_tree_is_not_run(git: Git, lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
     git.write("git", "#!/bin/sh\ntouch executed\n").chmod(0o755)
-    monkeypatch.setenv("PATH", ".")
-    assert "git is not installed" in lint.refused("--changed-since", "main")
+    (git.folder / "tools").mkdir()
+    git.write("tools/git", "#!/bin/sh\ntouch executed\n").chmod(0o755)
+    for folder, shown in ((".", "./git"), ("", "git"), ("tools", "tools/git")):
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{git.folder / 'none'}")
+        refused = lint.refused("--changed-since", "main")
+        assert f"{shown} is not run, since its folder in PATH is relative, and PATH has no other git" in refused
+    assert not (git.folder / "executed").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+def test_another_git_in_path_is_run_instead_of_one_in_the_tree(
+    git: Git, lint: Lint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git.write("a.py", "x = 1\n")
+    git.commit()
+    git.write("git", "#!/bin/sh\ntouch executed\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+    assert lint("--changed-since", "HEAD") == []
     assert not (git.folder / "executed").exists()
 
 

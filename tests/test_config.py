@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from torchlint import schema
+from torchlint.config import other_tools
 from torchlint.config.config import KEYS, Config, ConfigError, read_value
 from torchlint.config.configurations import load
 from torchlint.config.options import check_rule_tables, options_for
@@ -164,10 +165,21 @@ def test_two_files_in_one_folder_are_an_error() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('selct = ["TL1"]', "torchlint.toml: 'selct' is no key; did you mean 'select'?"),
+        ('selct = ["TL1"]', "torchlint.toml: unknown key 'selct'; did you mean 'select'?"),
         ("per_file_ignores = {}", "did you mean 'per-file-ignores'?"),
+        (
+            "extend = 'a.toml'",
+            "torchlint.toml: unknown key 'extend'; a configuration does not extend another one",
+        ),
+        ("extends = 'a.toml'", "unknown key 'extends'; a configuration does not extend another one"),
+        ("extend_exclude = ['a']", "unknown key 'extend_exclude'; use 'exclude'"),
+        ("exclude-dirs = ['a']", "unknown key 'exclude-dirs'; use 'exclude'"),
+        ("extend-ignore = ['a']", "unknown key 'extend-ignore'; use 'ignore'"),
+        ("line-length = 88", "unknown key 'line-length'; torchlint does not look at the layout of code; remove it"),
+        ("target-version = 'py310'", "or use 'target-torch' for that of PyTorch"),
+        ("output-format = 'json'", "unknown key 'output-format'; give --output-format on the command line"),
         ("zzz = 1", "use one of the keys select, extend-select"),
-        ('"a\\u001b[31m\\nb" = 1', r"'a\x1b[31m\nb' is no key"),
+        ('"a\\u001b[31m\\nb" = 1', r"unknown key 'a\x1b[31m\nb'"),
         (
             'select = "TL101"',
             "torchlint.toml: select must be an array of strings, not a string; write ['TL101']",
@@ -195,7 +207,17 @@ def test_mistakes_are_named_with_file_key_and_remedy(text: str, words: str) -> N
     assert words in error(text)
 
 
+def test_the_advice_for_keys_of_other_tools_names_what_exists() -> None:
+    assert set(other_tools.KEYS.values()) <= set(KEYS)
+    options = (Path(__file__).parents[1] / "docs/options.md").read_text(encoding="utf-8")
+    assert all(f"`{option}`" in options or f"`{option} " in options for option in other_tools.OPTIONS.values())
+    assert not {*other_tools.KEYS, *other_tools.OPTIONS} & set(KEYS)
+
+
 def test_keys_of_a_project_file_are_named_in_full() -> None:
+    assert "pyproject.toml: unknown key 'tool.torchlint.selct'; did you mean 'select'?" in error(
+        "[tool.torchlint]\nselct = 1", "pyproject.toml"
+    )
     assert error("[tool.torchlint]\nselect = 1", "pyproject.toml").startswith(
         "pyproject.toml: tool.torchlint.select must be"
     )

@@ -141,7 +141,7 @@ def test_a_broken_configuration_on_the_way_is_named(capsys: pytest.CaptureFixtur
     write("two/torchlint.toml", "selct = []")
     assert main(["."]) == 2
     assert (
-        capsys.readouterr().err == "torchlint: error: two/torchlint.toml: 'selct' is no key; did you mean 'select'?\n"
+        capsys.readouterr().err == "torchlint: error: two/torchlint.toml: unknown key 'selct'; did you mean 'select'?\n"
     )
     assert main(["bare.py", "two/src/named.py"]) == 2
     capsys.readouterr()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unicodedata
 from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 
 from torchlint.cli.main import main
 from torchlint.report import FORMATS
+from torchlint.report.cells import wrapped
+from torchlint.text.visible import visible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names cannot be there")
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +38,33 @@ def g(model):
     model.cuda('{TEXT}')
 """
 SYNTAX = f"def (:\n    '{TEXT}'\n"
+#: What GitHub Actions (after white space, or "##[" anywhere), Azure Pipelines and TeamCity take for a command.
+COMMAND = re.compile(r"^\s*::|##(?:vso|teamcity)?\[", re.IGNORECASE | re.MULTILINE)
+COMMAND_NAMES = (
+    "::stop-commands::x.py",
+    " \u034f::add-mask::x.py",  # comparisons that depend on a culture ignore U+034F
+    "::error::.ipynb",
+    "##vso[task.setvariable variable=a]b.py",
+    "a##VSO[task.complete result=Failed]b.py",
+    "#\u034f#vso[task.complete result=Failed]b.py",
+    "##[group]c.py",
+    "##teamcity[buildStatus text='d'].py",
+)
+COMMAND_SOURCE = """\
+import torch
+
+##vso[task.setvariable variable=a]b
+def f(device):  ##[set-env name=a]b
+    return torch.zeros(  ##vso[task.setvariable variable=a]b
+        3, names=('''
+::stop-commands::x
+##vso[task.setvariable variable=a]b
+''',)).to(device)  ##[set-env name=a]b
+
+
+def g(model):
+    model.cuda("##teamcity[a]")  ##vso[task.setvariable variable=a]b
+"""
 
 
 def torchlint(folder: Path, *arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
@@ -50,6 +81,39 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / os.fsdecode(b"d" + EVIL)).mkdir()
     (tmp_path / os.fsdecode(b"d" + EVIL) / "gone.py").symlink_to(tmp_path / "nowhere")
     return tmp_path
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Path:
+    """A folder of files whose names and source would be commands of CI systems."""
+    folder = tmp_path / "::stop-commands::y"
+    folder.mkdir()
+    for name in COMMAND_NAMES:
+        (folder / name).write_text(notebook(COMMAND_SOURCE) if name.endswith(".ipynb") else COMMAND_SOURCE)
+        (tmp_path / name).write_text("import torch\ndef (:\n" if name.endswith(".py") else "[]")
+    (tmp_path / "::debug::").mkdir()
+    (tmp_path / "::debug::" / "##vso[gone].py").symlink_to(tmp_path / "nowhere")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (folder / "##[group]").symlink_to(outside)
+    return tmp_path
+
+
+def notebook(source: str) -> str:
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+        "source": source,
+    }
+    return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]})
+
+
+def assert_no_command(output: bytes) -> str:
+    text = output.decode("utf-8").replace("\u034f", "")
+    assert COMMAND.findall(text) == []
+    return text
 
 
 def assert_harmless(output: bytes) -> str:
@@ -120,6 +184,100 @@ def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
     os.close(ours)
     assert b"device=device" in shown
     assert_harmless(shown.replace(b"\r\n", b"\n"))
+
+
+EVERY_REPORT = [
+    *((name, options) for name in FORMATS for options in (["-v", "--show-info"], ["--fix", "--unsafe-fixes", "-v"])),
+    *((name, ["--statistics", "-v"]) for name in ("text", "concise")),
+    ("concise", ["-q"]),
+    ("text", ["-q", "--select", "ALL"]),
+    ("text", ["--add-ignore"]),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), EVERY_REPORT)
+def test_no_line_of_a_report_is_a_command_of_a_ci_system(commands: Path, name: str, options: list[str]) -> None:
+    given = [f"./{entry}" for entry in sorted(entry.name for entry in commands.iterdir())]
+    done = torchlint(commands, "--output-format", name, *options, *given)
+    out = done.stdout
+    if name == "github":  # its lines are commands, each with a title of its own
+        own = re.compile(rb"::(error|warning|notice) title=(TL\d{3} |torchlint,file=)")
+        assert all(own.match(line) for line in out.split(b"\n")[:-1])
+    else:
+        assert_no_command(out)
+    assert_no_command(done.stderr)
+    assert b"stop-commands" in out or b"%3Astop-commands" in out or "--statistics" in options
+    assert done.returncode == 2  # the files that cannot be parsed or read
+
+
+@pytest.mark.parametrize("name", ["json", "gitlab", "sarif", "junit", "github"])
+def test_formats_for_programs_keep_the_path(tmp_path: Path, name: str) -> None:
+    path = "##vso[task.complete]b.py"
+    (tmp_path / path).write_text(COMMAND_SOURCE)
+    text = torchlint(tmp_path, "--output-format", name, path).stdout.decode()
+    if name == "json":
+        assert {each["path"] for each in json.loads(text)["findings"]} == {path}
+    elif name == "gitlab":
+        assert {each["location"]["path"] for each in json.loads(text)} == {path}
+    elif name == "sarif":
+        found = json.loads(text)["runs"][0]["results"]
+        uris = {each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in found}
+        assert uris == {quote(path)}
+    elif name == "junit":
+        assert {each.get("file") for each in ElementTree.fromstring(text).iter("testcase")} == {path}
+    else:
+        assert f",file={path}," in text
+
+
+def test_a_name_that_would_be_a_command_is_shown_as_a_path_of_the_file(commands: Path) -> None:
+    done = torchlint(commands, "--output-format", "concise", "::stop-commands::x.py")
+    assert done.stdout.startswith(b"./::stop-commands::x.py:2:")
+
+
+def test_no_wrapped_line_of_a_message_is_a_command() -> None:
+    lines = wrapped(visible("a message about `x` ::error::forged and ##[set-env name=a]b ::stop-commands::x"), 20)
+    assert len(lines) > 3
+    assert_no_command("".join(f"  {line}\n" for line in lines).encode())
+
+
+def test_ordinary_names_and_comments_are_shown_as_they_are(tmp_path: Path) -> None:
+    code = "torch.zeros(3).to(device)  ## see [1], #[2] and a[::2]"
+    (tmp_path / "#notes#.py").write_text(f"import torch\n\ndef f(device):\n    return {code}\n")
+    text = torchlint(tmp_path, "--show-info", "#notes#.py").stdout.decode()
+    assert text.startswith("#notes#.py:4:12: ")
+    assert code in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--show-files", "."],
+        ["--show-settings", "--exclude", "##vso[a]b"],
+        ["--select", "##vso[a]b"],
+        ["--config", "##vso[a]b"],
+        ["##vso[a]gone.py", "::error::gone.py"],
+        ["--stdin-filename", "::error::##vso[a]b.py", "-"],
+        ["rule", "##vso[a]b"],
+        ["verdict", "##vso[a]b"],
+        ["confirm", "--", "##vso[a]gone.py"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_other_line_is_a_command_of_a_ci_system(commands: Path, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "torchlint", *arguments]
+    done = subprocess.run(command, cwd=commands, input=COMMAND_SOURCE.encode(), capture_output=True, check=False)
+    assert_no_command(done.stdout)
+    assert_no_command(done.stderr)
+    assert done.stdout + done.stderr
+
+
+def test_the_names_in_a_diff_are_no_commands(commands: Path) -> None:
+    """Its other lines are those of the files, which `git apply` needs."""
+    done = torchlint(commands, "--diff", "--unsafe-fixes", "./::stop-commands::y")
+    assert_no_command(done.stderr)
+    headers = [line for line in done.stdout.splitlines() if line.startswith((b"--- ", b"+++ "))]
+    assert len(headers) == 2 * len(COMMAND_NAMES)
+    assert_no_command(b"\n".join(headers))
 
 
 CONFIGURATIONS = [

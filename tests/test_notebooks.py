@@ -246,6 +246,9 @@ def test_an_unused_suppression_is_found_in_its_cell_and_deleted(report: Report) 
     assert places(report, "a.ipynb") == ["a.ipynb:cell 2:1:28 TL001"]
     report("--fix", "a.ipynb")
     assert sources(Path("a.ipynb").read_text())[1] == "x = 1"
+    write("a.ipynb", notebook("import torch", "x = 1  # type: ignore  # torchlint: ignore[TL104]  why"))
+    report("--fix", "a.ipynb")
+    assert sources(Path("a.ipynb").read_text())[1] == "x = 1  # type: ignore  # why"
 
 
 def test_findings_are_suppressed_in_their_cells(report: Report) -> None:
@@ -272,6 +275,12 @@ def test_findings_are_suppressed_in_their_cells(report: Report) -> None:
         ('{"x": "torch"}', "cannot be read: is not a notebook: it has no `cells`"),
         ('{"cells": "torch"}', "is not a notebook: its `cells` are no list"),
         ('{"cells": ["torch"]}', "is not a notebook: cell 1 is no object"),
+        (
+            '{"cells": [{"cell_type": "raw"}, {"cell_type": ["code"], "source": "import torch"}]}',
+            "a.ipynb: error: cannot be read: the `cell_type` of cell 2 is not a text; correct or exclude it",
+        ),
+        ('{"cells": [{"source": "import torch"}]}', "cannot be read: the `cell_type` of cell 1 is missing"),
+        ('{"cells": [{"cell_type": null, "source": "import torch"}]}', "the `cell_type` of cell 1 is not a text"),
         ('{"cells": [{"cell_type": "code", "source": 3, "x": "torch"}]}', "the `source` of cell 1 is neither a text"),
         ('{"cells": [{"cell_type": "code", "source": ["torch", 3]}]}', "the `source` of cell 1 is neither a text"),
         (

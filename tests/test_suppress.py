@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torchlint
-from torchlint.run.suppress import Suppressions, scan
+from torchlint.run.suppress import Suppressions, scan, unused_findings
 from torchlint.text.comments import comments
+from torchlint.text.lines import Places
 
 KNOWN = {
     "TL000": "syntax-error",
@@ -147,6 +148,52 @@ def test_an_unused_bare_ignore_is_reported() -> None:
     (unused,) = scan("x  # torchlint: ignore  \n").unused(KNOWN, set(KNOWN))
     assert (unused.column, unused.end_column) == (4, 23)
     assert "nothing is found here" in unused.message
+
+
+def without_unused(text: str) -> str:
+    """The text after the fixes of TL001; a range that two fixes share is edited once."""
+    edits = {
+        finding.fix.edits[0] for finding in unused_findings(scan(text), "a.py", text, KNOWN, set(KNOWN)) if finding.fix
+    }
+    for edit in sorted(edits, reverse=True):
+        start, end = Places(text).offsets(edit.span)
+        text = text[:start] + edit.text + text[end:]
+    return text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# torchlint: ignore[TL101]", ""),
+        ("# torchlint: ignore[TL101]  keep this", "  # keep this"),
+        ("# noqa: TL101 - the reader shares memory", "  # the reader shares memory"),
+        ("# noqa: TL101 -", ""),
+        ("# noqa: TL101, not needed", "  # not needed"),
+        ("# noqa: TL101 (why)  ", "  # (why)  "),
+        ("# type: ignore  # torchlint: ignore[TL101]  why", "  # type: ignore  # why"),
+        ("# torchlint: ignore[TL101]: why  # type: ignore", "  # why  # type: ignore"),
+        ("# torchlint: ignore[TL101] see #123", "  # see #123"),
+        ("# noqa: E501,TL101  why", "  # noqa: E501  why"),
+        ("# noqa: TL101,E501  why", "  # noqa: E501  why"),
+        ("# torchlint: ignore[TL101, TL701] of both", "  # of both"),
+        ("# noqa: TL101 für später", "  # für später"),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n", ""])
+def test_the_text_after_an_unused_suppression_stays_as_a_comment(before: str, after: str, newline: str) -> None:
+    assert without_unused(f"x = 1  {before}{newline}") == f"x = 1{after}{newline}"
+
+
+def test_a_suppression_with_text_on_its_own_line_leaves_a_line_with_the_text() -> None:
+    assert without_unused("  # torchlint: ignore[TL101] why\nx\n") == "  # why\nx\n"
+    assert without_unused("  # torchlint: ignore[TL101]\nx\n") == "x\n"
+
+
+@pytest.mark.parametrize("rest", ["type: ignore", "noqa", "fmt: off", "-*- coding: latin-1 -*-"])
+def test_text_that_would_become_a_directive_of_another_tool_is_left_where_it_is(rest: str) -> None:
+    text = f"x = 1  # torchlint: ignore[TL101] {rest}\n"
+    assert messages(text)
+    assert without_unused(text) == text
 
 
 @pytest.mark.parametrize("text", ["x  # noqa: TL102\n", "x  # torchlint: ignore[tensor-copy-ndarray]\n"])

@@ -137,11 +137,12 @@ def _judged(directory: str) -> tuple[bool, str]:
     from torchlint.confirm.budget import BudgetProblem
     from torchlint.confirm.result import result
     from torchlint.confirm.text import render
+    from torchlint.text.visible import visible
 
     try:
         made = order.read(directory)
         config = load(Path(made.base))
         found = result(made, evidence.read(directory, made.run), prices.load(prices.DEFAULT), config.budget)
     except (order.OrderProblem, evidence.EvidenceProblem, BudgetProblem) as problem:
-        return True, f"torchlint: error: {problem}\n"
+        return True, f"torchlint: error: {visible(str(problem))}\n"
     return found.fails(None), render(found)

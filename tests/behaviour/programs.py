@@ -57,9 +57,10 @@ class Program:
 
 
 def body(rule: str, statements: str, **more: Any) -> Program:
-    """A program with one function, whose parameters are the inputs."""
+    """A program with one function, whose parameters are the inputs; ``x`` is a tensor."""
     inputs = more.pop("inputs", {})
-    text = _HEAD.format(", ".join(inputs), statements.replace("\n", "\n    "))
+    parameters = ("x: torch.Tensor" if name == "x" else name for name in inputs)
+    text = _HEAD.format(", ".join(parameters), statements.replace("\n", "\n    "))
     return Program(rule, text, inputs, **more)
 
 
@@ -369,8 +370,6 @@ SAFE = [
     ),
     body("TL401", _LOADED.format(loader="Loader(rows, 2, num_workers=1)", moved="x.to('cuda')"), cuda=True),
     body("TL401", _LOADED.format(loader="Loader(rows, 2, True, num_workers=1)", moved="x.cuda()"), cuda=True),
-    # TL507
-    body("TL507", "torch.backends.cudnn.fastest = True\nreturn torch.backends.cudnn.enabled"),
 ]  # fmt: skip
 _DATASET = """
 import numpy as np
@@ -454,6 +453,7 @@ UNSAFE = [
     body("TL201", "torch.set_default_dtype(torch.float64)\ny = x.to(device).float()\n"
          "return torch.tensor(y.item(), device=y.device)",
          inputs={"x": ("one",), "device": ("cpu",)}, caveat="dtype", differs="result"),
+    body("TL507", "torch.backends.cudnn.fastest = True\nreturn torch.backends.cudnn.enabled", caveat="another file"),
     body("TL507", "calls = []\ntorch.backends.cudnn.fastest = calls.append(1)\nreturn calls",
          caveat="no longer computed", differs="result"),
     body("TL507", "torch.backends.cudnn.verbose = np.random.rand() > 0.5\nreturn 1",

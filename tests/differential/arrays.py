@@ -65,6 +65,40 @@ _HELD = (
     "np.asarray({})[0]", "np.asarray({}).real", "np.expand_dims(np.asarray({}), 0)", "np.array({}).view()",
     "np.swapaxes({}, 0, -1)",
 )  # fmt: skip
+# Arrays that a function or method may fill and return, or hand on as they are: `{}` is the parameter, `buf` an array
+# that is held elsewhere.
+_FILLED = (
+    "np.float32({})", "np.float64({})", "np.uint8({})", "np.int64({})", "np.bool_({})", "np.half({})",
+    "np.float32({} * 2)", "np.float64({}.copy())", "np.double({})", "np.int32(np.float32({}))",
+    "np.asarray({}, dtype=np.float32)", "np.asarray({}, 'f8')", "np.require({})", "np.asanyarray({})",
+    "np.array({}, copy=None)", "np.array({}, np.float32, copy=False)", "{}.astype(np.float64, copy=False)",
+    "{}.astype('f4', 'K', 'unsafe', True, False)", "np.nan_to_num({}, False)", "np.real({})", "np.round({})",
+    "np.concatenate([{}, {}], 0, buf)", "np.concatenate([{}], axis=0, out=buf)", "np.stack([{}], 0, buf)",
+    "np.exp({}, buf)", "np.exp({}, out=buf)", "np.exp({}, out=None)", "np.exp({}, None)", "np.add({}, 1, buf)",
+    "np.subtract({}, {}, {})", "np.maximum({}, 0, buf)", "np.sum({}, 0, None, buf)", "np.sum({}, 0)",
+    "np.sum({}, axis=0, keepdims=True)", "{}.sum(0, None, buf)", "{}.mean(0)", "{}.max(0, buf)", "np.max({}, 0, buf)",
+    "np.prod({}, 0, None, buf)", "np.mean({}, 0, None, buf)", "np.median({}, 0, buf)", "np.median({}, 0)",
+    "np.percentile({}, 50, 0, buf)", "np.quantile({}, 0.5, 0)",
+    "{}.cumsum(0, None, buf)", "np.cumsum({}, 0, None, buf)",
+    "np.cumprod({}, 0, None, {})", "{}.clip(0, 1, buf)", "np.clip({}, 0, 1, buf)", "np.clip({}, 0, 1, {})",
+    "{}.take([0, 1], 0, buf)", "np.take({}, [0], 0)", "np.dot({}, {}.T, buf)", "{}.dot({}.T, buf)",
+    "np.matmul({}, {}.T, buf)", "np.argmax({}, 0, buf)", "np.compress([True], {}, 0, buf)", "np.outer({}, {}, buf)",
+    "np.round({}, 1, buf)", "np.diff({}, 0)", "np.diff({}, n=0)", "np.diff({}, 1)", "np.triu({})", "np.diag({})",
+    "np.fromfunction(lambda _: {}, (3,))", "np.exp(*filled)", "np.exp({}, **filling)", "np.sort(*[{}])",
+    "np.random.default_rng(5).random(4, np.float32, buf)", "np.random.default_rng(5).standard_normal(4, 'f8', buf)",
+    "np.random.default_rng(5).random(4, out=buf)", "np.fft.fftn({}, axes=())", "np.linalg.inv({})", "+{}",
+    "np.broadcast_to({}, {}.shape)",
+    "np.unwrap({}, period=6)", "np.atleast_1d({})", "np.nansum({}, 0)", "np.fmin({}, 0, buf)",
+)  # fmt: skip
+# Arrays that `buf` may be.
+_BUFFERS = ("f64", "f32", "i64", "u8", "fortran", "sliced", "scalar", "masked", "np.matrix", "array subclass", "empty")
+# A data set that holds its arrays; the sample is written to after it was read.
+_DATASET = (
+    "class Data:\n"
+    "    def __init__(self, {given}):\n        self.held = data\n\n"
+    "    def __getitem__(self, index):\n{deep}        return {made}\n\n\n"
+    "def run({given}):\n    sample = Data({handed})[0]\n    sample[...] = 1\n    return sample, [{owned}]\n"
+)
 _CHAINS = (
     ".float()", ".double()", ".long()", ".half()", ".bool()", ".int()", ".byte()", ".bfloat16()", ".unsqueeze(0)",
     ".unsqueeze(0).float()", ".float().unsqueeze(0)", ".t()", ".contiguous()", ".view(-1)", ".reshape(-1)",
@@ -87,7 +121,10 @@ DEVICES: tuple[Any, ...] = ("cpu", "meta", "cpu:0", None, "cuda", "cuda:0")
 def copied(draw: st.DrawFn) -> Case:
     """TL101: an array becomes a tensor, which may then be moved."""
     moved = draw(st.booleans())
-    array = pick(draw, (*_NEW, *_HELD) if moved else _NEW).replace("{}", "data")
+    if not moved and draw(st.booleans()):
+        return _held(draw)
+    array = pick(draw, (*_NEW, *_HELD, *_FILLED) if moved else _NEW).replace("{}", "data")
+    array = array.replace("buf", "data").replace("**filling", "out=data").replace("*filled", "data")
     parameter = _parameter(draw, array)
     inputs: dict[str, Any] = {parameter: pick(draw, (*ARRAYS, *ODD, *(() if ":" in parameter else ELSE)))}
     setup, sources = "", "data"
@@ -106,6 +143,29 @@ def copied(draw: st.DrawFn) -> Case:
     return placed(draw, "TL101", made, inputs, setup, sources, cuda)
 
 
+def _held(draw: st.DrawFn) -> Case:
+    """An array that may be held elsewhere too becomes a tensor, at once or through variables."""
+    array = pick(draw, (*_FILLED, *_HELD, *_NEW)).replace("{}", "data")
+    if draw(st.booleans()):
+        wrapped = (*_FILLED, "np.float32({})", "np.float64({})", "({})[0]", "({}).copy()", "({}).reshape(-1)")
+        array = pick(draw, wrapped).replace("{}", array)
+    inputs: dict[str, Any] = {"data: np.ndarray": pick(draw, (*ARRAYS, *ODD))}
+    setup = (
+        ["filled = (data, buf)"] if "*filled" in array else ["filling = {'out': buf}"] if "**filling" in array else []
+    )
+    if "buf" in array or setup:
+        inputs["buf: np.ndarray"] = pick(draw, _BUFFERS)
+    if draw(st.booleans()):
+        setup, array = [*setup, f"array = {array}"], "array"
+    sources = ", ".join(name.partition(":")[0] for name in inputs)
+    made = f"torch.tensor({array})"
+    if "buf" not in sources and draw(st.booleans()):
+        return placed(
+            draw, "TL101", made, inputs, "\n".join(["data = self.held", *setup]), sources, places=(_DATASET,) * 3
+        )
+    return placed(draw, "TL101", made, inputs, "\n".join(setup), sources)
+
+
 def _parameter(draw: st.DrawFn, array: str) -> str:
     """The parameter, annotated as an array if nothing else proves it."""
     bare = array == "data" or array.startswith("data") or "data)" not in array
@@ -120,8 +180,12 @@ _MEMBERS = (
     "np.random.rand(2)", "np.random.randn(2, 2)", "np.array([1.0, 2.0])", "np.array([1, 2])",
     "np.array([[1, 2], [3, 4]])", "np.array([True, False])", "np.array([0.1, 0.2], dtype=np.float32)",
     "np.array([1, 2.5])", "np.abs(np.array([-1.0, -0.0]))", "np.ones(2) * 3", "np.zeros(2, dtype=np.float16)",
-    "np.full(2, 1e300)", "np.full(2, 2**62, dtype=np.int64)", "-np.ones(3)", "np.sqrt(np.ones(2))",
-    "np.zeros(2, kind)", "np.zeros(2, dtype=kind)", "np.zeros([2, 1])", "np.full(3, 70000, np.float32)",
+    "np.zeros((0, 3))", "np.ones((2, 0, 3))", "np.random.rand(count, 3)", "np.random.rand(2, count)",
+    "np.zeros((count, 2))", "np.diff(np.ones(1))", "np.cumsum(np.ones((2, 3)))",
+    "np.float32(np.ones(2))", "np.float64(np.zeros((2, 3)))", "np.ones((3, 2)).T", "np.asarray(np.zeros(2))",
+    "np.zeros((2, 2)).view(np.matrix)", "np.linspace(0, 1, count)", "np.full(2, 1e300)",
+    "np.full(2, 2**62, dtype=np.int64)", "-np.ones(3)", "np.sqrt(np.ones(2))", "np.zeros(2, kind)",
+    "np.zeros(2, dtype=kind)", "np.zeros([2, 1])", "np.full(3, 70000, np.float32)",
 )  # fmt: skip
 
 
@@ -151,6 +215,8 @@ def listed(draw: st.DrawFn) -> Case:
     )
     made = f"torch.tensor({pick(draw, ('', '', 'data='))}{data}{keywords})"
     inputs: dict[str, Any] = {}
+    if "count" in made + setup:
+        inputs["count"] = pick(draw, (0, 1, 2))
     if "kind" in made + setup:
         inputs["kind"] = pick(draw, ("i4", "f8", "f4", None, "?"))
     if "=dtype" in made:

@@ -12,7 +12,7 @@ def half_needed(x):
 
 
 def all_unused(x):
-    y = x + 1
+    y = x + 1  # was a copy once
     return y
 
 

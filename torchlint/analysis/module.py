@@ -16,8 +16,9 @@ from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import DeviceEvidence
 from torchlint.analysis.values.evaluate import Evaluator
 from torchlint.analysis.values.functions import Functions, Parameters
-from torchlint.analysis.values.lattice import Value
+from torchlint.analysis.values.lattice import Kind, Value
 from torchlint.model import Heat
+from torchlint.prefilter import concepts
 
 __all__ = ["SourceModule", "SyntaxProblem", "Unsupported"]
 
@@ -39,6 +40,27 @@ class SourceModule(Code):
     def value(self, node: cst.CSTNode | None) -> Value:
         """The inferred value of an expression."""
         return self.evaluator.value(node)
+
+    def is_plain_tensor(self, node: cst.CSTNode | None) -> bool:
+        """Whether an expression is certainly a tensor with torch's own methods, by what makes it or its annotation.
+
+        What is only used like a tensor may be an object of another class, and no file of the run may define classes of
+        tensors, whose methods may do something else.
+        """
+        value = self.value(node)
+        if value.kind is not Kind.TENSOR or not value.sure:
+            return False
+        return not self.has_own_tensors
+
+    @property
+    def has_own_tensors(self) -> bool:
+        """Whether some file of the run defines classes that are tensors, or act as such."""
+        return self.text_index.has(concepts.OWN_TENSORS) or self.project.own_tensors()
+
+    @property
+    def has_own_moves(self) -> bool:
+        """Whether some class of the run moves its objects by a method of its own, which may take other arguments."""
+        return self.text_index.has(concepts.OWN_MOVES) or self.project.own_moves()
 
     @property
     def classes(self) -> Classes:

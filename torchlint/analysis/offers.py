@@ -197,8 +197,7 @@ def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
 
 
 def _is_own_move(function: cst.FunctionDef) -> bool:
-    """A method ``to`` that takes a device and nothing else."""
-    params = function.params
-    named = function.name.value == "to" and len(params.params) == 2 and params.params[0].name.value == "self"
-    starred = isinstance(params.star_arg, cst.Param) or params.star_kwarg is not None
-    return named and not starred and not params.kwonly_params
+    """A method ``to`` that has no parameter ``non_blocking``."""
+    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
+    named = function.name.value == "to" and bool(params) and params[0].name.value == "self"
+    return named and function.params.star_kwarg is None and all(p.name.value != "non_blocking" for p in params)

@@ -180,10 +180,10 @@ def _with_what_was_found(run: RunResult, found: Found) -> RunResult:
 
 
 def _show_files(paths: list[str], what: Plan) -> int:
-    from torchlint.report.shared import visible
+    from torchlint.text.visible import visible_path
 
     files, problems, _ = _found(paths, what)
-    print_text("".join(f"{visible(file)}\n" for file in files))
+    print_text("".join(f"{visible_path(file)}\n" for file in files))
     if problems:
         raise Failure(f"{problems[0].path}: {problems[0].message}")
     return CLEAN

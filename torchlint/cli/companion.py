@@ -18,9 +18,9 @@ from torchlint.confirm import evidence, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
-from torchlint.report.shared import visible
 from torchlint.run import session
 from torchlint.run.plan import Plan
+from torchlint.text.visible import visible
 
 _PROBLEMS = (order.OrderProblem, evidence.EvidenceProblem, prices.ProfileProblem, BudgetProblem)
 CLEAN, FOUND, FAILED = 0, 1, 2

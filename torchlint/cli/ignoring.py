@@ -80,7 +80,8 @@ def run(arguments: argparse.Namespace, what: Plan, found: Found, cache: Cache | 
 
 def _remarks(done: Ignored) -> list[str]:
     """Why findings were left, and what could not be done."""
-    from torchlint.report.shared import place, problem_line, visible
+    from torchlint.report.shared import place, problem_line
+    from torchlint.text.visible import visible
 
     lines = []
     for finding in sorted(done.left, key=lambda finding: finding.sort_key):

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _failed(reason: str) -> int:
     """Print in one escaped line why torchlint cannot do its work."""
-    from torchlint.report.shared import visible
+    from torchlint.text.visible import visible
 
     print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
     return FAILED

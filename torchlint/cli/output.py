@@ -38,7 +38,7 @@ def print_bytes(data: bytes) -> None:
 
 def print_diff(text: bytes) -> None:
     """Print a diff: on a terminal, where it is not applied, without control sequences."""
-    from torchlint.report.shared import visible
+    from torchlint.text.visible import visible
 
     if sys.stdout.isatty():
         print_text("".join(f"{visible(line)}\n" for line in text.decode("utf-8", "replace").split("\n")[:-1]))

@@ -31,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print an error in one line and exit. A misspelled option is why a required one is missing."""
-        from torchlint.report.shared import visible
+        from torchlint.text.visible import visible
 
         if message.startswith("the following arguments are required"):
             misspelled = (word for word in self._options() if self._meant(word))

@@ -91,7 +91,7 @@ def _per_file(given: list[str]) -> list[tuple[str, tuple[str, ...]]]:
 
 def shown(what: Plan) -> str:
     """The effective settings of a run, as JSON."""
-    import json
+    from torchlint.report.shared import dump
 
     config = what.config
     settings = {
@@ -108,7 +108,7 @@ def shown(what: Plan) -> str:
         "baseline": os.path.join(config.root, config.baseline) if config.baseline else None,  # noqa: PTH118
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }
-    return json.dumps(settings, indent=2) + "\n"
+    return dump(settings)
 
 
 def _both(config: Config, field: str) -> tuple[Any, ...]:

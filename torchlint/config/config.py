@@ -215,9 +215,17 @@ def _own_table(document: dict[str, Any], shown: str) -> dict[str, Any] | None:
 def _build(table: dict[str, Any], path: str, shown: str, prefix: str) -> Config:
     for key in table:
         if key not in KEYS:
-            raise ConfigError(f"{shown}: {prefix}{quote(key)} is no key{advice(key, KEYS, 'keys')}")
+            raise ConfigError(f"{shown}: unknown key {quote(prefix + key)}{_instead(key)}")
     values = {KEYS[key].field: read_value(key, value, f"{shown}: {prefix}{key}") for key, value in table.items()}
     return Config(**values, root=os.path.dirname(path), source=shown)
+
+
+def _instead(key: str) -> str:
+    """What to write instead of an unknown key."""
+    from torchlint.config import other_tools
+
+    found = other_tools.advice(key)
+    return f"; {found}" if found is not None else advice(key, KEYS, "keys")
 
 
 def source_of(config: Config) -> str:

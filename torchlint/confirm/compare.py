@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
@@ -20,8 +19,10 @@ from torchlint.confirm.evidence import Run
 from torchlint.confirm.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.model import Finding, Safety
+from torchlint.report.shared import dump
 from torchlint.run.fix import applied
 from torchlint.text.decode import DecodeProblem, decode
+from torchlint.text.visible import visible
 
 # Smaller differences do not count, whatever the confidence interval.
 LEAST = 0.02
@@ -254,7 +255,7 @@ def as_text(found: Comparison) -> str:
     lines = [head, f"on {on}: {found.decided}; {ratio}, {times}", _results(found)]
     if found.mode == "cpu":
         lines.append(_RESERVATION)
-    return "\n".join(lines) + "\n"
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _results(found: Comparison) -> str:
@@ -287,4 +288,4 @@ def as_json(found: Comparison) -> str:
         "new_us": found.new_us,
         "losses": {"compared": found.compared, "equal": found.equal, "repeatable": found.repeatable},
     }
-    return json.dumps(values, indent=2) + "\n"
+    return dump(values)

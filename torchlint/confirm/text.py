@@ -13,7 +13,8 @@ from torchlint.confirm.result import HotSpot, Result
 from torchlint.confirm.totals import Totals
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding
-from torchlint.report.shared import place, visible
+from torchlint.report.shared import place
+from torchlint.text.visible import visible
 
 _COLORS = {
     Status.CONFIRMED: "1;31",

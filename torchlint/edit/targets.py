@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,10 +23,15 @@ from torchlint.model import Edit
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+_CONSTANTS = (cst.BaseNumber, cst.BaseString, cst.UnaryOperation, cst.BaseUnaryOp, cst.Tuple, cst.List, cst.Element)
+_REBINDING = ("nonlocal", ":=")
 _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 EXPANDED = "an expanded tensor stays expanded: its elements share memory, which the move had separated"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
-_OUT_OF_SIGHT = ("locals(", "vars(", "exec(", "eval(", "globals(")
+OVERTAKES = "an error of the move, where the device does not exist, comes before what precedes it now"
+REORDERED = "if the constructor raises an error, the device has been computed already"
+# Calls of builtins that may read or change variables without naming them.
+OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
 
 
 class Target(NamedTuple):
@@ -100,7 +107,7 @@ class Targets:
         return all(self._module.value(one).kind not in (Kind.DTYPE, Kind.TENSOR) for one in passed)
 
     def _like(self, other: cst.BaseExpression | None) -> Target:
-        if other is None or dotted(other) is None:
+        if other is None or dotted(other) is None or self._acts(other):
             raise Unfixable  # it would be evaluated twice
         name = self._editor.source(other)
         return Target(f"{name}.device", f"{name}.dtype")
@@ -124,6 +131,7 @@ class Targets:
     def remove_move(self, made: cst.CSTNode, move: FirstMove) -> tuple[Edit, ...]:
         """Remove the move of a created tensor; through a variable, only if nothing in between is affected."""
         self._check_wrappers(made)
+        self._check_order(made, move)
         if move.in_variable:
             self._check_way(made, move)
         if move.in_variable and not move.methods and self._is_rebound(move.call):
@@ -148,6 +156,29 @@ class Targets:
             node = call
         return found
 
+    def follows_tensor(self, move: cst.Call) -> bool:
+        """Whether the move is ``x.to(y)`` or ``x.type_as(y)`` with another tensor."""
+        target = argument(move, "device", 0)
+        return method(move) == "type_as" or self._module.value(target).kind is Kind.TENSOR
+
+    def reorders(self, move: cst.Call) -> bool:
+        """Whether the device is computed by calls, and an error of the constructor, which then comes later, caught."""
+        computed = any(isinstance(part, (cst.Call, cst.Await)) for arg in move.args for part in descendants(arg.value))
+        return computed and any(guard.kind == "try" for guard in self._module.guards(move))
+
+    def overtakes(self, made: cst.CSTNode, move: FirstMove) -> bool:
+        """Whether an error of the move, for a device that there is not, would come before calls that now precede it."""
+        if not move.in_variable:
+            return False
+        first, second = self._module.statement_of(made), self._module.statement_of(move.call)
+        block = self._module.parent(self._module.parent(first))  # type: ignore[arg-type]
+        if not isinstance(block, (cst.IndentedBlock, cst.Module)):
+            return False
+        places = [block.body.index(self._module.parent(one)) for one in (first, second)]
+        between = block.body[places[0] + 1 : places[1]]
+        calls = (node for line in between for node in self._module.within(line, cst.Call))
+        return any(not (self._module.qualified(call.func) or "").startswith("torch.") for call in calls)
+
     def to_cuda(self, call: cst.Call) -> bool:
         """Whether the move certainly goes to CUDA."""
         move = self._module.shared(Moves).at(call)
@@ -161,6 +192,50 @@ class Targets:
             wraps = isinstance(around, cst.Call) and self._module.qualified(around.func) in VARIABLE_WRAPPERS
             if wraps and len(around.args) > 1:  # type: ignore[attr-defined]
                 raise Unfixable
+
+    def _check_order(self, made: cst.CSTNode, move: FirstMove) -> None:
+        """Check that nothing is evaluated between creation and move that evaluating the device may change."""
+        between = [arg.value for arg in self._arguments_between(made, move.call)]
+        if (
+            between
+            and any(self._acts(arg.value) for arg in move.call.args)
+            and not all(map(self._is_constant, between))
+        ):
+            raise Unfixable
+
+    def _arguments_between(self, made: cst.CSTNode, last: cst.Call) -> Iterator[cst.Arg]:
+        """The arguments of the methods that are called on a new tensor before it is moved, or gets its name."""
+        below = made
+        for around in self._module.ancestors(made):
+            if around is last or isinstance(around, cst.BaseSmallStatement):
+                return
+            if isinstance(around, cst.Call):
+                yield from (arg for arg in around.args if arg is not below)
+            below = around
+
+    def _is_constant(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression consists of literals and variables that only this function can assign."""
+        return all(isinstance(part, _CONSTANTS) or self._is_local(part) for part in (node, *descendants(node)))
+
+    def _is_local(self, node: cst.CSTNode) -> bool:
+        function = self._module.function_of(node)
+        if not isinstance(node, cst.Name) or function is None or any(word in self._module.text for word in _REBINDING):
+            return False
+        bindings = self._module.definitions(node)
+        return bool(bindings) and all(self._module.function_of(binding.node) is function for binding in bindings)
+
+    def _acts(self, node: cst.BaseExpression) -> bool:
+        """Whether evaluating an expression may change what other expressions evaluate to."""
+        return any(self._may_change(part) for part in (node, *descendants(node)))
+
+    def _may_change(self, part: cst.CSTNode) -> bool:
+        if isinstance(part, cst.Call):
+            return self._module.qualified(part.func) != "torch.device"
+        if isinstance(part, cst.Attribute):
+            name = part.attr.value  # it may be a property, whose getter stores something
+            getters = [f for f in self._module.nodes_of(cst.FunctionDef, frozenset((name,))) if f.name.value == name]
+            return any(_stores(inner) for getter in getters for inner in descendants(getter.body))
+        return isinstance(part, (cst.NamedExpr, cst.Await, cst.Yield))
 
     def _is_rebound(self, call: cst.Call) -> bool:
         """Whether the move is ``x = x.to(device)``."""
@@ -181,7 +256,7 @@ class Targets:
         same = block is self._module.parent(lines[1])  # type: ignore[arg-type]
         if not same or not isinstance(block, (cst.IndentedBlock, cst.Module)):
             raise Unfixable
-        if any(word in self._module.text for word in _OUT_OF_SIGHT):
+        if OUT_OF_SIGHT.search(self._module.text):
             raise Unfixable
         if isinstance(block, cst.Module) and not self._is_rebound(move.call):
             raise Unfixable  # other files may import the name
@@ -207,6 +282,13 @@ class Targets:
         if not bindings:
             return True  # a name of an outer scope, or a builtin
         return all(b.kind in ("parameter", "import") or dominates(self._module, b.statement, first) for b in bindings)
+
+
+def _stores(node: cst.CSTNode) -> bool:
+    """Whether a node stores something that outlives the function."""
+    if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
+        return not isinstance(node.target, cst.Name)
+    return isinstance(node, (cst.Global, cst.Nonlocal, cst.Del))
 
 
 def _waits(non_blocking: cst.BaseExpression | None) -> bool:

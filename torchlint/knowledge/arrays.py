@@ -12,9 +12,9 @@ class ArrayFact(NamedTuple):
     """The result of a call that returns an ndarray.
 
     ``dtype`` is the default dtype; ``position`` the positional index of ``dtype``; ``fresh`` means that the memory is
-    newly allocated; ``rank`` is the number of dimensions, if certain; ``unshareable`` means that a tensor cannot share
-    the memory (read-only memory, negative strides); ``readonly`` that the array may be read-only; ``destination`` is
-    the positional index of an array that is filled and returned.
+    newly allocated (for NumPy, ``numpy_memory`` tells); ``rank`` is the number of dimensions, if certain;
+    ``unshareable`` means that a tensor cannot share the memory (read-only memory, negative strides); ``readonly`` that
+    the array may be read-only; ``destination`` is the positional index of an array that is filled and returned.
     """
 
     dtype: str | None = None
@@ -31,7 +31,7 @@ def _named(prefix: str, names: str, fact: ArrayFact) -> dict[str, ArrayFact]:
 
 
 _SHARED = ArrayFact(fresh=False)
-_UNSHAREABLE = ArrayFact(fresh=False, unshareable=True)
+_UNSHAREABLE = ArrayFact(unshareable=True)
 
 ARRAYS: dict[str, ArrayFact] = {
     **_named("numpy", "zeros ones empty loadtxt genfromtxt", ArrayFact("float64", 1)),
@@ -48,19 +48,19 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named("numpy", "unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
     **_named("numpy", "fromfunction interp outer kron packbits unpackbits", ArrayFact()),
     "numpy.arange": ArrayFact(position=3, rank=1),
-    "numpy.frombuffer": ArrayFact(position=1, fresh=False, unshareable=True),
+    "numpy.frombuffer": ArrayFact(position=1, unshareable=True),
     "numpy.broadcast_to": _UNSHAREABLE,
-    **_named("numpy", "asarray ascontiguousarray asfortranarray asanyarray", ArrayFact(position=1, fresh=False)),
-    **_named("numpy", "atleast_1d atleast_2d atleast_3d", _SHARED),
+    **_named("numpy", "asarray ascontiguousarray asfortranarray asanyarray", ArrayFact(position=1)),
+    **_named("numpy", "atleast_1d atleast_2d atleast_3d", ArrayFact()),
     **_named(
         "numpy",
         "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis",
-        _SHARED,
+        ArrayFact(),
     ),
-    **_named("numpy", "triu tril diag diagonal", _SHARED),
+    **_named("numpy", "triu tril diag diagonal", ArrayFact()),
     **_named("numpy", "flip fliplr flipud rot90 memmap", _UNSHAREABLE),
     **_named("numpy.fft", "fft ifft fft2 ifft2 rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
-    **_named("numpy.fft", "fftn ifftn", _SHARED),  # without dimensions nothing is computed
+    **_named("numpy.fft", "fftn ifftn", ArrayFact()),
     **_named("numpy.linalg", "inv pinv cholesky", ArrayFact()),
     "numpy.random.permutation": ArrayFact(),
     "cv2.imread": ArrayFact("uint8"),
@@ -84,10 +84,13 @@ ARRAYS: dict[str, ArrayFact] = {
     ),
     **_named(
         "scipy.ndimage",
-        "zoom rotate gaussian_filter shift affine_transform map_coordinates distance_transform_edt",
-        ArrayFact(),
+        "zoom shift map_coordinates",
+        ArrayFact(destination=2),
     ),
-    **_named("scipy.special", "softmax expit logit", ArrayFact()),
+    "scipy.ndimage.gaussian_filter": ArrayFact(destination=3),
+    **_named("scipy.ndimage", "rotate affine_transform distance_transform_edt", ArrayFact(destination=4)),
+    "scipy.special.softmax": ArrayFact(),
+    **_named("scipy.special", "expit logit", ArrayFact(destination=1)),
     **_named("librosa.feature", "melspectrogram mfcc chroma_stft spectral_centroid", ArrayFact()),
     **_named("librosa", "stft istft amplitude_to_db power_to_db", ArrayFact()),
     "librosa.resample": _SHARED,  # with equal rates the signal is returned as it is
@@ -139,34 +142,38 @@ ELEMENTWISE = frozenset(
     "cumprod diff gradient "
     "heaviside hypot sort unwrap isin matmul".split()
 )
-# The number of operands of elementwise functions with more than one; a further argument is the output array.
-OPERANDS = {
-    **dict.fromkeys(
-        "arctan2 add subtract multiply divide true_divide floor_divide power mod remainder maximum minimum fmax fmin "
-        "logical_and logical_or equal not_equal greater less heaviside hypot isin matmul gradient".split(),
-        2,
-    ),
-    "where": 3,
-    "clip": 3,
-}
-# The positional index of ``copy``.
-COPY_POSITIONS = {"astype": 4, "nan_to_num": 1}
-# Functions whose result may share the memory of their argument.
-ELEMENTWISE_SHARED = frozenset({"real", "imag", "round", "around"})  # integers are returned as they are
 REDUCTIONS = frozenset(
     "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
     "nansum nanmax nanmin "
     "average count_nonzero ptp".split()
 )
 
-# Methods of an ndarray.
-METHODS_FRESH = frozenset("copy flatten repeat clip cumsum cumprod argsort take choose compress dot".split())
+# Methods of an ndarray, which return an ndarray; whether its memory is new is another question (`numpy_memory`).
+METHODS_NEW = frozenset("copy flatten repeat clip cumsum cumprod argsort take choose compress dot".split())
 METHODS_VIEW = frozenset("reshape ravel transpose squeeze swapaxes view diagonal byteswap conj round".split())
 ATTRIBUTES_VIEW = frozenset({"T", "real", "imag", "flat", "mT"})
 
 DTYPES = frozenset(
     "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool".split()
 )
+# The types of NumPy's scalars, which convert arrays as well, with their dtypes; some may be those of an array already.
+SCALAR_TYPES: dict[str, str] = {
+    **{name: name for name in DTYPES},
+    "bool_": "bool",
+    "float_": "float64",
+    "int_": "int64",
+    "single": "float32",
+    "double": "float64",
+    "half": "float16",
+    "byte": "int8",
+    "ubyte": "uint8",
+    "short": "int16",
+    "ushort": "uint16",
+}
+# Functions that convert what is no array, and may return an array as it is.
+CONVERTERS = frozenset(f"numpy.{name}" for name in "asarray ascontiguousarray asfortranarray asanyarray".split())
+# Parameters of other libraries that take an array to fill, and to return.
+OUTPUTS = frozenset("out dst output distances indices".split())
 DTYPE_NAMES: dict[str, str] = {
     **{f"numpy.{name}": name for name in DTYPES},
     **{f"torch.{name}": name for name in DTYPES},

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 SEQUENTIAL = "torch.nn.Sequential"
+# Modules that return what they are given, or what another module returns, which need not be a tensor.
+PASSING_MODULES = frozenset(
+    {SEQUENTIAL, "torch.nn.Identity", "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"}
+)
 
 
 class Convolution(NamedTuple):

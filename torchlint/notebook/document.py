@@ -128,7 +128,11 @@ def _text(value: object, *keys: str) -> str | None:
 def _cell(number: int, cell: object, language: str | None) -> Cell:
     if not isinstance(cell, dict):
         raise NotebookProblem(f"is not a notebook: cell {number} is no object; correct or exclude it")
-    if cell.get("cell_type") != "code":
+    kind = cell.get("cell_type")
+    if not isinstance(kind, str):
+        what = "is not a text" if "cell_type" in cell else "is missing"
+        raise NotebookProblem(f"the `cell_type` of cell {number} {what}; correct or exclude it")
+    if kind != "code":
         return Cell(number, "", is_python=False)
     own = _text(cell, "metadata", "vscode", "languageId") or language or "python"
     source = _joined(cell.get("source", ""))

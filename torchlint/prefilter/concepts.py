@@ -136,6 +136,16 @@ SETS_DEVICE = any_of(
     text_pattern(r"@(?:torch\.)?device\(", identifiers("device")),
 )
 SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, *_CONSTRUCTING)
+# The file defines classes whose instances are tensors, or act as such, and may have methods of their own.
+OWN_TENSORS = any_of(
+    identifiers("__torch_function__", "__torch_dispatch__", "as_subclass", "_make_subclass", "_make_wrapper_subclass"),
+    text_pattern(
+        r"class[ \t]{1,80}\w{1,80}(?:\[[^]()]{0,80}\])?[ \t]{0,80}\([^()]{0,200}\b(?:Tensor|Parameter|Buffer)\b",
+        identifiers("Tensor Parameter Buffer"),
+    ),
+)
+# The file defines a method that moves objects of its own.
+OWN_MOVES = text_pattern(r"def[\s\\]+(?:to|cuda|copy_)\b", identifiers("to cuda copy_"))
 # Whether distributions check their arguments.
 SETS_VALIDATION = identifiers("set_default_validate_args")
 # The program chooses how float32 is computed, or computes in another dtype.
@@ -166,7 +176,6 @@ _VARIES = any_of(
     all_of(identifiers("torchvision"), of_library(["Resize", "detection"])),
     all_of(identifiers("interpolate"), identifiers("choice randint randrange")),
 )
-_OWN_MOVE = text_pattern(r"def[\s\\]+to\b", identifiers("to"))
 HAS_PROJECT_FACTS = any_of(
     all_of(
         TORCH,
@@ -174,7 +183,7 @@ HAS_PROJECT_FACTS = any_of(
             identifier_parts("cudnn", "deterministic_algorithms"),
             _VARIES,
             _DEFINES_DEVICE,
-            _OWN_MOVE,
+            OWN_MOVES,
             identifiers("cuda is_available init_process_group cpp_extension"),
         ),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from torchlint.prefilter import concepts
@@ -12,8 +11,9 @@ from torchlint.project.facts import FileFacts
 if TYPE_CHECKING:
     from torchlint.prefilter.text_index import TextIndex
 
-# The facts that a concept tells.
-_CONCEPTS: Mapping[str, Need] = {
+
+# Each fact that one concept tells.
+_TOLD: dict[str, Need] = {
     "seeds": concepts.SEEDS,
     "configures_cudnn": concepts.CONFIGURES_CUDNN,
     "convolves": concepts.CONVOLVES,
@@ -21,6 +21,8 @@ _CONCEPTS: Mapping[str, Need] = {
     "sets_dtype": concepts.SETS_DTYPE,
     "sets_precision": concepts.SETS_PRECISION,
     "multiplies": concepts.MULTIPLIES,
+    "own_tensors": concepts.OWN_TENSORS,
+    "own_moves": concepts.OWN_MOVES,
     "sets_validation": concepts.SETS_VALIDATION,
     "feeds": concepts.FEEDS,
 }
@@ -28,7 +30,7 @@ _CONCEPTS: Mapping[str, Need] = {
 
 def from_bytes(text_index: TextIndex) -> FileFacts:
     """The facts that need no parsing."""
-    facts = cast("FileFacts", {fact: True for fact, concept in _CONCEPTS.items() if text_index.has(concept)})
+    facts = cast("FileFacts", {name: True for name, concept in _TOLD.items() if text_index.has(concept)})
     if text_index.all((concepts.TORCH, concepts.ON_ACCELERATOR)):
         facts["on_accelerator"] = True
         if text_index.has(concepts.STEPS):

@@ -155,6 +155,8 @@ class FileFacts(TypedDict, total=False):
     sets_dtype: bool
     sets_precision: bool
     sets_validation: bool
+    own_tensors: bool
+    own_moves: bool
     multiplies: bool
     on_accelerator: bool
     trains_on_accelerator: bool

@@ -194,6 +194,14 @@ class Project:
         """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
+    def own_tensors(self, _: str) -> bool:
+        """Whether some file of the run defines classes that are tensors, or act as such."""
+        return any(facts.get("own_tensors") for facts in self.facts.values())
+
+    def own_moves(self, _: str) -> bool:
+        """Whether some file of the run defines a method that moves objects of its own."""
+        return any(facts.get("own_moves") for facts in self.facts.values())
+
     def sets_precision(self, _: str) -> bool:
         """Whether some file of the run chooses how float32 is computed, or computes in another dtype."""
         return any(facts.get("sets_precision") for facts in self.facts.values())

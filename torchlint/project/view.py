@@ -49,6 +49,14 @@ class ProjectView:
         """See :meth:`Project.sets_precision`."""
         return bool(self._run("sets_precision"))
 
+    def own_tensors(self) -> bool:
+        """See :meth:`Project.own_tensors`."""
+        return bool(self._run("own_tensors"))
+
+    def own_moves(self) -> bool:
+        """See :meth:`Project.own_moves`."""
+        return bool(self._run("own_moves"))
+
     def sets_validation(self) -> bool:
         """See :meth:`Project.sets_validation`."""
         return bool(self._run("sets_validation"))
@@ -153,7 +161,8 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation trains_on_accelerator contains_all "
-    "has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results given_loaders made_loader "
-    "runs_framework step_callers step_result device varying_shapes cuda_only needs_cuda cuda_check".split()
+    "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
+    "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results "
+    "given_loaders made_loader runs_framework step_callers step_result device varying_shapes cuda_only needs_cuda "
+    "cuda_check".split()
 )

@@ -10,9 +10,10 @@ from torchlint.report import snippet
 from torchlint.report.cells import wrapped
 from torchlint.report.order import Block, outside_in, widest
 from torchlint.report.patch import MOST_LINES, Change, changes, size
-from torchlint.report.shared import evidence_lines, place, rule_url, visible, visible_lines
+from torchlint.report.shared import evidence_lines, place, rule_url
 from torchlint.report.sheet import Mark, Sheet
 from torchlint.report.style import BOLD, COLORS, SECONDARY, Style
+from torchlint.text.visible import visible, visible_lines
 
 Source = Callable[[int | None], Sequence[str]]
 

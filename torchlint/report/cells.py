@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from torchlint.report.shared import visible
+from torchlint.text.visible import characters, visible
 
 TAB = 4
 # A word, in which a part between backticks may contain spaces.
@@ -18,11 +18,11 @@ _WORD = re.compile(r"(?:`[^`]*`|\S)+")
 def drawn(line: str) -> list[str]:
     """What a terminal draws for each character of a line: tabs as spaces, control characters as escapes."""
     if line.isprintable():
-        return list(line)
+        return characters(line)
     found: list[str] = []
     at = 0
-    for character in line:
-        cell = " " * (TAB - at % TAB) if character == "\t" else visible(character)
+    for character, shown in zip(line, characters(line), strict=True):
+        cell = " " * (TAB - at % TAB) if character == "\t" else shown
         found.append(cell)
         at += width(cell)
     return found
@@ -52,5 +52,5 @@ def wrapped(text: str, room: int) -> list[str]:
             if lines and width(lines[-1]) + 1 + width(part) <= room:
                 lines[-1] += f" {part}"
             else:
-                lines.append(part)
+                lines.append(visible(part))
     return lines

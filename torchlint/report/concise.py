@@ -5,8 +5,9 @@ from __future__ import annotations
 from torchlint.model import Finding, RunResult
 from torchlint.report import ReportOptions
 from torchlint.report.causes import every_place
-from torchlint.report.shared import place, problem_line, visible, visible_lines
+from torchlint.report.shared import place, problem_line
 from torchlint.report.summary import counted, tail
+from torchlint.text.visible import visible, visible_lines
 
 
 def render(run: RunResult, options: ReportOptions) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.report.cells import width
-from torchlint.report.shared import in_words, place, plural, visible
+from torchlint.report.shared import in_words, place, plural
 from torchlint.report.style import BOLD, COLORS, Style
+from torchlint.text.visible import visible
 
 _LINES = 5  # further lines of a file that are listed
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed, visible, visible_lines
+from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed
+from torchlint.text.visible import escaped
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -36,14 +37,15 @@ def _problem(problem: Problem) -> str:
 
 def _command(name: str, properties: dict[str, object], message: str) -> str:
     written = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    return f"::{name} {written}::{_data(chr(10).join(visible_lines(message)))}"
+    return f"::{name} {written}::{_data(message)}"
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(map(escaped, lines)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
     # A newline in a file name is encoded, not escaped: the name must still match the file.
     ends = {"\r": "%0D", "\n": "%0A", "%": "%25", ":": "%3A", ",": "%2C"}
-    return "".join(ends.get(c) or visible(c) for c in text)
+    return "".join(ends.get(c) or escaped(c) for c in text)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
-from torchlint.report.shared import evidence_lines, file_lines, plural, visible, visible_lines
+from torchlint.report.shared import evidence_lines, file_lines, plural
+from torchlint.text.visible import escaped, visible_lines, without_commands
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -23,7 +24,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
     root = Xml.Element("testsuites", name="torchlint")
     cases: list[Finding | Problem] = sorted([*run.findings, *run.problems], key=lambda case: case.path)
     for path, group in groupby(cases, lambda case: case.path):
-        suite = Xml.SubElement(root, "testsuite", name=visible(path))
+        suite = Xml.SubElement(root, "testsuite", name=escaped(path))
         for case in group:
             _finding(suite, case, options) if isinstance(case, Finding) else _problem(suite, case)
     if not cases:
@@ -32,13 +33,14 @@ def render(run: RunResult, options: ReportOptions) -> str:
     for element in (*root, root):
         _count(element)
     Xml.indent(root)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + Xml.tostring(root, encoding="unicode") + "\n"
+    text = without_commands(Xml.tostring(root, encoding="unicode"), "&#35;")
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n"
 
 
 def _finding(suite: Element, finding: Finding, options: ReportOptions) -> None:
     span = finding.span
     cell = f"cell {finding.cell}:" if finding.cell is not None else ""
-    name = f"{visible(finding.rule)} {visible(finding.name)} ({cell}{span.line}:{span.column})"
+    name = f"{escaped(finding.rule)} {escaped(finding.name)} ({cell}{span.line}:{span.column})"
     where = f"{cell.replace(':', ', ')}line {span.line}, column {span.column}"
     lines = [f"{where}: {' '.join(visible_lines(finding.message))}"]
     lines += evidence_lines(finding.evidence)
@@ -47,19 +49,19 @@ def _finding(suite: Element, finding: Finding, options: ReportOptions) -> None:
     if finding.severity is Severity.INFO:
         _child(case, "system-out", text)
     else:
-        message = visible(finding.message)
+        message = escaped(finding.message)
         _child(case, "failure", text, message=message, type=finding.severity.value)
 
 
 def _problem(suite: Element, problem: Problem) -> None:
     case = _case(suite, "torchlint", problem.path, problem.line)
-    message = visible(problem.message)
+    message = escaped(problem.message)
     _child(case, "error", message, message=message, type="problem")
 
 
 def _case(suite: Element, name: str, path: str, line: int | None) -> Element:
     where = {} if line is None else {"line": str(line)}
-    return _child(suite, "testcase", None, name=name, classname=visible(path), file=visible(path), **where)
+    return _child(suite, "testcase", None, name=name, classname=escaped(path), file=escaped(path), **where)
 
 
 def _child(parent: Element, tag: str, text: str | None, **attributes: str) -> Element:

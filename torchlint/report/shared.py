@@ -1,4 +1,4 @@
-"""Shared parts of reports: escaped text, counts, links, paths."""
+"""Shared parts of reports: counts, links, paths."""
 
 from __future__ import annotations
 
@@ -9,36 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.model import Evidence, Finding, Problem, RuleInfo, RunResult, Safety, Severity
+from torchlint.text.visible import visible, visible_path, without_commands
 
 if TYPE_CHECKING:
     from torchlint.report import ReportOptions
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-
-
-def visible(text: str) -> str:
-    r"""``text`` on one line, with control and invisible characters escaped.
-
-    That covers C0 and C1 controls, bidirectional and other format characters, line separators and the surrogates of
-    undecodable file names: ESC becomes ``\x1b``.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if shows(c) else ascii(c)[1:-1] for c in text)
-
-
-def visible_lines(text: str) -> list[str]:
-    """The lines of a message, each escaped by :func:`visible`."""
-    return [visible(line) for line in text.replace("\r\n", "\n").split("\n")]
-
-
-def shows(character: str) -> bool:
-    """Whether a terminal just draws a character. Python calls wide and non-breaking spaces unprintable."""
-    if character.isprintable():
-        return True
-    from unicodedata import category
-
-    return category(character) == "Zs"
 
 
 def dump(data: object) -> str:
@@ -52,7 +28,7 @@ def dump(data: object) -> str:
     if r"\ud" in text:
         whole = json.dumps(data, ensure_ascii=False)
         text = json.dumps(json.loads(re.sub("[\ud800-\udfff]", _written_out, whole)), indent=2)
-    return text + "\n"
+    return without_commands(text, r"\u0023") + "\n"
 
 
 def _written_out(surrogate: re.Match[str]) -> str:
@@ -61,7 +37,7 @@ def _written_out(surrogate: re.Match[str]) -> str:
 
 def place(path: str, *numbers: int | None, cell: int | None = None) -> str:
     """``path:line:column`` as far as known; in a notebook, the cell comes before the line."""
-    parts = [visible(path), *([f"cell {cell}"] if cell is not None else [])]
+    parts = [visible_path(path), *([f"cell {cell}"] if cell is not None else [])]
     return ":".join(parts + [str(number) for number in numbers if number is not None])
 
 

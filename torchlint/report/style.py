@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from torchlint.model import Finding, RuleInfo, Severity
-from torchlint.report.shared import rule_url, visible
+from torchlint.report.shared import rule_url
+from torchlint.text.visible import visible
 
 BOLD, GUTTER, SECONDARY, REMOVED, ADDED = "1", "34", "36", "31", "32"
 COLORS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from torchlint.model import Repairs, RunResult, Safety, Severity
-from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line, visible
+from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line
+from torchlint.text.visible import visible
 
 _NAMED = 5  # entries of a baseline that a remark lists
 _PLACES = 4  # places of each kind

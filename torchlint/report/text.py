@@ -13,9 +13,10 @@ from functools import lru_cache
 from torchlint.model import Finding, RunResult, Severity
 from torchlint.report import ReportOptions
 from torchlint.report.cells import wrapped
-from torchlint.report.shared import plural, problem_line, rules_by_id, visible
+from torchlint.report.shared import plural, problem_line, rules_by_id
 from torchlint.report.style import COLORS, Style
 from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail
+from torchlint.text.visible import visible_path
 
 _NAMED = 5  # files that a remark lists by name
 _BLOCKS = 20  # that are shown in full: nobody reads more at once
@@ -76,7 +77,9 @@ def _remarks(run: RunResult, shown: Sequence[Finding], options: ReportOptions) -
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
         remarks += _without_device(run)
-        remarks += [f"{visible(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed]
+        remarks += [
+            f"{visible_path(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed
+        ]
     return remarks
 
 
@@ -84,7 +87,7 @@ def _without_device(run: RunResult) -> list[str]:
     """Which files were linted carefully: without a sign of an accelerator, tensors count as being on the CPU."""
     if not run.without_device:
         return []
-    named = ", ".join(visible(path) for path in run.without_device[:_NAMED])
+    named = ", ".join(visible_path(path) for path in run.without_device[:_NAMED])
     more = f" and {plural(len(run.without_device) - _NAMED, 'other file')}" if len(run.without_device) > _NAMED else ""
     shown = f"Nothing that was linted shows that the tensors of {named}{more} are on an accelerator"
     advice = "If other files of the project show it, lint them together."

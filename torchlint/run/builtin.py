@@ -48,7 +48,9 @@ Delete the comment, or the code in it.
 Turn the rule off with `ignore = ["TL001"]` if the same files are also linted with other rules or versions.
 
 ## Fix safety
-Deleting the comment, or the code in it, is safe: nothing that runs changes. What is misspelt or unknown is left to you.
+Deleting the comment, or the code in it, is safe: nothing that runs changes. The text after the codes stays as a
+comment. If another tool would read that as its own, such as `type: ignore`, there is no fix. What is misspelt or
+unknown is left to you.
 
 ## Confirmed by
 No run is needed.

@@ -315,11 +315,15 @@ def _relative(path: str) -> bytes:
 
 
 def _quoted(name: bytes) -> bytes:
-    """A file name as git writes it: special characters as octal escapes, and a tab after a name with spaces."""
-    if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in name):
+    """A file name as git writes it: special characters as octal escapes, and a tab after a name with spaces.
+
+    Two ``#`` are escaped as well, since CI systems take what may follow them for a command.
+    """
+    special = b'"\\#' if name.count(b"#") > 1 else b'"\\'
+    if all(0x20 <= byte < 0x7F and byte not in special for byte in name):
         return name + (b"\t" if b" " in name else b"")
     escaped = b"".join(
-        bytes((byte,)) if 0x20 <= byte < 0x7F and byte not in b'"\\' else b"\\%03o" % byte for byte in name
+        bytes((byte,)) if 0x20 <= byte < 0x7F and byte not in special else b"\\%03o" % byte for byte in name
     )
     return b'"' + escaped + b'"'
 

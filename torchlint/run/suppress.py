@@ -25,27 +25,38 @@ _CODE_LIKE = re.compile(r"[A-Za-z]+[0-9]+|[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+")
 _OURS_LIKE = re.compile(r"TL[0-9]*", re.IGNORECASE)
 _FOREIGN_LIKE = re.compile(r"[A-Z]{2,12}[0-9]{3,4}")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+# What separates the text after a suppression from it, and the beginning of a text that a tool would read as its own.
+_SEPARATOR = re.compile(r"\s*(?:[-\u2013\u2014:,;.]+(?=\s))?\s*")
+_FOR_A_TOOL = re.compile(r"[\w.-]+\s*:|no(?:qa|sec)\b|-\*-", re.IGNORECASE)
 _UNUSED = "unused suppression: "
 _WRITE = "write `# torchlint: ignore[TL101] reason`"
+
+
+class _Removal(NamedTuple):
+    """The offsets of the text to delete, and what takes its place: the sign of a comment whose text stays."""
+
+    start: int
+    end: int
+    text: str = ""
 
 
 class Unused(NamedTuple):
     """An unused or malformed suppression; columns count from 1, the end is exclusive.
 
-    ``removal`` holds the offsets of the text to delete, if deleting is all there is to do.
+    ``removal`` says what to delete, if deleting is all there is to do.
     """
 
     line: int
     column: int
     end_column: int
     message: str
-    removal: tuple[int, int] | None = None
+    removal: _Removal | None = None
 
 
 class _Directive:
-    """One suppression in a comment: the range to delete to remove all of it, and the ranges of its codes."""
+    """One suppression in a comment: how to remove all of it, if that is certain, and the ranges of its codes."""
 
-    def __init__(self, whole: tuple[int, int], codes: list[tuple[int, int]]) -> None:
+    def __init__(self, whole: _Removal | None, codes: list[tuple[int, int]]) -> None:
         self.whole, self.codes = whole, codes
         self.entries: list[_Entry] = []
 
@@ -54,13 +65,13 @@ class _Directive:
         """Whether none of its codes is needed, once all findings have been matched."""
         return all(entry.judged_unused for entry in self.entries)
 
-    def without(self, number: int) -> tuple[int, int]:
-        """The range to delete to remove one code: with its comma, or everything if no other code is needed."""
+    def without(self, number: int) -> _Removal | None:
+        """How to remove one code: with its comma, or everything if no other code is needed."""
         if not self.codes or self.needless:
             return self.whole
         if number + 1 < len(self.codes):
-            return self.codes[number][0], self.codes[number + 1][0]
-        return self.codes[number - 1][1], self.codes[number][1]
+            return _Removal(self.codes[number][0], self.codes[number + 1][0])
+        return _Removal(self.codes[number - 1][1], self.codes[number][1])
 
 
 class _Entry:
@@ -134,7 +145,8 @@ def unused_findings(
         span = Span(unused.line, unused.column, unused.line, unused.end_column)
         fix = None
         if unused.removal is not None and places is not None:
-            edit = Edit(places.span(*unused.removal), "")
+            start, end, text_left = unused.removal
+            edit = Edit(places.span(start, end), text_left)
             fix = Fix("delete the suppression", Safety.SAFE, (edit,))
         name = "unused-suppression"
         yield Finding(UNUSED_SUPPRESSION, name, "lint", Severity.INFO, path, span, unused.message, fix=fix)
@@ -181,16 +193,29 @@ class _Reader:
 
     def _add(self, directive: re.Match[str], codes: list[tuple[int, int]], *, own: bool) -> None:
         """Add the codes of a suppression; without codes it applies to all rules."""
-        group = _Directive(self._whole(directive), codes)
+        group = _Directive(self._removal(directive, codes, own=own), codes)
         if not codes and not (directive["codes"] or "").strip():
             group.entries.append(_Entry(self._place(*directive.span()), None, own, group))
         for number, (start, end) in enumerate(codes):
             group.entries.append(_Entry(self._place(start, end), self._text[start:end], own, group, number))
         self._found._entries += group.entries
 
-    def _whole(self, directive: re.Match[str]) -> tuple[int, int]:
-        """The range to delete to remove a suppression: with the space before it, or its line if nothing is left."""
+    def _removal(self, directive: re.Match[str], codes: list[tuple[int, int]], *, own: bool) -> _Removal | None:
+        """How to remove a suppression: the text after its codes stays as a comment, unless a tool would read it."""
         start, end = directive.span()
+        after = codes[-1][1] if codes else end
+        if own and codes:
+            after = self._text.index("]", after) + 1
+        separator = _SEPARATOR.match(self._text, after, end)
+        assert separator is not None
+        if not re.search(r"\w", self._text[separator.end() : end]):
+            return _Removal(*self._whole(start, end))
+        if _FOR_A_TOOL.match(self._text, separator.end(), end):
+            return None
+        return _Removal(start, separator.end(), "# ")
+
+    def _whole(self, start: int, end: int) -> tuple[int, int]:
+        """The range of a suppression with the space before it, or its line if nothing is left."""
         if self._text[end : end + 1] == "#":
             return start, end  # another comment follows it
         before = self._text[self._line_start : start]

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from torchlint.scan import groups
+from torchlint.scan.archives import rows_of_archive
 from torchlint.scan.columns import Columns
 from torchlint.scan.inputs import ARCHIVES, REPOSITORIES, Piece
 from torchlint.scan.problems import reason
 from torchlint.scan.rows import Reader, Row
-from torchlint.scan.sources import rows_of_archive, rows_of_folder
+from torchlint.scan.sources import rows_of_folder
 from torchlint.scan.store import Store
 from torchlint.scan.tables import rows as rows_of_table
 

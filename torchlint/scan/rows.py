@@ -23,6 +23,7 @@ CHECKED = (LINTED, SYNTAX_ERROR, TOO_LARGE, ENCODING)
 #: The row of a repository without any file.
 EMPTY = "empty"
 
+_LONGEST = 4096  # characters of a name, which is the limit of file systems; longer text is no name
 _DECLARED = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
@@ -62,7 +63,7 @@ class Reader(NamedTuple):
         """The row for values of any type; ``content`` is not looked at for files that are left out."""
         wrong = _wrong("repository", repo) or _wrong("path", path)
         if wrong:
-            named = [value if isinstance(value, str) else "" for value in (repo, path)]
+            named = [value if isinstance(value, str) and len(value) <= _LONGEST else "" for value in (repo, path)]
             return Row(_valid(named[0]), _valid(named[1]), None, 0, MALFORMED, wrong, source, number)
         repo, path = _valid(repo), _valid(path)
         if out := self._left_out(path):
@@ -118,6 +119,8 @@ def _wrong(what: str, value: Any) -> str:
         return f"has no {what}"
     if not isinstance(value, str):
         return f"its {what} is a {type(value).__name__}, not text"
+    if len(value) > _LONGEST:
+        return f"its {what} is longer than {_LONGEST:,} characters"
     return f"its {what} contains a NUL" if "\0" in value else ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -12,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from torchlint.model import Severity
-from torchlint.report.shared import place, visible
+from torchlint.report.shared import dump, place
 from torchlint.run import registry, session
 from torchlint.scan import manifest
 from torchlint.scan.problems import ScanError, reason
 from torchlint.scan.rows import CHECKED
 from torchlint.scan.store import Store, opened
+from torchlint.text.visible import visible
 
 _EXAMPLES = 3  # of each rule, from different repositories
 _REPOSITORIES = 20  # with most findings
@@ -200,7 +200,7 @@ def as_json(summary: Summary) -> str:
         "most": [one._asdict() for one in summary.most],
         "left_out": [one._asdict() for one in summary.left_out],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return dump(document)
 
 
 def as_text(summary: Summary) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from torchlint.base.version import __version__
@@ -19,6 +20,7 @@ from torchlint.server.checker import Checked, Checker
 from torchlint.server.diagnostics import Client, Diagnostics, client_of, result_id
 from torchlint.server.documents import Document, OpenTexts
 from torchlint.server.progress import Progress
+from torchlint.server.protocol import AnsweringProtocol
 from torchlint.server.settings import SECTION, Settings, read_settings
 from torchlint.server.troubles import Troubles
 from torchlint.server.uris import is_linted, path_of
@@ -38,7 +40,7 @@ class Server(LanguageServer):
     """The state of the protocol's thread: open documents, and what was told to the client about them."""
 
     def __init__(self, worker: Worker) -> None:
-        super().__init__("torchlint", __version__, notebook_document_sync=NOTEBOOKS)
+        super().__init__("torchlint", __version__, notebook_document_sync=NOTEBOOKS, protocol_cls=AnsweringProtocol)
         self._worker = worker
         self.opened: dict[str, Document] = {}
         self._checker = Checker(worker, self.opened, self._troubled)
@@ -54,6 +56,14 @@ class Server(LanguageServer):
         self._settling: asyncio.TimerHandle | None = None
         self._ready = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Tell the client of an error; a message that is no JSON is answered."""
+        if isinstance(error, ValueError) and source is JsonRpcException:
+            assert isinstance(self.protocol, AnsweringProtocol)
+            self.protocol.refuse_text(error)
+        else:
+            super().report_server_error(error, source)
 
     # -- the client ------------------------------------------------------------------------------
 
@@ -108,8 +118,9 @@ class Server(LanguageServer):
             found = await self.workspace_configuration_async(types.ConfigurationParams(items))
         except Exception as error:  # a client that cannot do what it said
             log.error("the client did not tell its settings: %s", error)
-            found = []
-        read = [self._read(each) if each is not None else self._initial for each in found]
+            found = None
+        told = found if isinstance(found, (list, tuple)) else ()
+        read = [self._read(each) if each is not None else self._initial for each in told]
         return {path: read[number] if number < len(read) else self._initial for number, path in enumerate(paths)}
 
     def _read(self, given: object) -> Settings:

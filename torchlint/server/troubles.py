@@ -61,7 +61,7 @@ def _line_of(path: str, message: str) -> int:
         lines = read(path, CONFIGURATION).decode("utf-8", "replace").splitlines()
     except OSError:
         return 0
-    for word in reversed(re.split(r"[.\[\]\"']+", message.partition(": ")[0])):
+    for word in reversed(re.split(r"[.\[\]\"']+", re.split(": |; ", message)[0])):
         for number, line in enumerate(lines):
             if word and re.match(rf"\s*[\w.\"']*\b{re.escape(word)}\b[\"']?\s*=|\s*\[.*\b{re.escape(word)}\]", line):
                 return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from urllib.parse import unquote, urlsplit
 
 from pygls.uris import to_fs_path, uri_scheme
 
@@ -10,9 +11,17 @@ _SCHEMES = ("file", "untitled")  # not those of editors for other versions of a 
 _SUFFIXES = (".py", ".pyw", ".pyi")
 
 
+def is_wellformed(uri: str) -> bool:
+    """Whether a text is a URI, and the path in it a possible path."""
+    try:
+        return bool(urlsplit(uri).scheme) and "\0" not in unquote(uri)
+    except ValueError:
+        return False
+
+
 def path_of(uri: str) -> str | None:
     """The absolute path of a file, with forward slashes; None for documents that are in no file."""
-    path = to_fs_path(uri)
+    path = to_fs_path(uri) if is_wellformed(uri) else None
     return os.path.normpath(path).replace(os.sep, "/") if path else None
 
 

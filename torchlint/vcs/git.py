@@ -158,10 +158,14 @@ class Repository:
 
 
 def _program() -> str:
-    found = shutil.which("git")
-    if found is None or not os.path.isabs(found):  # never one in the current folder
-        raise GitProblem("git is not installed, or not in a folder of PATH")
-    return found
+    """The absolute path of git. What is in the current folder, or in a relative folder of PATH, is never run."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which("git", path=os.pathsep.join(filter(os.path.isabs, folders)))
+    if found is not None and os.path.isabs(found):
+        return found
+    if (ignored := found or shutil.which("git")) is not None:
+        raise GitProblem(f"{ignored} is not run, since its folder in PATH is relative, and PATH has no other git")
+    raise GitProblem("git is not installed, or not in a folder of PATH")
 
 
 def _explained(stderr: bytes, folder: str) -> str:

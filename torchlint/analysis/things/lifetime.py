@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
-from torchlint.analysis.syntax.calls import keyword, method, receiver
+from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
+from torchlint.analysis.values import memory
+from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:
@@ -28,8 +30,11 @@ class Lifetimes:
         """Where the object that an expression reads, or one that shares its memory, is used again; None if nowhere.
 
         Uses are reads after the expression (except of the shape), and writes anywhere in a loop around it, or anywhere
-        in the class if an attribute refers to the object.
+        in the class if an attribute refers to the object. A call that fills an array is one as well: it fills it again.
         """
+        filled = self._filled_by(node)
+        if filled is not None:
+            return filled
         for holder in self._holders(node):
             if isinstance(holder, cst.Attribute):
                 again = self._written_in_class(holder)
@@ -67,10 +72,20 @@ class Lifetimes:
             return [node.body, node.orelse]
         if not isinstance(node, cst.Call) or self._module.value(node).fresh:
             return []
+        filled = self._filled_by(node)
+        if filled is not None:
+            return [filled]
         source = receiver(node)
         if source is None or self._module.qualified(node.func) is not None:
             return [arg.value for arg in node.args[:1]]
         return [source]
+
+    def _filled_by(self, node: cst.CSTNode) -> cst.BaseExpression | None:
+        """The array that a call of a function or method of NumPy fills and returns, or None."""
+        if not isinstance(node, cst.Call) or self._module.value(node).kind is not Kind.NDARRAY:
+            return None
+        filled = memory.output(node, self._module.qualified(node.func) or f"numpy.ndarray.{method(node)}")
+        return filled if literal(filled) is not None else None
 
     # -- names -------------------------------------------------------------------------------------
 

@@ -95,4 +95,4 @@ def _by_name(name: str, annotation: cst.CSTNode) -> Value:
     if name.split("[", maxsplit=1)[0] in ARRAY_ANNOTATIONS:
         return Value(Kind.NDARRAY, origin=annotation, source="its annotation")
     kind = _ANNOTATED.get(name)
-    return Value(kind, origin=annotation, source="its annotation") if kind else UNKNOWN
+    return Value(kind, sure=kind is Kind.TENSOR, origin=annotation, source="its annotation") if kind else UNKNOWN

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
-from torchlint.analysis.syntax.calls import method as method_of
-from torchlint.analysis.values import frames
+from torchlint.analysis.values import frames, memory
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Kind, Value, row
 from torchlint.knowledge import arrays as known
@@ -26,13 +25,48 @@ _NUMPY_COPIES = frozenset(
 
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
     """The result of a call of a NumPy-like function, given its qualified name; None for other functions."""
-    return _into(_called(values, node, name), node)
+    kind = name.removeprefix("numpy.")
+    if kind in known.SCALAR_TYPES and name != kind:
+        return _cast(values, node, name, kind)
+    made = _called(values, node, name)
+    if made is None:
+        return None
+    if root_of(name) == "numpy":
+        return _owning(made, memory.allocates(node, name) or _is_array_of_list(values, node, name))
+    return _owning(made, fresh=False) if _has_output(node) else made
 
 
-def _into(made: Value | None, node: cst.Call) -> Value | None:
-    """With ``out=`` or ``dst=``, the result is the array passed there."""
-    given = made is not None and (keyword(node, "out") is not None or keyword(node, "dst") is not None)
-    return made._replace(fresh=False) if made is not None and given else made
+def _owning(made: Value, fresh: bool) -> Value:
+    """A result, or the arrays in it, whose memory is or is not new."""
+    if made.kind is Kind.NDARRAY:
+        return made._replace(fresh=fresh)
+    element = _owning(made.element, fresh) if made.element is not None else None
+    elements = tuple(_owning(one, fresh) for one in made.elements) if made.elements is not None else None
+    return made._replace(element=element, elements=elements)
+
+
+def _has_output(node: cst.Call) -> bool:
+    """Whether a function of another library may fill and return an array that is passed to it."""
+    return any(arg.star or (arg.keyword is not None and arg.keyword.value in known.OUTPUTS) for arg in node.args)
+
+
+def _is_array_of_list(values: Values, node: cst.Call, name: str) -> bool:
+    """Whether a call makes an array of a list or tuple, whose elements it has to copy: ``np.asarray([1, 2])``."""
+    if name not in known.CONVERTERS or any(arg.star for arg in node.args) or keyword(node, "like") is not None:
+        return False
+    return values.value(positional(node, 0)).kind in (Kind.LIST, Kind.TUPLE)
+
+
+def _cast(values: Values, node: cst.Call, name: str, kind: str) -> Value:
+    """``np.float32(a)``: the same array if it has that dtype; otherwise, or for other data, something new."""
+    given = positional(node, 0)
+    first = values.value(given)
+    if first.kind is not Kind.NDARRAY:
+        return Value(Kind.NUMPY_SCALAR, dtype=kind) if first.kind is Kind.SCALAR else UNKNOWN
+    converts = first.dtype is not None and first.dtype != known.SCALAR_TYPES[kind]
+    fresh = converts or (first.fresh and first.origin is given)
+    made = first._replace(dtype=known.SCALAR_TYPES[kind], fresh=fresh, origin=node, source=name)
+    return made._replace(readonly=False, unshareable=False) if converts else made
 
 
 def _called(values: Values, node: cst.Call, name: str) -> Value | None:
@@ -66,12 +100,18 @@ def _plain(fact: known.ArrayFact, node: cst.Call, name: str) -> Value:
         Kind.NDARRAY,
         dtype=fact.dtype,
         rank=fact.rank,
-        fresh=fact.fresh and (fact.destination is None or positional(node, fact.destination) is None),
+        fresh=_is_new(fact, node, name),
         readonly=fact.readonly,
         unshareable=fact.unshareable,
         origin=node,
         source=name,
     )
+
+
+def _is_new(fact: known.ArrayFact, node: cst.Call, name: str) -> bool:
+    if root_of(name) == "numpy":
+        return memory.allocates(node, name)
+    return fact.fresh and (fact.destination is None or positional(node, fact.destination) is None)
 
 
 def _made(values: Values, node: cst.Call, name: str, fact: known.ArrayFact) -> Value:
@@ -88,7 +128,7 @@ def _made(values: Values, node: cst.Call, name: str, fact: known.ArrayFact) -> V
     ):
         value = value._replace(dtype=first.iterated_value().dtype)
     if name == "numpy.array":
-        value = _array_of(value, first, node)
+        value = _array_of(value, first)
     elif name in ("numpy.asarray", "numpy.ascontiguousarray"):
         value = _viewed(value, first)
     elif name == "numpy.load" and keyword(node, "mmap_mode") is not None:
@@ -103,11 +143,12 @@ def root_of(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _array_of(value: Value, first: Value, node: cst.Call) -> Value:
+def _array_of(value: Value, first: Value) -> Value:
     """``np.array(..)`` of a list display: its rank, and whether torch supports such elements."""
     odd = any(e.kind in (Kind.STRING, Kind.NONE) for e in first.elements or ())
-    fresh = _copies(node)
-    return value._replace(rank=value.rank or _nesting(first), readonly=False, unshareable=odd, fresh=fresh)
+    kept = not value.fresh
+    odd = odd or (kept and first.unshareable)
+    return value._replace(rank=value.rank or _nesting(first), readonly=kept and first.readonly, unshareable=odd)
 
 
 def _typed(values: Values, node: cst.Call, value: Value, fact: known.ArrayFact) -> Value:
@@ -129,7 +170,7 @@ def _is_object(values: Values, node: cst.CSTNode) -> bool:
 def _viewed(value: Value, first: Value) -> Value:
     """``np.asarray``: new memory for a list, read-only for an image, the same array for an array."""
     if first.kind in (Kind.LIST, Kind.TUPLE):
-        return value._replace(fresh=True, rank=_nesting(first))
+        return value._replace(rank=_nesting(first))
     if first.kind is Kind.IMAGE:
         return value._replace(unshareable=True, dtype="uint8")
     return value
@@ -176,36 +217,16 @@ def _drawn(values: Values, node: cst.Call, name: str, last: str) -> Value | None
 
 
 def _numpy(values: Values, node: cst.Call, name: str, last: str) -> Value | None:
-    if last in known.DTYPES or last in ("bool_", "float_", "int_"):
-        first = values.value(positional(node, 0))
-        if first.kind is Kind.NDARRAY:
-            return first._replace(dtype=last, fresh=True, origin=node, source=name)
-        return Value(Kind.NUMPY_SCALAR, dtype=last) if first.kind is Kind.SCALAR else UNKNOWN
     operands = [values.value(a.value) for a in node.args if a.keyword is None and not a.star]
     if name == "numpy.where" and len(node.args) == 1:
         return Value(Kind.TUPLE, element=Value(Kind.NDARRAY, fresh=True, origin=node, source=name), origin=node)
     if last in known.ELEMENTWISE and any(o.kind is Kind.NDARRAY for o in operands):
-        fresh = _computes(node, last, operands)
-        return Value(Kind.NDARRAY, fresh=fresh, rank=_common_rank(operands), origin=node, source=name)
+        return Value(Kind.NDARRAY, rank=_common_rank(operands), origin=node, source=name)
     if last in known.ELEMENTWISE and operands and all(o.kind in (Kind.SCALAR, Kind.NUMPY_SCALAR) for o in operands):
         return Value(Kind.NUMPY_SCALAR)
     if last in known.REDUCTIONS and operands and operands[0].kind is Kind.NDARRAY:
         return _reduced(operands[0], node, argument(node, "axis", 1), name)
     return None
-
-
-def _copies(node: cst.Call) -> bool:
-    """Whether the call always allocates new memory: ``copy`` is not passed, or is True."""
-    place = known.COPY_POSITIONS.get(method_of(node) or "")
-    asked = keyword(node, "copy") or (positional(node, place) if place is not None else None)
-    return asked is None or literal(asked) is True
-
-
-def _computes(node: cst.Call, last: str, operands: list[Value]) -> bool:
-    """Whether an elementwise function allocates its result: no ``out`` argument, and something is computed."""
-    if last in known.ELEMENTWISE_SHARED or not _copies(node) or (last == "diff" and len(node.args) > 1):
-        return False
-    return all(o.kind is not Kind.NDARRAY for o in operands[known.OPERANDS.get(last, 1) :])
 
 
 def _common_rank(operands: list[Value]) -> int | None:
@@ -246,7 +267,14 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
 def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     """The result of a method call on an ndarray, frame, image or generator; None for other receivers."""
     assert isinstance(node.func, cst.Attribute)
-    return _into(_method(values, base, node, node.func.attr.value), node)
+    name = node.func.attr.value
+    made = _method(values, base, node, name)
+    if made is None or base.kind not in (Kind.NDARRAY, Kind.GENERATOR):
+        return _owning(made, fresh=False) if made is not None and _has_output(node) else made
+    if base.kind is Kind.NDARRAY:
+        return _owning(made, memory.allocates(node, f"numpy.ndarray.{name}"))
+    owners = ("Generator", "RandomState") if base.source is None else (_GENERATORS.get(base.source, ""),)
+    return _owning(made, all(memory.allocates(node, f"numpy.random.{owner}.{name}") for owner in owners))
 
 
 def _method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
@@ -270,23 +298,18 @@ def _array_method(values: Values, base: Value, node: cst.Call, name: str) -> Val
     if name == "astype":
         target = argument(node, "dtype", 0)
         dtype = dtype_of(values, target) if target is not None else None
-        fresh = _copies(node)
-        kept = not fresh
-        return made._replace(
-            dtype=dtype, fresh=fresh, readonly=base.readonly and kept, unshareable=base.unshareable and kept
-        )
-    if name in known.METHODS_FRESH:
+        kept = not memory.allocates(node, "numpy.ndarray.astype")
+        return made._replace(dtype=dtype, readonly=base.readonly and kept, unshareable=base.unshareable and kept)
+    if name in known.METHODS_NEW:
         rank = 1 if name == "flatten" else base.rank
+        kept = not memory.allocates(node, f"numpy.ndarray.{name}")
         return made._replace(
-            fresh=True,
-            readonly=False,
-            unshareable=False,
+            readonly=base.readonly and kept,
+            unshareable=base.unshareable and kept,
             rank=rank if name in ("copy", "flatten", "clip") else None,
         )
     if name in known.METHODS_VIEW:
-        return made._replace(
-            fresh=False, rank=base.rank if name in ("view", "byteswap", "round") else _reshaped(node, name)
-        )
+        return made._replace(rank=base.rank if name in ("view", "byteswap", "round") else _reshaped(node, name))
     if name in known.REDUCTIONS:
         return _reduced(base, node, argument(node, "axis", 0), f".{name}()")
     if name == "tolist":
@@ -381,4 +404,5 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     return Value(Kind.NDARRAY, rank=rank, fresh=True, origin=node, source=left.source or right.source)
 
 
+_GENERATORS = {"numpy.random.default_rng": "Generator", "numpy.random.RandomState": "RandomState"}
 _OPERANDS = {Kind.NDARRAY, Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.LIST}

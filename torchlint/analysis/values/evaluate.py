@@ -98,7 +98,8 @@ class Evaluator:
 
     def _bound(self, binding: Binding) -> Value:
         found = self._given(binding)
-        return LOSS if _may_be_loss(found) and self.device_evidence.is_loss(binding) else found
+        is_loss = _may_be_loss(found) and self.device_evidence.is_loss(binding)
+        return LOSS._replace(sure=found.sure) if is_loss else found
 
     def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
@@ -145,7 +146,8 @@ class Evaluator:
         if tensor is None:
             return UNKNOWN
         generated = tensor.generated and not any(map(content.holds_data, parts))
-        return tensor._replace(kind=Kind.TENSOR, origin=binding.statement, generated=generated)
+        sure = all(part.sure or part.kind is Kind.SCALAR for part in parts)
+        return tensor._replace(kind=Kind.TENSOR, sure=sure, origin=binding.statement, generated=generated)
 
     def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """The value that a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -187,7 +189,8 @@ class Evaluator:
         stored = self.classes.module_state(owner, name) if self.device_evidence.moves_models else None
         if stored is not None:
             return stored
-        found = self.classes.attribute(owner, name)._replace(fresh=False)
+        # Code outside of the class may set the attribute to something else.
+        found = self.classes.attribute(owner, name)._replace(fresh=False, sure=False)
         if found.device is Device.CPU and self.classes.is_state(owner, name):
             found = content.without_mark(found)._replace(device=Device.UNKNOWN)  # its module may be moved elsewhere
         if lists.is_empty(found):
@@ -220,7 +223,7 @@ class Evaluator:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
             return content.of_function(self, node, qualified, found) if found is not None else self._project_call(node)
         if isinstance(node.func, cst.Name) and self.device_evidence.is_cuda_type(node.func):
-            return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, origin=node)
+            return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, sure=True, origin=node)
         target = self.value(node.func)
         if target.kind is Kind.FUNCTION and isinstance(target.node, cst.FunctionDef):
             return self.return_value(target.node)

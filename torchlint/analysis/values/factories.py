@@ -20,7 +20,7 @@ def legacy(node: cst.Call, name: str) -> Value:
     """A call of a tensor type: ``torch.cuda.FloatTensor(..)``."""
     last = name.rpartition(".")[2].removesuffix("Tensor")
     device = Device.CUDA if known.LEGACY[name] == "cuda" else Device.CPU
-    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], origin=node, source=name)
+    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], sure=True, origin=node, source=name)
 
 
 def factory(values: Values, node: cst.Call, name: str) -> Value:
@@ -39,6 +39,7 @@ def factory(values: Values, node: cst.Call, name: str) -> Value:
         dtype=dtype_of(values, dtype) if dtype is not None else None,
         rank=_factory_rank(values, node, name.rpartition(".")[2]),
         fresh=name not in ("torch.as_tensor", "torch.asarray"),
+        sure=True,
         origin=node,
         source=name,
     )

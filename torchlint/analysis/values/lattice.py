@@ -78,9 +78,10 @@ class Value(NamedTuple):
     string or dtype; ``node`` is the definition of a function or class, a dict display, or the call that makes a
     gradient scaler. ``fresh`` means that nothing else refers to the memory. ``readonly`` means that writing to an
     array may fail, ``unshareable`` that a tensor cannot or must not share its memory (a memory map, negative
-    strides, strings). ``batch`` marks a batch from a data loader that has not been moved. ``generated`` marks a
-    tensor or array on the CPU whose content is computed there from factories and numbers alone
-    (:mod:`torchlint.analysis.values.content`).
+    strides, strings). ``sure`` means that a tensor is known by what makes it or by its annotation, and not only by what
+    is done with it, which other objects may allow as well. ``batch`` marks a batch from a data loader that has not been
+    moved. ``generated`` marks a tensor or array on the CPU whose content is computed there from factories and numbers
+    alone (:mod:`torchlint.analysis.values.content`).
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -90,6 +91,7 @@ class Value(NamedTuple):
     fresh: bool = False
     readonly: bool = False
     unshareable: bool = False
+    sure: bool = False
     batch: bool = False
     generated: bool = False
     literal: str | None = None
@@ -222,6 +224,7 @@ def _join_same(one: Value, other: Value) -> Value:
         fresh=one.fresh and other.fresh,
         readonly=one.readonly or other.readonly,
         unshareable=one.unshareable or other.unshareable,
+        sure=one.sure and other.sure,
         batch=one.batch and other.batch,
         generated=one.generated and other.generated,
         literal=agreed("literal"),  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.values.devices import first_operand, of_operands
 from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.knowledge.layers import PASSING_MODULES
 from torchlint.knowledge.synchronisation import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS, MODULE_ENDINGS
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def applied(values: Values, target: Value, node: cst.Call, called: cst.BaseExpre
         placed = values.device_evidence.moved_to(called)  # it may have been moved in place
         device = placed if placed.accelerated or not target.device.accelerated else target.device
     single = target.source is not None and target.source.startswith("torch.nn.")
-    return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, origin=node)
+    sure = single and target.source not in PASSING_MODULES
+    return Value(Kind.TENSOR if single else Kind.UNKNOWN, device, sure=sure, origin=node)
 
 
 def _of_model(values: Values, target: Value, called: cst.BaseExpression, node: cst.Call, given: Device) -> Device:

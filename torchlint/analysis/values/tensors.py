@@ -31,29 +31,30 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
         return devices.made(values, node, name)
     if name in known.FROM_HOST:
         dtype = values.value(positional(node, 0)).dtype
-        return Value(Kind.TENSOR, Device.CPU, dtype=dtype, origin=node, source=name)
+        return Value(Kind.TENSOR, Device.CPU, dtype=dtype, sure=True, origin=node, source=name)
     if name in known.FACTORIES:
         return factory(values, node, name)
     if name in LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
     if name == "torch.autograd.Variable" or name in known.PARAMETERS:
-        return values.value(positional(node, 0))._replace(fresh=False, origin=node)
+        wrapped = values.value(positional(node, 0))
+        return wrapped._replace(fresh=False, sure=wrapped.kind is Kind.TENSOR, origin=node)
     return _library(values, node, name)
 
 
 def _library(values: Values, node: cst.Call, name: str) -> Value | None:
     root, _, last = name.rpartition(".")
     if name in known.TUPLE_FUNCTIONS:
-        element = Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in ("torch.max", "torch.min", "torch.median") and _has_dimension(node):
-        element = Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
+        element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
         dtype = "bool" if last in known.MASKING and keyword(node, "out") is None else None
-        return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, sure=True, origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:
-        return Value(Kind.TENSOR, of_operands(values, node), origin=node, source=name)
+        return Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
     if root.startswith("torch.nn") and last[:1].isupper():
         return Value(Kind.MODULE, Device.CPU, origin=node, source=name)
     if root == "torchvision.models" or name.startswith(("timm.create_model", "segmentation_models_pytorch.")):
@@ -194,7 +195,7 @@ def _parameters(values: Values, base: Value, node: cst.Call, name: str) -> Value
             device = placed
         elif not (base.located and device is Device.CPU) and values.device_evidence.on_accelerator:
             device = Device.VARIABLE
-    parameter = Value(Kind.TENSOR, device, origin=node, source=name)
+    parameter = Value(Kind.TENSOR, device, sure=base.kind is Kind.MODULE, origin=node, source=name)
     named = Value(Kind.TUPLE, elements=(Value(Kind.STRING), parameter))
     return Value(Kind.LIST, element=named if name.startswith("named_") else parameter, origin=node)
 
@@ -231,7 +232,7 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         return _typed(values, base, node)
     if name in known.NEW or name == "type_as":
         other = values.value(positional(node, 0)) if name == "type_as" else base
-        return Value(Kind.TENSOR, other.device, origin=node)
+        return Value(Kind.TENSOR, other.device, sure=base.sure, origin=node)
     rank = base.rank + 1 if name == "unsqueeze" and base.rank is not None else None
     return base._replace(fresh=False, rank=rank, origin=node, dtype=_result_dtype(values, base, node), elements=None)
 
@@ -254,11 +255,11 @@ def _typed(values: Values, base: Value, node: cst.Call) -> Value:
     if values.value(target).kind is Kind.DTYPE:
         return base._replace(dtype=values.value(target).literal, origin=node, fresh=False)
     if values.device_evidence.is_cuda_type(target):
-        return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
+        return Value(Kind.TENSOR, Device.VARIABLE, sure=base.sure, origin=node)
     kind = values.code.qualified(target) if target is not None else None
     if known.LEGACY.get(kind or "") == "cpu":
-        return legacy(node, str(kind))
-    return Value(Kind.TENSOR, Device.UNKNOWN, origin=node)
+        return legacy(node, str(kind))._replace(sure=base.sure)
+    return Value(Kind.TENSOR, Device.UNKNOWN, sure=base.sure, origin=node)
 
 
 def _flattens(node: cst.Call, name: str) -> bool:
@@ -356,7 +357,9 @@ def combined(left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     device = certain[0] if len(certain) == 1 else Device.UNKNOWN
     if len(accelerated) > 1 and all(d.may_be_cuda for d in accelerated):
         device = Device.CUDA  # the operands are on one device, and for one of them it is certain
-    return Value(Kind.TENSOR, device, dtype=_combined_dtype(left, right, node), origin=node, fresh=True)
+    sure = all(one.sure or one.kind is Kind.SCALAR for one in (left, right))
+    dtype = _combined_dtype(left, right, node)
+    return Value(Kind.TENSOR, device, dtype=dtype, sure=sure, origin=node, fresh=True)
 
 
 def _combined_dtype(left: Value, right: Value, node: cst.CSTNode) -> str | None:

@@ -17,7 +17,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from torchlint.base.version import __version__
-from torchlint.report.shared import visible, visible_lines
+from torchlint.text.visible import escaped, visible_lines, without_commands
 
 # Between a number and its unit no line ends.
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|us|ms|s|B|KB|MB|GB)\b|%)")
@@ -48,11 +48,8 @@ def page(template: str, **context: Any) -> str:
     """A whole page."""
     style, script = asset("report.css"), asset("report.js")
     policy = _POLICY.format(style=_digest(style), script=_digest(script))
-    return (
-        environment()
-        .get_template(template)
-        .render(version=__version__, policy=policy, style=Markup(style), script=Markup(script), **context)
-    )
+    assets = {"version": __version__, "policy": policy, "style": Markup(style), "script": Markup(script)}
+    return without_commands(environment().get_template(template).render(**assets, **context), "&#35;")
 
 
 def part(template: str, macro: str, *arguments: Any) -> Markup:
@@ -86,7 +83,7 @@ def _line(text: str) -> Markup:
 def _shown(value: Any) -> Any:
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    return _UNIT.sub("\u00a0", visible(value))
+    return _UNIT.sub("\u00a0", escaped(value))
 
 
 def _digest(text: str) -> str:

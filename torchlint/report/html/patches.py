@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from torchlint.model import Finding
 from torchlint.report.html.source import written_out
-from torchlint.report.shared import shows
+from torchlint.text.visible import shows
 
 _KINDS = {"+": "add", "-": "del", "@": "at"}
 # Larger patches are left to --diff.

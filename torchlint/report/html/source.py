@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from torchlint.model import Span
-from torchlint.report.shared import shows
+from torchlint.text.visible import shows
 
 Range = tuple[int, int]
 # Larger files are shown without colors, which take a second for each half megabyte.

@@ -24,6 +24,7 @@ _REENABLED = (
     "for may return"
 )
 _NOT_COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
+_READ_ELSEWHERE = "another file may read the attribute, perhaps by `getattr`, and would no longer find it"
 _TAKES_EFFECT = "the statement takes effect, which it never did before"
 # Methods without arguments: `model.eval = True` is replaced by `model.eval()`.
 _WITHOUT_ARGUMENTS = frozenset("eval zero_grad step backward empty_cache synchronize".split())
@@ -145,9 +146,8 @@ def _without_obsolete(module: SourceModule, dead: DeadWrite) -> Fix:
     if sum(n.value == name for n in module.nodes_of(cst.Name)) + module.text.count(f'"{name}"') != 1:
         raise Unfixable  # something reads the attribute
     statement = _assignment(module, dead.node)
-    caveat = None if literal(statement.value) is not ... else _NOT_COMPUTED
-    safety = Safety.UNSAFE if caveat else Safety.SAFE
-    return Fix("delete the line", safety, (module.shared(Editor).delete(statement),), caveat)
+    caveat = _READ_ELSEWHERE if literal(statement.value) is not ... else f"{_READ_ELSEWHERE}; {_NOT_COMPUTED}"
+    return Fix("delete the line", Safety.UNSAFE, (module.shared(Editor).delete(statement),), caveat)
 
 
 def _renamed(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:

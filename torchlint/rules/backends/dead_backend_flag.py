@@ -91,12 +91,12 @@ class DeadBackendFlag(Rule):
     is assigned.
 
     ## Fix safety
-    Deleting the assignment of a flag that PyTorch no longer reads (`fastest`, `verbose`) is safe if its value is a
-    literal and the file does not mention the flag elsewhere; evaluating another value may raise an error, draw
-    random numbers or have side effects. Everything else is unsafe, because the program would start to do something
-    that it never did before: correcting the spelling, replacing `==` by `=`, and calling a function that was only
-    named or assigned to. There is no fix for context managers that are not entered, and for environment variables
-    that are set too late.
+    All fixes are unsafe. The assignment of a flag that PyTorch no longer reads (`fastest`, `verbose`) is deleted, if
+    the file does not mention the flag elsewhere; but another file may read it, perhaps by `getattr`, and evaluating a
+    value that is not a literal may raise an error, draw random numbers or have side effects. After the other fixes, the
+    program does something that it never did before: the spelling is corrected, `==` becomes `=`, and a function that
+    was only named or assigned to is called. There is no fix for context managers that are not entered, and for
+    environment variables that are set too late.
 
     ## Confirmed by
     The flag has the same value before and after the line.

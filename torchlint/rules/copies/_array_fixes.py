@@ -15,7 +15,7 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import EXPANDED, ON_META, Targets
-from torchlint.knowledge.arrays import ARRAYS, METHODS_FRESH
+from torchlint.knowledge.arrays import ARRAYS
 from torchlint.knowledge.factories import FORM_METHODS
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
@@ -39,9 +39,10 @@ _ROUNDED = "numbers are rounded to float32, and what is computed with them gets 
 _CAST = (
     "the conversion runs on the device, which may lack the array's dtype or convert out-of-range numbers differently"
 )
+_SCALAR = "an operation on arrays without dimensions returns a number, which is converted in another way"
 _LIST = (
-    "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal, and "
-    "zero-dimensional arrays no longer raise an error"
+    "an empty list fails or gets another dtype, as may arrays of different dtypes; all shapes must be equal; "
+    "zero-dimensional arrays no longer raise an error, and arrays without elements may give another shape"
 )
 
 
@@ -82,6 +83,8 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     if target.dtype is not None and (keyword(copy.call, "dtype") is not None or methods or cast is not None):
         raise Unfixable  # two conversions in a row
     dtype = target.dtype
+    if dtype is not None and not _is_array(module, copy.data):
+        caveats.append(_SCALAR)
     if cast is not None:
         dtype = module.shared(Speller).sibling(copy.call, f"torch.{CASTS[str(method(cast))]}").text
         removal = (editor.remove_call(cast), *removal)
@@ -157,7 +160,7 @@ def _allocates(module: SourceModule, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.Call):
         name = module.qualified(node.func)
         if name is None:
-            return _method_allocates(module, node)
+            return module.value(receiver(node)).kind in (Kind.GENERATOR, Kind.NDARRAY)
         return name.partition(".")[0] in _VERIFIED_PACKAGES and (name != "numpy.array" or _array_copies(module, node))
     return isinstance(node, (cst.BinaryOperation, cst.UnaryOperation))
 
@@ -166,12 +169,6 @@ def _array_copies(module: SourceModule, call: cst.Call) -> bool:
     """Whether ``np.array`` certainly copies its argument; ``__array__`` of other classes may return shared memory."""
     data = argument(call, "object", 0)
     return data is not None and module.value(data).kind in _COPIED_KINDS
-
-
-def _method_allocates(module: SourceModule, call: cst.Call) -> bool:
-    source = receiver(call)
-    kind = module.value(source).kind
-    return kind is Kind.GENERATOR or (kind is Kind.NDARRAY and method(call) in {*METHODS_FRESH, "astype"})
 
 
 def _is_only_use(module: SourceModule, binding: Binding, data: cst.Name) -> bool:

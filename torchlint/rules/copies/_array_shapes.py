@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import argument, literal
-from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import arrays as known
 
@@ -18,42 +16,42 @@ if TYPE_CHECKING:
 _DEPTH = 8
 _WITH_SHAPE = frozenset({"numpy.zeros", "numpy.ones", "numpy.full", "numpy.empty"})
 _WITH_SIZES = frozenset({"numpy.random.rand", "numpy.random.randn"})
+# Elementwise functions whose result may have another shape than their only argument.
+_OF_OTHER_SHAPE = frozenset({"diff", "cumsum", "cumprod", "gradient", "where"})
 Shape = tuple[object, ...]
 
 
 class ArrayShapes:
     """Compares the shapes of arrays in one module.
 
-    A shape is a tuple of literal sizes, or contains the binding of a variable whose shape it is.
+    A shape is a tuple of literal sizes.
     """
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
     def has_equal_shapes(self, data: cst.BaseExpression) -> bool:
-        """Whether a list has elements, which all have the same shape with at least one dimension."""
+        """Whether a list has members, which are arrays of the same shape with at least one dimension and element."""
         if isinstance(data, (cst.List, cst.Tuple)):
             shapes = {self._of(element.value, _DEPTH) for element in data.elements}
             starred = any(isinstance(element, cst.StarredElement) for element in data.elements)
             alone = len(data.elements) == 1
             equal = not starred and (alone or (len(shapes) == 1 and None not in shapes))
-            return equal and self._has_dimensions(data.elements[0].value)
+            return equal and self._has_elements(data.elements[0].value)
         if not isinstance(data, cst.ListComp) or data.for_in.ifs or data.for_in.inner_for_in is not None:
             return False
         if not self._has_members(data.for_in.iter):
             return False
-        shape = self._of(data.elt, _DEPTH)
-        return (
-            shape is not None
-            and self._has_dimensions(data.elt)
-            and not (isinstance(shape[0], Binding) and self._is_defined_in(shape[0], data))
-        )
+        return self._has_elements(data.elt)
 
-    def _has_dimensions(self, node: cst.BaseExpression) -> bool:
-        """Whether an array has at least one dimension; torch rejects lists of arrays without dimensions."""
+    def _has_elements(self, node: cst.BaseExpression) -> bool:
+        """Whether an array has dimensions, and elements.
+
+        torch rejects lists of arrays without dimensions. It ignores the dimensions after one of size 0, and gives the
+        result other strides.
+        """
         shape = self._of(node, _DEPTH)
-        sized = bool(shape) and not any(isinstance(size, Binding) for size in shape or ())
-        return sized or (self._module.value(node).rank or 0) > 0
+        return bool(shape) and all(isinstance(size, int) and size > 0 for size in shape or ())
 
     def _has_members(self, iterable: cst.BaseExpression) -> bool:
         if isinstance(iterable, (cst.List, cst.Tuple)):
@@ -63,9 +61,6 @@ class ArrayShapes:
             return False
         count = literal(iterable.args[0].value)
         return isinstance(count, int) and count > 0
-
-    def _is_defined_in(self, binding: Binding, comprehension: cst.ListComp) -> bool:
-        return any(node is binding.node for node in descendants(comprehension))
 
     def _of(self, node: cst.BaseExpression, depth: int) -> Shape | None:
         if depth == 0:
@@ -85,8 +80,8 @@ class ArrayShapes:
             return None
         binding = bindings[0]
         if binding.kind == "assign" and not binding.path and binding.value is not None:
-            return self._of(binding.value, depth - 1) or (binding,)
-        return (binding,)
+            return self._of(binding.value, depth - 1)
+        return None
 
     def _of_sequence(self, node: cst.List | cst.Tuple, depth: int) -> Shape | None:
         """The shape of a list whose elements have the same shape."""
@@ -104,7 +99,8 @@ class ArrayShapes:
             return sizes if sizes and all(isinstance(size, int) for size in sizes) else None
         if name == "numpy.array" and call.args:
             return _nested_shape(call.args[0].value)
-        if name.rpartition(".")[2] in known.ELEMENTWISE and name.startswith("numpy.") and len(call.args) == 1:
+        last = name.removeprefix("numpy.")
+        if last != name and last in known.ELEMENTWISE - _OF_OTHER_SHAPE and len(call.args) == 1:
             return self._of(call.args[0].value, depth - 1)
         return None
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _PINNED = "if the tensor is in pinned memory, the copy no longer waits, so the program must not modify it meanwhile"
+_OWN_METHODS = "an object that is not a plain tensor may have methods of its own, whose order may matter"
 _TRUNCATED = "numbers that the integer dtype cannot hold become others on the device"
 
 
@@ -30,5 +31,7 @@ def convert_after(module: SourceModule, found: HostWork) -> Fix | None:
     edits = (editor.remove_call(cast), *editor.append(move, f".{found.method}()"))
     truncates = "float" in found.before and "int" in found.after
     caveat = _PINNED if not target.waits else _TRUNCATED if truncates else None
+    if not module.is_plain_tensor(receiver(cast)):
+        caveat = f"{caveat}; {_OWN_METHODS}" if caveat else _OWN_METHODS
     safety = Safety.SAFE if caveat is None else Safety.UNSAFE
     return Fix(f"convert to {found.after} on the device", safety, edits, caveat)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, method
+from torchlint.analysis.syntax.calls import keyword, method, positional
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import EXPANDED, ON_META, Target, Targets
+from torchlint.edit.targets import EXPANDED, ON_META, OVERTAKES, REORDERED, Target, Targets
 from torchlint.knowledge.dtypes import COMPLEX
+from torchlint.knowledge.factories import LIKE_FACTORIES
 from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.copies._factories import MovedFactory
@@ -30,6 +31,7 @@ _SAME_CASTS = frozenset("float double long int".split())
 _RANDOM = (
     "the device's generator draws different numbers from the same seed, and the CPU's generator no longer advances"
 )
+_OWN_CLASS = "the new tensor has the class of the other one, whose methods may do something else"
 _ROUNDED = "the device may round the last bits differently"
 _LACKS = "devices other than CUDA may lack the operation or the dtype"
 _LEAF = "the tensor becomes a leaf with its own gradient, where the moved tensor passed it to the one on the CPU"
@@ -93,15 +95,28 @@ def _caveat(module: SourceModule, found: MovedFactory, targets: Targets) -> str 
         caveats.append(_RANDOM)
     elif found.content == "rounded" or not _same_everywhere(module, found):
         caveats.append(_ROUNDED)
+    if _may_have_other_class(module, found, targets):
+        caveats.append(_OWN_CLASS)
     if _needs_support(module, found, targets):
         caveats.append(_LACKS)
     if targets.expands(found.move):
         caveats.append(EXPANDED)
+    if targets.reorders(found.move.call):
+        caveats.append(REORDERED)
+    if targets.overtakes(found.call, found.move):
+        caveats.append(OVERTAKES)
     if module.shared(Defaults).may_use_meta_device:
         caveats.append(ON_META)
     if found.requires_grad or "requires_grad_" in found.move.methods:
         caveats.append(_LEAF)
     return "; ".join(caveats) or None
+
+
+def _may_have_other_class(module: SourceModule, found: MovedFactory, targets: Targets) -> bool:
+    """Whether the new tensor, or the moved one, may be an instance of the class of another tensor."""
+    if found.name in LIKE_FACTORIES and not module.is_plain_tensor(positional(found.call, 0)):
+        return True
+    return targets.follows_tensor(found.move.call) and module.has_own_tensors
 
 
 def _same_everywhere(module: SourceModule, found: MovedFactory) -> bool:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, literal
+from torchlint.analysis.syntax.calls import keyword, literal, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import ON_META, Targets
+from torchlint.edit.targets import ON_META, REORDERED, Targets
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.copies._number_uploads import NumberUpload
@@ -32,6 +32,7 @@ _FORMS = frozenset("unsqueeze squeeze view reshape detach".split())
 _RANGE = "`torch.full` raises an error for numbers out of the dtype's range, where a conversion gives infinity"
 _UNSIGNED = "if the dtype is `uint64`, negative numbers and floats no longer raise an error"
 _NUMPY = "a NumPy number has a dtype of its own, which `torch.full` ignores"
+_OWN_METHODS = "an object that is not a plain tensor may have no `new_full`, or one of its own"
 _EXACT = 2**24  # every default dtype rounds integers up to this one alike, given as a float
 
 
@@ -134,8 +135,12 @@ class _Rewrite:
         caveats = [] if plain is not None else [_RANGE, _NUMPY]
         if plain != "any" and self._may_be_unsigned():
             caveats.append(_UNSIGNED)
+        if self._found.move is not None and self._targets.reorders(self._found.move.call):
+            caveats.append(REORDERED)
         if self._found.move is not None and self._defaults.may_use_meta_device:
             caveats.append(ON_META)
+        if self._found.name == "new_tensor" and not self._module.is_plain_tensor(receiver(self._found.call)):
+            caveats.append(_OWN_METHODS)
         return caveats
 
     def _may_be_unsigned(self) -> bool:

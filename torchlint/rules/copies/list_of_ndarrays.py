@@ -58,9 +58,10 @@ class ListOfNdarrays(Rule):
 
     ## Fix safety
     `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is safe if
-    the list is proved to be non-empty, and its arrays to have one dtype, one shape, and at least one dimension.
-    Otherwise it is unsafe: the two libraries convert empty lists and mixed dtypes differently, and NumPy accepts
-    zero-dimensional arrays, for which `torch.tensor` raises an error. Legacy constructors
+    the list is proved to be non-empty, and its arrays to have one dtype, one shape, at least one dimension, and
+    elements. Otherwise it is unsafe: the two libraries convert empty lists and mixed dtypes differently, NumPy accepts
+    zero-dimensional arrays, for which `torch.tensor` raises an error, and of arrays without elements `torch.tensor`
+    keeps only the dimensions up to the first of size 0, and gives its result other strides. Legacy constructors
     (`torch.FloatTensor(arrays)`) become `torch.as_tensor(.., dtype=..)`, which is unsafe.
 
     ## Confirmed by

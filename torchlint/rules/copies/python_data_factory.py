@@ -83,7 +83,9 @@ class PythonDataFactory(Rule):
 
     ## Fix safety
     The fix is safe if the content is constant or a sequence of integers, the dtype is known and can represent the
-    numbers, and the arguments are proved to be sizes. A negative size still raises an error, but of another class.
+    numbers, and the arguments are proved to be sizes. A negative size still raises an error, but of another class;
+    if the file catches NumPy's (`except ValueError`), and sizes are not numbers, the fix is unsafe. So is that of
+    `torch.from_numpy` in files that resize tensors.
     The dtype and the device are omitted where they are the defaults. If the file, or another file linted with it,
     sets a default dtype or device, and in the construction of modules, the replacements of `torch.from_numpy` and
     legacy constructors get an explicit dtype and device, such as `dtype=torch.float32` and `device="cpu"`. A

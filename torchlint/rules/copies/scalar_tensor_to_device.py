@@ -74,11 +74,12 @@ class ScalarTensorToDevice(Rule):
     per epoch or every N steps.
 
     ## Fix safety
-    `torch.tensor(v, device=device)` becomes `torch.full((), v, device=device)`, with the same dtype: both infer it
-    from the type of a Python number. Safe for literals, constants and sizes. Unsafe for numbers of unknown size, since
-    `torch.full` raises an error where the conversion gives infinity; for values that may be NumPy numbers, which have
-    a dtype of their own; and for negative numbers and floats where the dtype may be `uint64`, which a conversion
-    refuses. Lists have no fix.
+    `torch.tensor(v, device=device)` becomes `torch.full((), v, device=device)`, with the same dtype: both infer it from
+    the type of a Python number. Safe for literals, constants and sizes. Unsafe for numbers of unknown size, since
+    `torch.full` raises an error where the conversion gives infinity; for values that may be NumPy numbers, which have a
+    dtype of their own; and for negative numbers and floats where the dtype may be `uint64`, which a conversion refuses;
+    for `x.new_tensor(v)` if `x` may not be a plain tensor; and if a call computes the device in a `try` statement,
+    since errors of the constructor then come after it. Lists have no fix.
 
     ## Confirmed by
     A blocking copy to the device at the line, in every step.

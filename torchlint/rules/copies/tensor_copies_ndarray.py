@@ -76,9 +76,11 @@ class TensorCopiesNdarray(Rule):
 
     Replacing `torch.tensor(a)` by `torch.as_tensor(a)` is safe if the array is newly allocated and nothing else
     uses it. Otherwise it is unsafe, since the tensor shares memory with the array: writing to one changes the
-    other. `np.array(x)` of an object of unknown class does not count as newly allocated, since it may return that
-    object's own memory. The fix is also unsafe for arrays that may be read-only, and in files that resize tensors in
-    place.
+    other. Which functions and methods of NumPy allocate their result is known from calling them with arrays of many
+    kinds; views, an array that is filled (`out`, also by position), `copy=False`, and scalar types such as
+    `np.float32(a)`, which return an array of that dtype as it is, do not count as newly allocated. `np.array(x)` of
+    an object of unknown class does not count as newly allocated, since it may return that object's own memory. The
+    fix is also unsafe for arrays that may be read-only, and in files that resize tensors in place.
 
     ## Confirmed by
     The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, literal
-from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.lattice import Device
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
@@ -90,8 +90,7 @@ def _selects_files(arg: cst.Arg, made: cst.Call) -> bool:
 
 
 def _is_cpu_tensor(module: SourceModule, node: cst.BaseExpression) -> bool:
-    value = module.value(node)
-    return value.kind is Kind.TENSOR and value.device is Device.CPU
+    return module.is_plain_tensor(node) and module.value(node).device is Device.CPU
 
 
 def _is_known_transform(module: SourceModule, node: cst.BaseExpression, depth: int = 6) -> bool:

@@ -75,12 +75,12 @@ class LoaderNotPinned(Rule):
     is given `non_blocking=True`.
 
     ## Fix safety
-    The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the
-    batches are proved to be plain CPU tensors (torchvision datasets with torchvision transforms, or a
-    `TensorDataset` of such tensors, with default collation) and visible code moves them. Otherwise it is unsafe:
-    objects of other classes, sparse tensors and tensors that are already on a device may not support pinning.
-    Replacing an explicit `pin_memory=False` is unsafe. There is no fix for calls with `*args` or `**kwargs`, and
-    for loaders without workers.
+    The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the batches
+    are proved to be plain CPU tensors (torchvision datasets with torchvision transforms, or a `TensorDataset` of such
+    tensors, with default collation and no subclasses in the linted files) and visible code moves them. Otherwise it is
+    unsafe: objects of other classes, sparse tensors and tensors that are already on a device may not support pinning.
+    Replacing an explicit `pin_memory=False` is unsafe. There is no fix for calls with `*args` or `**kwargs`, and for
+    loaders without workers.
 
     ## Confirmed by
     Tensors passed to `.to` are not pinned, and copies from pageable memory take a significant share of the step.

@@ -38,15 +38,15 @@ class KeptGraph(NamedTuple):
     """A loss that outlives its step with its graph.
 
     ``loss`` is the variable or call that is added to ``accumulator``; ``listed`` means that it is appended to a list,
-    ``until_reset`` that the accumulator starts anew every so many steps, and ``is_tensor`` that ``loss.backward()`` is
-    called on this very variable.
+    ``until_reset`` that the accumulator starts anew every so many steps, and ``differentiated`` that
+    ``loss.backward()`` is called on this very variable.
     """
 
     accumulator: cst.Name
     loss: cst.BaseExpression
     listed: bool
     until_reset: bool
-    is_tensor: bool
+    differentiated: bool
 
 
 class _Addition(NamedTuple):

@@ -24,6 +24,7 @@ _TOGETHER = "more memory is needed, up to the size of all parameters, and sums m
 _FUSED = "results differ by rounding, and parameters on other devices or of other dtypes raise an error"
 _WITHOUT_BIAS = "checkpoints have a key less, and fewer random numbers are drawn"
 _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
+_NO_TENSOR = "an object that is not a tensor may have no `detach`"
 
 
 # -- losses that keep their graphs -----------------------------------------------------------------
@@ -33,9 +34,13 @@ _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed with
 def detached(module: SourceModule, kept: KeptGraph) -> Fix:
     """Append ``.detach()`` to the loss that is kept."""
     edits = module.shared(Editor).append(kept.loss, ".detach()")
-    if kept.is_tensor and not kept.listed and _only_numbers_are_read(module, kept):
-        return Fix("detach the loss", Safety.SAFE, edits)
-    return Fix("detach the loss", Safety.UNSAFE, edits, _WITHOUT_GRAPH)
+    caveats = (
+        [] if kept.differentiated and not kept.listed and _only_numbers_are_read(module, kept) else [_WITHOUT_GRAPH]
+    )
+    if not module.is_plain_tensor(kept.loss):
+        caveats.append(_NO_TENSOR)
+    safety = Safety.UNSAFE if caveats else Safety.SAFE
+    return Fix("detach the loss", safety, edits, "; ".join(caveats) or None)
 
 
 def _only_numbers_are_read(module: SourceModule, kept: KeptGraph) -> bool:

@@ -75,8 +75,10 @@ class GraphKeptAlive(Rule):
     `eval-without-no-grad` reports.
 
     ## Fix safety
-    The fix appends `.detach()`. It is safe if the total is only read by `.item()` and `loss.backward()` is called on
-    the same variable. Otherwise it is unsafe: for example, a total without a graph is printed without `grad_fn`.
+    The fix appends `.detach()`. It is safe if the total is only read by `.item()`, `loss.backward()` is called on the
+    same variable, and the loss is a plain tensor: the result of a function or layer of PyTorch or of arithmetic with
+    it, or annotated as one. Otherwise it is unsafe: a total without a graph is printed without `grad_fn`, and an object
+    that is not a tensor may have no `detach`.
 
     ## Confirmed by
     Losses that still have an autograd graph when they are added or appended.

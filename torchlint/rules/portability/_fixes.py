@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CPU = "without CUDA the code runs on the CPU instead of raising an error"
 _LOADED = "the loaded tensors are on the CPU, wherever else they are used"
 _INDEX = "the device may have a different index"
-_OBJECT = "an object that is neither a tensor nor a module may have no `to` method"
+_OBJECT = "an object that is not one of torch's own tensors and modules may have no `to` method, or another one"
 _DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
 
 
@@ -172,9 +172,23 @@ class _Repairs:
         found = [_INDEX] if use.indexed else []
         if use.kind == "method":
             assert isinstance(use.node, cst.Call)
-            if self._module.value(receiver(use.node)).kind not in (Kind.TENSOR, Kind.MODULE):
+            moved = receiver(use.node)
+            if not self._is_plain_tensor(moved) and not self._is_plain_module(moved):
                 found.insert(0, _OBJECT)
         return tuple(found)
+
+    def _is_plain_tensor(self, node: cst.BaseExpression | None) -> bool:
+        """Whether an expression is a tensor, or is used as one where no class of the run has moves of its own."""
+        used = self._module.value(node).kind is Kind.TENSOR and not self._module.has_own_moves
+        return used or self._module.is_plain_tensor(node)
+
+    def _is_plain_module(self, node: cst.BaseExpression | None) -> bool:
+        """Whether an expression is a module that is moved by torch's own methods."""
+        value = self._module.value(node)
+        if value.kind is not Kind.MODULE:
+            return False
+        owner = value.node
+        return not isinstance(owner, cst.ClassDef) or self._module.classes.inherits_from_torch(owner, ("cuda", "to"))
 
     def _replacement(self, use: CudaRequest, related: DeviceText | None) -> DeviceText:
         place = self._forward_kind(use)

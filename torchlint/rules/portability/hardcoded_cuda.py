@@ -89,7 +89,7 @@ class HardcodedCuda(Rule):
 
     With `rules.hardcoded-cuda.portable = true` the project declares that it wants to run without CUDA. Fixes that
     change nothing on a machine with CUDA are then safe: the whole function uses the same device with the same
-    index, for tensors and modules of torch.
+    index, for tensors and modules of torch. A module with a method `cuda` or `to` of its own is not one.
 
     ## Confirmed by
     In a run with `--on cpu`, the program fails at this line, or with the device requested there. Other runs do not

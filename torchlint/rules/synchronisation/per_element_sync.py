@@ -71,10 +71,10 @@ class PerElementSync(Rule):
     nothing to one.
 
     ## Fix safety
-    `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to have one dimension. (`float(v)`
-    warns if the tensor requires a gradient; `tolist` does not.) `t.flatten().tolist()` for other tensors is unsafe,
-    and so is summing over parameters on the device with a single read at the end, which rounds in the tensor's
-    dtype. There is no fix for other loops.
+    `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to be a plain tensor with one
+    dimension, whose shape nothing in the file changes in place. (`float(v)` warns if the tensor requires a gradient;
+    `tolist` does not.) `t.flatten().tolist()` for other tensors is unsafe, and so is summing over parameters on the
+    device with a single read at the end, which rounds in the tensor's dtype. There is no fix for other loops.
 
     ## Confirmed by
     More than ten synchronizations per step at the line.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.lifetime import reads_no_elements
@@ -14,6 +15,8 @@ from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
+from torchlint.edit.targets import OUT_OF_SIGHT
+from torchlint.knowledge.factories import RANDOM
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Fix, Safety
@@ -36,6 +39,12 @@ _EMPTY = "an empty tensor keeps its shape and dtype"
 _OTHER_DEVICE = "the copy is made on the device of the value, which may be a different one"
 _PINNED = "pinned memory is not paged out, and writing to the tensor before the copy is done would change the copy"
 _REFUSED = "`pin_memory` raises an error for some tensors, and without an accelerator; the plain move may not"
+_OTHER_ERROR = "where there is no CUDA, the move raises another class of error than `pin_memory`"
+_PINNED_FIRST = (
+    "where there is no accelerator, or another default device, the error comes before the content is checked and "
+    "random numbers are drawn, or not at all"
+)
+_OWN_METHODS = "an object that is not a plain tensor may have methods of its own, which do something else"
 _ASYNC = (
     "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
     "other than CUDA (MPS, XPU) do not protect the source"
@@ -60,7 +69,7 @@ def _copy_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
     source, device = receiver(trip.to_host), keyword(trip.to_device, "device")
     if source is None or device is None or len(trip.to_device.args) != 2 or trip.to_host.args:
         raise Unfixable
-    caveats = []
+    caveats = [] if module.is_plain_tensor(source) else [_OWN_METHODS]
     dtype = module.value(source).dtype
     differs = dtype == "float32" and module.shared(Defaults).dtype_may_differ(trip.to_device)
     if dtype not in ("float32", "int64", "bool") or differs:
@@ -113,6 +122,10 @@ def _is_protected(module: SourceModule, upload: Upload) -> bool:
         return False
     if "Stream" in module.text or ".stream(" in module.text:
         return False  # another stream might read the copy too early
+    if OUT_OF_SIGHT.search(module.text):
+        return False  # the batch may be passed on
+    if module.has_own_moves:
+        return False  # collation keeps mappings of other classes, whose methods may not take the argument
     bindings = module.definitions(source)
     whole = len(bindings) == 1 and bindings[0].kind == "loop" and bindings[0].statement is loop
     return whole and _iterates_torch_loader(module, loop) and _is_only_moved(module, bindings[0], source)
@@ -177,15 +190,43 @@ def without_pinning(module: SourceModule, pin: Pin, move: Move) -> Fix:
         raise Unfixable
     removed = editor.remove_call(pin.call)
     if pin.reason == "blocking":
-        safe = move.to_cuda and module.shared(HostMemory).pageable(pin.source) is not None
-        title = "remove `.pin_memory()`"
-        return Fix(title, Safety.SAFE, (removed,)) if safe else Fix(title, Safety.UNSAFE, (removed,), _REFUSED)
+        caveat = _caveat_of_plain_move(module, pin, move)
+        return Fix("remove `.pin_memory()`", Safety.UNSAFE if caveat else Safety.SAFE, (removed,), caveat)
     if pin.reason != "constructor" or not isinstance(pin.source, cst.Call):
         raise Unfixable
     if keyword(pin.source, "requires_grad") is not None:
         raise Unfixable  # the pinned tensor would become a leaf
     edits = editor.set_argument(pin.source, "pin_memory", "True")
-    return Fix("create it in pinned memory", Safety.SAFE, (*edits, removed))
+    caveat = None if _errors_alike(module, pin.source) or _has_cuda(module, pin.call) else _PINNED_FIRST
+    return Fix("create it in pinned memory", Safety.UNSAFE if caveat else Safety.SAFE, (*edits, removed), caveat)
+
+
+def _caveat_of_plain_move(module: SourceModule, pin: Pin, move: Move) -> str | None:
+    """What may change if a tensor is moved without being pinned before."""
+    if not move.to_cuda or module.shared(HostMemory).pageable(pin.source) is None:
+        return _REFUSED
+    return None if _has_cuda(module, pin.call) else _OTHER_ERROR
+
+
+def _has_cuda(module: SourceModule, node: cst.CSTNode) -> bool:
+    """Whether a node runs only where CUDA is available."""
+    return any(_requires_cuda(module, guard) for guard in module.guards(node))
+
+
+def _requires_cuda(module: SourceModule, guard: Guard) -> bool:
+    def is_check(test: cst.BaseExpression, holds: bool) -> bool:
+        called = isinstance(test, cst.Call) and module.qualified(test.func) == "torch.cuda.is_available"
+        return called and holds
+
+    tested = guard.kind == "test" and guard.condition is not None and not isinstance(guard.node, cst.Assert)
+    return tested and implied(guard.condition, guard.holds, is_check)  # type: ignore[arg-type]
+
+
+def _errors_alike(module: SourceModule, made: cst.Call) -> bool:
+    """Whether a constructor that pins fails like one whose result is pinned, where that is not possible."""
+    draws = module.qualified(made.func) in RANDOM
+    tried = any(guard.kind == "try" for guard in module.guards(made))
+    return not draws and not tried and not module.shared(Defaults).device_may_differ(made)
 
 
 # -- copies to the host ----------------------------------------------------------------------------
@@ -195,4 +236,6 @@ def without_pinning(module: SourceModule, pin: Pin, move: Move) -> Fix:
 def make_blocking(module: SourceModule, move: Move) -> Fix:
     """Remove ``non_blocking=True`` from a copy to the host."""
     edit = module.shared(Editor).remove_argument(move.call, "non_blocking")
-    return Fix("wait for the copy: remove `non_blocking=True`", Safety.SAFE, (edit,))
+    caveat = _OWN_METHODS if module.has_own_moves and not module.is_plain_tensor(receiver(move.call)) else None
+    safety = Safety.UNSAFE if caveat else Safety.SAFE
+    return Fix("wait for the copy: remove `non_blocking=True`", safety, (edit,), caveat)

@@ -70,7 +70,8 @@ class BlockingTransfer(Rule):
 
     ## Fix safety
     `non_blocking=True` is added. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader`
-    with default collation, nothing but the move reads it, and no streams are used. Otherwise unsafe: if the source
+    with default collation, nothing but the move reads it, no streams are used, and no linted file defines a class with
+    a method `to` or `cuda` of its own, which may not take the argument. Otherwise unsafe: if the source
     is written to before the copy is done, the copy changes, and on MPS and XPU the source is not protected.
 
     ## Confirmed by

@@ -59,7 +59,7 @@ class DeviceRoundTrip(Rule):
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is safe if `x` is
     proved to have the dtype that the Python number would get: int64, bool, or float32, unless a linted file sets a
-    default dtype. If `x` is an instance of a subclass of `torch.Tensor`, the result is one, too. Removing both
+    default dtype. It is unsafe if `x` may be something else than a plain tensor. Removing both
     moves of a method chain is unsafe: kernels on the device may round differently, and the result stays on the
     device of the input. There is no fix if the round trip goes through variables or NumPy, or if a method in
     between works in place.

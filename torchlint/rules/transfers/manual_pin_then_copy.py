@@ -79,10 +79,15 @@ class ManualPinThenCopy(Rule):
     already pinned; and for objects that may not be tensors. In steps that do not train, the finding is an `info`.
 
     ## Fix safety
-    `.pin_memory()` is removed where the move is blocking. This is safe if the move is to CUDA and the tensor is a new,
-    dense one. Otherwise it is unsafe, since `pin_memory` raises an error for other tensors and without an accelerator,
-    and the fixed program would not. `torch.tensor(..).pin_memory()` becomes `torch.tensor(.., pin_memory=True)`, which
-    is safe. There is no fix where a variable holds the pinned tensor, nor for the other forms.
+    `.pin_memory()` is removed where the move is blocking. This is safe if the move is to CUDA, the tensor is a new,
+    dense one, and `torch.cuda.is_available()` has been checked around it or before it in the function. Otherwise it is
+    unsafe: `pin_memory` raises an error for other tensors, and without CUDA it raises a `RuntimeError`, where the move
+    alone raises an `AssertionError` in builds without CUDA.
+
+    `torch.tensor(..).pin_memory()` becomes `torch.tensor(.., pin_memory=True)`. Without such a check, this is unsafe in
+    a `try` statement, for random numbers and where the default device may differ: the constructor raises its error
+    before it looks at the content or draws numbers. There is no fix where a variable holds the pinned tensor, nor for
+    the other forms.
 
     ## Confirmed by
     Copies into pinned memory at the line, at least twice. What they cost can only be measured on a GPU.

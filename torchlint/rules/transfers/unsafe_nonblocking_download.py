@@ -70,7 +70,9 @@ class UnsafeNonblockingDownload(Rule):
     which CUDA waits, and where the result is only returned, stored or passed on.
 
     ## Fix safety
-    Removing `non_blocking=True` is safe: the copy then waits, and the host reads the values that the program means.
+    Removing `non_blocking=True` is safe: the copy then waits, and the host reads the values that the program means. It
+    is unsafe where a linted file defines a class with a method `to`, `cuda` or `copy_` of its own, which may need the
+    argument, unless the receiver is proved to be a plain tensor.
 
     ## Confirmed by
     Asynchronous copies to the host at the line. A run cannot prove that values are wrong: it is a race.

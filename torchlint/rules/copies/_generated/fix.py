@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, receiver
+from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.values.dtypes import requested_dtype
 from torchlint.edit.editor import Editor, Unfixable, or_none
@@ -31,6 +33,10 @@ _SHARED_PARAMETERS = {
     "torch.asarray": frozenset({"dtype", "device", "requires_grad"}),
     "torch.from_numpy": frozenset[str](),
 }
+# Constructors whose tensors share the memory of the array.
+_SHARING = frozenset({"torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+_SIZE = "a negative size raises a RuntimeError instead of a ValueError, which the file catches"
+_RESIZED = "the memory of the tensor can be resized, which that of an array cannot"
 _NUMBER = "an array without dimensions is interpreted as a size"
 
 
@@ -64,10 +70,29 @@ class _Rewrite:
         arguments = ", ".join(filter(None, [content.arguments, content.fill_argument(), written.keyword, *kept]))
         factory = self._module.shared(Speller).sibling(self._call, self._found.factory).text
         text = f"{factory}({arguments}){written.method}{content.form}"
-        caveat = "; ".join(dict.fromkeys(content.caveats)) or None
+        caveat = "; ".join(dict.fromkeys([*content.caveats, *self._other_behavior(content)])) or None
         edit: Edit = self._editor.replace_inside(self._found.call, text)
         title = f"create it with `{self._found.factory}`"
         return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
+
+    def _other_behavior(self, content: Content) -> Iterator[str]:
+        """What else may change: the class of an error that is caught, and memory of NumPy, which cannot be resized."""
+        if not content.from_list and self._catches_sizes() and not self._has_known_sizes():
+            yield _SIZE
+        if self._constructor in _SHARING and "resiz" in self._module.text:
+            yield _RESIZED
+
+    def _catches_sizes(self) -> bool:
+        """Whether the file catches what NumPy raises for a negative size, and not what torch raises as well."""
+        handlers = self._module.nodes_of(cst.ExceptHandler, frozenset(("except",)))
+        return any("ValueError" in self._module.code(one.type) for one in handlers if one.type is not None)
+
+    def _has_known_sizes(self) -> bool:
+        """Whether every number that is given is a literal or a length."""
+        assert self._found.data is not None
+        given = self._found.data.args if isinstance(self._found.data, cst.Call) else ()
+        parts = (part for arg in given for part in (arg.value, *descendants(arg.value)))
+        return not any(isinstance(part, (cst.Name, cst.Attribute, cst.BinaryOperation)) for part in parts)
 
     def _content(self) -> Content:
         asks = self._dtype is not None and requested_dtype(self._module.evaluator, self._dtype).sure
