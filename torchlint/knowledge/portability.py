@@ -19,6 +19,9 @@ PARSE_METHODS = frozenset({"parse_args", "parse_known_args"})
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
 NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
+# A switch of these words alone chooses between CUDA and the CPU: `--no-cuda`, but not `--cuda-deterministic`.
+DEVICE_OPTIONS = frozenset({"cuda", "gpu", "cpu"})
+SWITCHES = frozenset("no use disable enable with without on force only".split())
 # Exceptions raised if CUDA is missing.
 MISSING_CUDA_EXCEPTIONS = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 # Packages that need CUDA: a file that cannot work without one needs CUDA.

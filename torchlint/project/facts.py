@@ -176,6 +176,8 @@ class FileFacts(TypedDict, total=False):
     framework_runs: dict[str, bool]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
+    cuda_program: str
+    device_choice: int
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     cuda_checks: dict[str, str]

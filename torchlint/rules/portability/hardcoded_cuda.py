@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import on
-from torchlint.model import Evidence, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.cuda_request import CudaRequest
-    from torchlint.rules.portability._hardcoded import Hardcoded
 
 
 class PortabilityOptions(NamedTuple):
@@ -101,7 +100,7 @@ class HardcodedCuda(Rule):
     id = "TL701"
     name = "hardcoded-cuda"
     summary = "CUDA is hard-coded as the device, without a fallback"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     programs = ()
     fix = "sometimes"
     layout = False
@@ -118,50 +117,19 @@ class HardcodedCuda(Rule):
         if request.node not in hardcoded.requests:
             return
 
+        from torchlint.rules.portability._advice import Advice
         from torchlint.rules.portability._fixes import portable
 
-        message, evidence = self._message(request, hardcoded)
-        secondary = request.overridable or hardcoded.is_one_of_several(request.node)
-        severity = Severity.INFO if secondary else Severity.WARNING
+        advice = self.module.shared(Advice)
+        message, evidence = advice.message(request)
+        portable_elsewhere = advice.breaks_a_choice(request)
+        severity = Severity.WARNING if portable_elsewhere or self._is_wanted(request) else Severity.INFO
         fix = portable(self.module, request, safe=self.options.portable)
         self.report(request.node, message, evidence=evidence, severity=severity, fix=fix)
 
-    def _message(self, use: CudaRequest, hardcoded: Hardcoded) -> tuple[str, list[Evidence]]:
-        from torchlint.analysis.things.device_in_scope import DevicesInScope
+    def _is_wanted(self, request: CudaRequest) -> bool:
+        """Whether the project says that it wants to run without CUDA, and nothing else here needs CUDA."""
+        from torchlint.analysis.things.cuda_needs import CudaNeeds
 
-        if use.kind == "autocast":
-            return (
-                "`torch.autocast` is hard-coded to CUDA in code that chooses its device: pass `device.type`, so "
-                "that it also takes effect on other devices"
-            ), []
-        if use.overridable:
-            return (
-                "this default device is CUDA on every machine: choose it with `torch.cuda.is_available()`, so that the "
-                "program also runs without CUDA by default"
-            ), []
-        what = {
-            "method": "`.cuda()` is called",
-            "device": "the device is hard-coded to CUDA",
-            "type": "a CUDA tensor type is used",
-            "constant": "this sets the device to CUDA",
-        }[use.kind]
-        what += ", and nothing before it checks `torch.cuda.is_available()`"
-        if use.indexed and hardcoded.is_distributed():
-            return (f"{what}: every rank of this program would use the same GPU; use the local rank as the index"), []
-        place = hardcoded.in_forward(use.node)
-        if place in ("module", "function"):
-            return f"{what}: in `forward`, use the device of the input (`x.device`)", []
-        if place == "lightning":
-            return f"{what}: in a Lightning module, use `self.device`", []
-        devices = self.module.shared(DevicesInScope)
-        found = devices.at(use.node)
-        if found is not None:
-            line = self.module.line_in_words(found.node)
-            falls_back = devices.is_cuda_or_cpu(found)
-            does = "falls back to the CPU" if falls_back else "need not be CUDA"
-            message = f"{what}: use `{found.name}` from {line}, which {does}"
-            return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
-        return (
-            f"{what}: use a device with a fallback, such as "
-            '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
-        ), []
+        wanted = self.options.portable and not request.overridable
+        return wanted and not self.module.shared(CudaNeeds).needed_around(request.node)
