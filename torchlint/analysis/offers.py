@@ -180,6 +180,9 @@ def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
     packages = cuda.required_packages()
     if packages:
         facts["cuda_packages"] = packages
+    extensions = cuda.compiled_extensions()
+    if extensions:
+        facts["cuda_extensions"] = extensions
     program = module.shared(CudaPrograms).own_reason
     if program is not None:
         facts["cuda_program"] = program

@@ -34,6 +34,7 @@ CUDA_ONLY_CALLS = frozenset(
     "torch.cuda.Stream torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.make_graphed_callables "
     "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
 )
+CUDA_EXTENSION = "torch.utils.cpp_extension.CUDAExtension"
 EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 # Identifiers of which one occurs in every function that calls one of those.
 CUDA_NAMES = frozenset(

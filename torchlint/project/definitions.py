@@ -83,6 +83,10 @@ class Definitions:
             self._imports[path] = frozenset(found - {path})
         return self._imports[path]
 
+    def required(self, path: str) -> tuple[str, ...]:
+        """What a file imports under no condition."""
+        return self._outlines.of(path).required
+
     def is_program(self, path: str) -> bool:
         """Whether some of a file runs only if it is started as a program."""
         return self._outlines.of(path).is_program

@@ -177,6 +177,7 @@ class FileFacts(TypedDict, total=False):
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     cuda_program: str
+    cuda_extensions: list[str]
     device_choice: int
     needs_cuda: dict[str, str]
     devices: dict[str, str]

@@ -273,6 +273,22 @@ class Project:
         for name in self.facts[path].get("cuda_packages", ()):
             if not name.startswith(".") or self._definitions.imported(path, name) is None:
                 yield name
+        yield from (name for name in self._definitions.required(path) if self.compiled_for_cuda(path, name))
+
+    def compiled_for_cuda(self, asking: str, name: str) -> bool:
+        """Whether an import is that of an extension for CUDA: the project builds it, or its name says so.
+
+        The name does if it is that of a module, such as ``deform_conv_cuda``, of which the run has no file.
+        """
+        last = name.rpartition(".")[2]
+        named = last.endswith("_cuda") and not name[: -len(last)].strip(".")
+        return (named or last in self._cuda_extensions) and self.module(asking, name) is None
+
+    @cached_property
+    def _cuda_extensions(self) -> frozenset[str]:
+        """The extensions that the files of the run build for CUDA, without their packages."""
+        every = (name for facts in self.facts.values() for name in facts.get("cuda_extensions", ()))
+        return frozenset(name.rpartition(".")[2] for name in every)
 
     def cuda_programs(self, asking: str) -> tuple[str, str] | None:
         """A program that uses the file, and why it needs CUDA, if every program that uses the file does.

@@ -117,6 +117,10 @@ class ProjectView:
         """See :meth:`Project.cuda_only`."""
         return self._run("cuda_only", module)  # type: ignore[no-any-return]
 
+    def compiled_for_cuda(self, name: str) -> bool:
+        """See :meth:`Project.compiled_for_cuda`."""
+        return bool(self._run("compiled_for_cuda", name))
+
     def cuda_programs(self) -> tuple[str, str] | None:
         """See :meth:`Project.cuda_programs`."""
         return self._run("cuda_programs")  # type: ignore[no-any-return]
@@ -163,6 +167,6 @@ def _digest(found: object) -> str:
 QUERIES = frozenset(
     "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation trains_on_accelerator contains_all "
     "has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results given_loaders made_loader "
-    "runs_framework step_callers step_result device varying_shapes cuda_only cuda_programs device_choice "
-    "needs_cuda cuda_check".split()
+    "runs_framework step_callers step_result device varying_shapes cuda_only compiled_for_cuda cuda_programs "
+    "device_choice needs_cuda cuda_check".split()
 )

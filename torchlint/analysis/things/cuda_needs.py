@@ -36,6 +36,7 @@ class CudaNeeds:
     def file_reason(self) -> str | None:
         """The reason why the file works only with CUDA, in words, or None."""
         packages = self.required_packages()
+        packages += filter(self._module.project.compiled_for_cuda, () if packages else self._imports)
         return f"it imports `{packages[0]}`" if packages else self._call_reason() or self._import_reason()
 
     def own_reason(self) -> str | None:
@@ -60,18 +61,28 @@ class CudaNeeds:
         CUDA, such as building an extension from CUDA sources, are named as well.
         """
         found: list[str] = []
-        for bindings in self._module.names.module.bindings.values():
-            for binding in bindings:
-                name = binding.qualified or ""
-                absolute = name.lstrip(".")
-                is_needed = needs_cuda(absolute) or absolute.startswith("torch.cuda.nvtx")
-                if binding.kind != "import" or not is_needed or any(self._module.guards(binding.node)):
-                    continue
-                if absolute == name or not self._module.project.contains_all([name]):
-                    found.append(name)
+        for name in self._imports:
+            absolute = name.lstrip(".")
+            is_needed = needs_cuda(absolute) or absolute.startswith("torch.cuda.nvtx")
+            if is_needed and (absolute == name or not self._module.project.contains_all([name])):
+                found.append(name)
         calls = self._module.iter_nodes(cst.Call, self._cuda_names)
         found += [self._module.qualified(call.func) or "" for call in calls if self._is_needed_to_import(call)]
         return found
+
+    @cached_property
+    def _imports(self) -> list[str]:
+        """The names that the module imports under no condition."""
+        bindings = (binding for found in self._module.names.module.bindings.values() for binding in found)
+        every = (b for b in bindings if b.kind == "import" and b.qualified and not any(self._module.guards(b.node)))
+        return [str(binding.qualified) for binding in every]
+
+    def compiled_extensions(self) -> list[str]:
+        """The names of the modules that the file builds from CUDA sources, under no condition."""
+        calls = self._module.nodes_of(cst.Call, self._module.aliases({"CUDAExtension"}))
+        made = [call for call in calls if self._module.qualified(call.func) == known.CUDA_EXTENSION]
+        names = [literal(argument(call, "name", 0)) for call in made if not any(self._module.guards(call))]
+        return [name for name in names if isinstance(name, str)]
 
     def _is_needed_to_import(self, call: cst.Call) -> bool:
         outside = self._module.function_of(call) is None and not any(self._module.guards(call))

@@ -9,6 +9,7 @@ import libcst as cst
 from torchlint.analysis.dominance import dominates
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.things.device_choices import DeviceChoices
+from torchlint.analysis.things.device_in_scope import DevicesInScope
 from torchlint.analysis.values.lattice import Device
 from torchlint.knowledge.portability import MOVE_METHODS
 
@@ -23,6 +24,7 @@ class AttributeDevices:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
+        self._devices = module.shared(DevicesInScope)
 
     def at(self, place: cst.CSTNode) -> cst.Attribute | None:
         """``self.device`` of the class around a place, or else the device of an object in the function, or None."""
@@ -43,7 +45,7 @@ class AttributeDevices:
         name = first.name.value
         found = [a for a in self._module.attributes_named("device", owner) if _is_of(a, name)]
         written = [a for a in found if self._assignment(a) is not None]
-        if not all(map(self._is_chosen, written)) or not any(a not in written for a in found):
+        if not all(map(self._is_chosen, written)) or not any(map(self._devices.is_used_as_device, found)):
             return None
         return found[0] if self._is_set(place, function, written) else None
 
@@ -76,7 +78,13 @@ class AttributeDevices:
 
     def _of_variable(self, place: cst.CSTNode, function: cst.FunctionDef) -> cst.Attribute | None:
         found = self._module.attributes_named("device", function)
-        return next((a for a in found if self._is_known(a, place)), None)
+        return next((a for a in found if self._places(a) and self._is_known(a, place)), None)
+
+    def _places(self, attribute: cst.Attribute) -> bool:
+        """Whether something is placed on a device: ``.to(x.device)``; a checkpoint may be loaded to another one."""
+        call = self._module.call_with_argument(attribute)
+        named = call is not None and self._module.qualified(call.func) == "torch.device"
+        return not named and self._devices.is_used_as_device(attribute)
 
     def _is_known(self, attribute: cst.Attribute, place: cst.CSTNode) -> bool:
         """Whether an attribute is the device of an object that has one value in the function, and is never moved."""
