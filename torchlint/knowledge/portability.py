@@ -42,6 +42,8 @@ CUDA_NAMES = frozenset(
 )
 # Identifiers of which one occurs in every function that requests CUDA.
 REQUEST_NAMES = frozenset({"cuda", "set_default_tensor_type"})
+# Words of which one occurs in files that set the visible GPUs, or start processes that inherit CUDA.
+EARLY_CHECK_WORDS = ("CUDA_VISIBLE_DEVICES", "multiprocessing", "fork")
 # Libraries whose objects have their own `cuda` or `to` methods.
 NOT_TORCH = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()

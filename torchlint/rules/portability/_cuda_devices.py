@@ -77,8 +77,15 @@ class CudaDevices:
         found = self._devices.at(place)
         if found is None:
             return None
-        written = DeviceText(found.name) if self._devices.is_cuda_or_cpu(found) else _with_caveat(found.name)
+        is_exact = self._devices.is_cuda_or_cpu(found) and not self._may_be_replaced(found)
+        written = DeviceText(found.name) if is_exact else _with_caveat(found.name)
         return written._replace(is_object=self._holds_object(found), is_local=self._is_local(found))
+
+    def _may_be_replaced(self, binding: Binding) -> bool:
+        """Whether a later ``from module import *`` may bind the name of a variable again."""
+        every = self._module.nodes_of(cst.ImportFrom, frozenset())
+        stars = (node for node in every if isinstance(node.names, cst.ImportStar))
+        return any(self._module.comes_before(binding.statement, node) for node in stars)
 
     def of_attribute(self, place: cst.CSTNode) -> DeviceText | None:
         """``self.device``, or the device of an object that the function asks for its device already, or None."""

@@ -19,9 +19,11 @@ from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
+from torchlint.knowledge import portability as known
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.portability._cuda_devices import FORWARD_KINDS, CudaDevices, DeviceText
 from torchlint.rules.portability._hardcoded import Hardcoded
+from torchlint.rules.portability._torch_moves import TorchMoves
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 _CPU = "without CUDA the code runs on the CPU instead of raising an error"
 _LOADED = "the loaded tensors are on the CPU, wherever else they are used"
 _INDEX = "the device may have a different index"
-_OBJECT = "an object that is neither a tensor nor a module may have no `to` method"
+_SCRIPT = "TorchScript cannot use a device that is a global variable"
+_EARLY = "the check for CUDA may run before the visible GPUs are set, or before a fork"
 _DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
 
 
@@ -66,12 +69,14 @@ class _Repairs:
         self._devices = module.shared(CudaDevices)
         self._editor = module.shared(Editor)
         self._speller = module.shared(Speller)
+        self._moves = module.shared(TorchMoves)
         self._by_function: dict[cst.FunctionDef | None, dict[cst.CSTNode, _Repair]] = {}
 
     def of(self, use: CudaRequest, *, safe: bool) -> Fix:
         """The fix of one request, if its whole function can be fixed. Raises :class:`Unfixable`."""
         if use.overridable:
-            return self._as_variable(use, self._with_choice(use), safe=safe).fix(safe=safe)
+            chosen = self._with_choice(use)
+            return self._as_variable(use, chosen, safe=safe).fix(safe=safe and chosen.is_exact)
         function = outermost_function(self._module, use.node)
         repairs = self._repairs(function)
         if use.node not in repairs:
@@ -158,8 +163,9 @@ class _Repairs:
         found = [_INDEX] if use.indexed else []
         if use.kind == "method":
             assert isinstance(use.node, cst.Call)
-            if self._module.value(receiver(use.node)).kind not in (Kind.TENSOR, Kind.MODULE):
-                found.insert(0, _OBJECT)
+            found += self._moves.caveats(use.node)
+        if self._moves.are_scripted:
+            found.append(_SCRIPT)
         return tuple(found)
 
     def _replacement(self, use: CudaRequest, related: DeviceText | None) -> DeviceText:
@@ -219,7 +225,8 @@ class _Repairs:
             raise Unfixable
         available = self._speller.spell("torch.cuda.is_available", named)
         text = f"{named.value} if {available.text}() else {named.quote}cpu{named.quote}"
-        return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),))
+        early = (_EARLY,) if any(word in self._module.text for word in known.EARLY_CHECK_WORDS) else ()
+        return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),), early)
 
     def _as_variable(self, use: CudaRequest, repair: _Repair, *, safe: bool) -> _Repair:
         """Replace ``where = torch.device("cuda")`` by a variable, if the file has or gets one."""
@@ -231,7 +238,7 @@ class _Repairs:
                 return repair
             written = self._devices.define(use.node)
             text, edits = written.text, written.definition
-        return _Repair(f"use `{text}`", (*edits, self._editor.replace(use.node, text)))
+        return _Repair(f"use `{text}`", (*edits, self._editor.replace(use.node, text)), repair.caveats)
 
     @cached_property
     def _file_defines(self) -> bool:

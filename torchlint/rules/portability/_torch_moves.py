@@ -1,0 +1,60 @@
+"""Moves of torch: whether ``x.cuda()`` is the method of torch, which ``x.to(device)`` can replace."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import receiver
+from torchlint.analysis.values.lattice import Kind
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_OBJECT = "an object that is neither a tensor nor a module may have no `to` method"
+_OWN = "a class may define `cuda` or `to` in its own way"
+_MOVES = frozenset({"cuda", "to"})
+_SCRIPTED = re.compile(r"\bjit\b")
+
+
+class TorchMoves:
+    """Decides which calls of ``cuda`` in one module are those of tensors and modules of torch."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    @property
+    def are_scripted(self) -> bool:
+        """Whether the file may compile functions to TorchScript."""
+        return _SCRIPTED.search(self._module.text) is not None
+
+    def caveats(self, call: cst.Call) -> tuple[str, ...]:
+        """What may make a call of ``cuda`` different from ``to``."""
+        value = self._module.value(receiver(call))
+        if value.kind not in (Kind.TENSOR, Kind.MODULE):
+            return (_OBJECT,)
+        return (_OWN,) if self._are_redefined or self._has_unknown_bases(value.node) else ()
+
+    @cached_property
+    def _are_redefined(self) -> bool:
+        """Whether a class of the file defines such a method, or something in it assigns one."""
+        methods = self._module.nodes_of(cst.FunctionDef, _MOVES)
+        assigned = (self._module.parent(a) for name in _MOVES for a in self._module.attributes_named(name))
+        return any(method.name.value in _MOVES for method in methods) or any(
+            isinstance(target, cst.AssignTarget) for target in assigned
+        )
+
+    def _has_unknown_bases(self, owner: cst.CSTNode | None, depth: int = 8) -> bool:
+        """Whether a class of the file has a base, also through others, that is neither of torch nor of the file."""
+        if not isinstance(owner, cst.ClassDef):
+            return False
+        for arg in owner.bases:
+            if (self._module.qualified(arg.value) or "").startswith(("torch.", "builtins.object")):
+                continue
+            base = self._module.value(arg.value).node
+            if depth == 0 or not isinstance(base, cst.ClassDef) or self._has_unknown_bases(base, depth - 1):
+                return True
+        return False
