@@ -142,7 +142,7 @@ _ZEROS = "def run():\n    return torch.zeros(2).cuda()\n"
         f"@torch.jit.script\n{_ZEROS}",
         f"{_ZEROS}\nfast = torch.jit.script(run)\n",
         "import os\nWHERE = 'cuda'\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nx = torch.zeros(2).to(WHERE)\n",
-        "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\ndef run(device='cuda'):\n    return nn.ReLU().to(device)\n",
+        "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\ndef run(device='cuda'):\n    nn.ReLU().to(device)\n",
     ],
     ids="own-cuda own-to inherited unseen-base tensor patched star script scripted visible visible-default".split(),
 )

@@ -40,12 +40,18 @@ class TorchMoves:
 
     @cached_property
     def _are_redefined(self) -> bool:
-        """Whether a class of the file defines such a method, or something in it assigns one."""
+        """Whether a class of the file defines such a method, or one of a class is assigned."""
         methods = self._module.nodes_of(cst.FunctionDef, _MOVES)
-        assigned = (self._module.parent(a) for name in _MOVES for a in self._module.attributes_named(name))
         return any(method.name.value in _MOVES for method in methods) or any(
-            isinstance(target, cst.AssignTarget) for target in assigned
+            self._is_method_of_class(a) and isinstance(self._module.parent(a), cst.AssignTarget)
+            for name in _MOVES
+            for a in self._module.attributes_named(name)
         )
+
+    def _is_method_of_class(self, attribute: cst.Attribute) -> bool:
+        """Whether an attribute is one of a class, unlike the option ``args.cuda``."""
+        of_torch = (self._module.qualified(attribute.value) or "").startswith("torch.")
+        return of_torch or self._module.value(attribute.value).kind is Kind.CLASS
 
     def _has_unknown_bases(self, owner: cst.CSTNode | None, depth: int = 8) -> bool:
         """Whether a class of the file has a base, also through others, that is neither of torch nor of the file."""
