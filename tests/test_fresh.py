@@ -8,8 +8,8 @@ from pathlib import Path
 import fresh
 import pytest
 
-CHOSEN = "device = 'cuda' if torch.cuda.is_available() else 'cpu'"
-CODE = f"import torch; {CHOSEN}\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
+CODE = "import torch\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
+CODE += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 
 
 def place(line: int, label: str, scope: str = "file", **more: object) -> dict[str, object]:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 CLEAN = "import torch\n\n\ndef double(x: torch.Tensor) -> torch.Tensor:\n    return x * 2\n"
 BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
+BAD += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 EXCLUDED = '[tool.torchlint]\nexclude = ["generated.py"]\n'
 
 
