@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.api import lint_paths
+from torchlint.api import lint_paths, lint_source
 from torchlint.config.config import Config
 from torchlint.model import Finding, RunResult, Safety
 from torchlint.prefilter.facts import from_bytes, needs_parsing
@@ -419,6 +419,13 @@ def test_the_programs_that_import_a_file_say_whether_it_may_need_cuda(
     tmp_path: Path, files: dict[str, str], severities: list[str]
 ) -> None:
     assert [f.severity.value for f in found(tmp_path, {"parts.py": USED, **files}, "TL701")] == severities
+
+
+def test_a_project_that_wants_to_run_without_cuda_gets_warnings() -> None:
+    config = Config(select=("TL701",), rules={"hardcoded-cuda": {"portable": True}})
+    timed = "def f(x, d='cuda'):\n    torch.cuda.synchronize()\n    return x.cuda(), torch.zeros(2, device=d)\n"
+    result = lint_source(USED + timed, config=config)
+    assert [(f.span.line, f.severity.value) for f in result.findings] == [(3, "warning"), (4, "info"), (6, "info")]
 
 
 def test_a_demo_in_a_file_is_a_program_of_its_own(tmp_path: Path) -> None:
