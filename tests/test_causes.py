@@ -49,7 +49,7 @@ def test_what_happens_once_is_said_as_ever(capsys: pytest.CaptureFixture[str]) -
     write(1)
     (only,) = found(capsys=capsys)
     assert lines(only) == [5]
-    assert only["message"].startswith("`.cuda()` is called")
+    assert only["message"].startswith("`.cuda()` needs CUDA")
 
 
 def test_places_with_one_cause_are_one_finding_at_the_first(capsys: pytest.CaptureFixture[str]) -> None:

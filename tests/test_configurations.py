@@ -15,7 +15,12 @@ from torchlint.config.config import Config, ConfigError, in_folder
 from torchlint.config.configurations import configurations
 
 COPIES = "import numpy as np\nimport torch\n\n\ndef collate_fn(path):\n    return torch.tensor(np.load(path))\n"
-NAMED = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"
+NAMED = """import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+def load(model):
+    return model.cuda()
+"""
 FILES = [
     "bare.py",
     "one/copies.py",

@@ -9,6 +9,7 @@ import evaluate
 import pytest
 
 CODE = "import torch\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
+CODE += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 
 
 def site(line: int, label: str, rule: str = "TL701", *, unseen: bool = False) -> dict[str, object]:

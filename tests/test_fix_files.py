@@ -51,7 +51,8 @@ def test_the_second_run_changes_nothing(folder: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_status_is_that_of_what_remains(folder: Path) -> None:
-    (folder / "warned.py").write_text("import torch\ndef f(m):\n    m.cuda()\n", encoding="utf-8")
+    chosen = "device = 'cuda' if torch.cuda.is_available() else 'cpu'"
+    (folder / "warned.py").write_text(f"import torch\n{chosen}\ndef f(m):\n    m.cuda()\n", encoding="utf-8")
     assert main(["--fix", "--no-cache", "guilty.py"]) == 0
     assert main(["--fix", "--no-cache", "--fail-on", "info", "unsafe.py"]) == 1
     assert main(["--fix", "--no-cache", "warned.py"]) == 1

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 CLEAN = "import torch\n\n\ndef double(x: torch.Tensor) -> torch.Tensor:\n    return x * 2\n"
 BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
+BAD += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 EXCLUDED = '[tool.torchlint]\nexclude = ["generated.py"]\n'
 
 
@@ -158,7 +159,7 @@ def test_the_fixing_hook_repairs_a_commit_and_passes_the_next_time(project: Proj
 
 
 def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
-    project.stage("train.py", "import torch\n\n\ndef load(model):\n    return model.cuda()\n")
+    project.stage("train.py", UNFIXABLE)
     done = project.commit_hook("torchlint-fix")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "TL701 hardcoded-cuda" in done.stdout
@@ -186,7 +187,12 @@ def test_a_notebook_in_another_language_is_no_reason_to_fail(project: Project) -
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-UNFIXABLE = "import torch\n\n\ndef load(model):\n    return model.cuda()\n"
+UNFIXABLE = """import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+def load(model):
+    return model.cuda()
+"""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.api import lint_paths
+from torchlint.api import lint_paths, lint_source
 from torchlint.config.config import Config
 from torchlint.model import Finding, RunResult, Safety
 from torchlint.prefilter.facts import from_bytes, needs_parsing
@@ -375,6 +375,97 @@ def test_a_function_of_another_file_that_only_warns_is_no_check(tmp_path: Path) 
     main = CHECKED.format(importing="from checks import look", call="look()")
     assert len(found(tmp_path, {"main.py": main, "checks.py": LEAVES.format(name="look", action="print()")}, "TL701"))
     assert not found(tmp_path, {"checks.py": LEAVES.format(name="look", action="raise OSError")}, "TL701")
+
+
+USED = "import torch\ndef build():\n    return torch.nn.Linear(2, 2).cuda()\n"
+STARTS = """import torch
+from parts import build
+def main():
+    {start}
+    build()
+if __name__ == "__main__":
+    main()
+"""
+REQUIRES = "assert torch.cuda.is_available()"
+CHOOSES = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@pytest.mark.parametrize(
+    ("files", "severities"),
+    [
+        ({}, ["info"]),
+        ({"train.py": STARTS.format(start=REQUIRES)}, []),
+        ({"train.py": STARTS.format(start="raise SystemExit if not torch.cuda.is_available() else 0")}, ["info"]),
+        ({"train.py": STARTS.format(start=REQUIRES), "demo.py": STARTS.format(start="pass")}, ["info"]),
+        ({"train.py": STARTS.format(start=CHOOSES)}, ["warning"]),
+        ({"train.py": STARTS.format(start=CHOOSES), "demo.py": STARTS.format(start="pass")}, ["info"]),
+        ({"train.py": STARTS.format(start=REQUIRES), "tests/test_it.py": "from parts import build\n"}, []),
+        (
+            {"train.py": "import middle\n" + STARTS.format(start=CHOOSES), "middle.py": "from parts import build\n"},
+            ["warning"],
+        ),
+        (
+            {
+                "train.py": f"import torch\nimport middle\n{REQUIRES}\n",
+                "middle.py": "def f():\n    from parts import build\n",
+            },
+            [],
+        ),
+        ({"train.py": "import triton\n" + STARTS.format(start="pass")}, []),
+    ],
+    ids="alone requires odd another chooses another-does-not tests through-another in-a-function package".split(),
+)
+def test_the_programs_that_import_a_file_say_whether_it_may_need_cuda(
+    tmp_path: Path, files: dict[str, str], severities: list[str]
+) -> None:
+    assert [f.severity.value for f in found(tmp_path, {"parts.py": USED, **files}, "TL701")] == severities
+
+
+def test_a_project_that_wants_to_run_without_cuda_gets_warnings() -> None:
+    config = Config(select=("TL701",), rules={"hardcoded-cuda": {"portable": True}})
+    timed = "def f(x, d='cuda'):\n    torch.cuda.synchronize()\n    return x.cuda(), torch.zeros(2, device=d)\n"
+    result = lint_source(USED + timed, config=config)
+    assert [(f.span.line, f.severity.value) for f in result.findings] == [(3, "warning"), (4, "info"), (6, "info")]
+
+
+def test_a_demo_in_a_file_is_a_program_of_its_own(tmp_path: Path) -> None:
+    demo = "import torch\nclass Net(torch.nn.Module): ...\nif __name__ == '__main__':\n    Net().cuda()\n"
+    train = f"import torch\nfrom parts import Net\n{CHOOSES}\nNet().to(device)\n"
+    for start in (train, train.replace(CHOOSES, f"{REQUIRES}; device = 0")):
+        severities = [f.severity.value for f in found(tmp_path, {"parts.py": demo, "train.py": start}, "TL701")]
+        assert severities == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("importing", "setup", "count"),
+    [
+        ("from . import _ext", 'CUDAExtension("net._ext", ["a.cu"])', 0),
+        ("from net import _ext", 'CUDAExtension(name="net._ext", sources=["a.cu"])', 0),
+        ("from . import _ext", 'CppExtension("net._ext", ["a.cpp"])', 1),
+        ("from . import _ext", 'CUDAExtension("net._ext", []) if torch.cuda.is_available() else None', 1),
+        ("from . import other", 'CUDAExtension("net._ext", ["a.cu"])', 1),
+        ("try:\n    from . import _ext\nexcept ImportError: ...", 'CUDAExtension("net._ext", ["a.cu"])', 1),
+        ("from . import corners_cuda", "None", 0),
+        ("import corners_cuda", "None", 0),
+        ("from elsewhere import require_cuda", "None", 1),
+        ("from .ops_cuda import f", "None", 1),
+        ("from . import cuda_helpers", "None", 1),
+        ("from torch.cuda import amp", "None", 1),
+    ],
+)
+def test_a_file_that_imports_an_extension_compiled_for_cuda_is_cuda_only(
+    tmp_path: Path, importing: str, setup: str, count: int
+) -> None:
+    files = {
+        "setup.py": "import torch\nfrom torch.utils.cpp_extension import CppExtension, CUDAExtension\n"
+        f"extensions = [{setup}]\n",
+        "net/__init__.py": "",
+        "net/ops_cuda.py": "def f(): ...\n",
+        "net/cuda_helpers.py": "",
+        "net/layers.py": f"import torch\n{importing}\n",
+        "net/use.py": "import torch\nfrom .layers import x\ndef f(x):\n    return x.cuda()\n",
+    }
+    assert len(found(tmp_path, files, "TL701")) == count
 
 
 def test_a_default_that_a_helper_of_another_file_replaces_without_cuda_is_silent(tmp_path: Path) -> None:

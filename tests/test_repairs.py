@@ -12,6 +12,7 @@ import repairs
 from torchlint.run import registry
 
 CODE = "import torch\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
+CODE += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 
 
 def place(lines: list[int], *rules: str, commit: str = "0", path: str = "a.py") -> repairs.Place:

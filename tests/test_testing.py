@@ -184,7 +184,7 @@ def test_a_missing_folder_says_which(package: Package) -> None:
 
 
 def test_marks_are_read_and_compared_without_files() -> None:
-    text = "import torch\nx = torch.zeros(3).cuda()  # flag[info]\ny = 1  # known miss: why\n"
+    text = "import torch\nx = torch.zeros(3).cuda()  # flag\ny = 1  # known miss: why\n"
     assert [mark.known for mark in marks(text).values()] == [None, "miss"]
     findings = lint_source(text, config=Config(select=("TL701",))).findings
     assert len(differences(text, findings, "x.py")) == 1

@@ -19,6 +19,9 @@ PARSE_METHODS = frozenset({"parse_args", "parse_known_args"})
 POSITIVE_WORDS = frozenset({"cuda", "gpu", "gpus", "ngpu", "ngpus", "accelerator", "nvidia"})
 NEGATIVE_WORDS = frozenset({"cpu", "nocuda", "nogpu"})
 NEGATIONS = frozenset({"no", "not", "disable", "without", "force"})
+# A switch of these words alone chooses between CUDA and the CPU: `--no-cuda`, but not `--cuda-deterministic`.
+DEVICE_OPTIONS = frozenset({"cuda", "gpu", "cpu"})
+SWITCHES = frozenset("no use disable enable with without on force only".split())
 # Exceptions raised if CUDA is missing.
 MISSING_CUDA_EXCEPTIONS = frozenset({"RuntimeError", "AssertionError", "Exception", "BaseException"})
 # Packages that need CUDA: a file that cannot work without one needs CUDA.
@@ -31,6 +34,7 @@ CUDA_ONLY_CALLS = frozenset(
     "torch.cuda.Stream torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.make_graphed_callables "
     "torch.cuda.nvtx.range_push torch.cuda.nvtx.range".split()
 )
+CUDA_EXTENSION = "torch.utils.cpp_extension.CUDAExtension"
 EXTENSIONS = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 # Identifiers of which one occurs in every function that calls one of those.
 CUDA_NAMES = frozenset(
@@ -38,6 +42,8 @@ CUDA_NAMES = frozenset(
 )
 # Identifiers of which one occurs in every function that requests CUDA.
 REQUEST_NAMES = frozenset({"cuda", "set_default_tensor_type"})
+# Words of which one occurs in files that set the visible GPUs, or start processes that inherit CUDA.
+EARLY_CHECK_WORDS = ("CUDA_VISIBLE_DEVICES", "multiprocessing", "fork")
 # Libraries whose objects have their own `cuda` or `to` methods.
 NOT_TORCH = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()

@@ -23,6 +23,7 @@ class Definitions:
         self._outlines = outlines
         self._modules: dict[tuple[str, str], str | None] = {}
         self._loads: dict[str, frozenset[str]] = {}
+        self._imports: dict[str, frozenset[str]] = {}
 
     def module(self, asking: str, dotted: str) -> str | None:
         """The file that an import of a module resolves to; None if it is not part of the run.
@@ -76,6 +77,23 @@ class Definitions:
     def unresolved(self, path: str) -> list[str]:
         """What a file imports whenever it runs and that is no file of the run, by relative or absolute names."""
         return [name for name in self._outlines.of(path).required if self.imported(path, name) is None]
+
+    def imports(self, path: str) -> frozenset[str]:
+        """The files that a file imports anywhere, also in functions and under conditions."""
+        if path not in self._imports:
+            outline = self._outlines.of(path)
+            names = {name for found in outline.imports.values() for name in found} | {*outline.stars}
+            found = {loaded for name in names for loaded in self.loaded(path, name)}
+            self._imports[path] = frozenset(found - {path})
+        return self._imports[path]
+
+    def required(self, path: str) -> tuple[str, ...]:
+        """What a file imports under no condition."""
+        return self._outlines.of(path).required
+
+    def is_program(self, path: str) -> bool:
+        """Whether some of a file runs only if it is started as a program."""
+        return self._outlines.of(path).is_program
 
     def _packages(self, path: str) -> Iterator[str]:
         """The packages that a module is in, which importing it runs first; the innermost first."""

@@ -180,6 +180,9 @@ class FileFacts(TypedDict, total=False):
     loops: list[tuple[int, str]]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
+    cuda_program: str
+    cuda_extensions: list[str]
+    device_choice: int
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     cuda_checks: dict[str, str]

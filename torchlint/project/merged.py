@@ -8,6 +8,7 @@ from functools import cached_property
 from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
 from torchlint.project.outline import Outlines
+from torchlint.project.programs import Programs
 
 _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
 
@@ -18,12 +19,14 @@ class Project:
     def __init__(self, facts: Mapping[str, FileFacts] | None = None, outlines: Outlines | None = None) -> None:
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
         self._definitions = Definitions(self.facts, outlines or Outlines({}))
+        self._programs = Programs(self.facts, self._definitions)
         self._cuda_packages: dict[str, str | None] = {}
 
     def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
         """The same files with other facts about them."""
         found = Project(facts)
         found._definitions = self._definitions
+        found._programs = self._programs
         return found
 
     # -- where a name is defined -----------------------------------------------------------------
@@ -282,6 +285,42 @@ class Project:
         for name in self.facts[path].get("cuda_packages", ()):
             if not name.startswith(".") or self._definitions.imported(path, name) is None:
                 yield name
+        yield from (name for name in self._definitions.required(path) if self.compiled_for_cuda(path, name))
+
+    def compiled_for_cuda(self, asking: str, name: str) -> bool:
+        """Whether an import is that of an extension for CUDA: the project builds it, or its name says so.
+
+        The name does if it is that of a module, such as ``deform_conv_cuda``, of which the run has no file.
+        """
+        last = name.rpartition(".")[2]
+        named = last.endswith("_cuda") and not name[: -len(last)].strip(".")
+        return (named or last in self._cuda_extensions) and self.module(asking, name) is None
+
+    @cached_property
+    def _cuda_extensions(self) -> frozenset[str]:
+        """The extensions that the files of the run build for CUDA, without their packages."""
+        every = (name for facts in self.facts.values() for name in facts.get("cuda_extensions", ()))
+        return frozenset(name.rpartition(".")[2] for name in every)
+
+    def cuda_programs(self, asking: str) -> tuple[str, str] | None:
+        """A program that uses the file, and why it needs CUDA, if every program that uses the file does.
+
+        A file that no program imports is a program itself.
+        """
+        found = [(path, self._program_reason(path)) for path in self._programs.using(asking) or (asking,)]
+        needy = [(path, why) for path, why in found if why is not None]
+        return needy[0] if needy and len(needy) == len(found) else None
+
+    def _program_reason(self, path: str) -> str | None:
+        facts = self.facts.get(path, {})
+        package = self._cuda_package(path) if facts else None
+        return f"it imports `{package}`" if package else facts.get("cuda_program")
+
+    def device_choice(self, asking: str) -> tuple[str, int] | None:
+        """Where a program that uses the file chooses its device, if every program that uses the file does."""
+        found = [(path, self.facts[path].get("device_choice")) for path in self._programs.using(asking)]
+        choices = [(path, line) for path, line in found if line is not None]
+        return choices[0] if choices and len(choices) == len(found) else None
 
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and the reason."""

@@ -15,6 +15,7 @@ _FROM = re.compile(rb"\n([ \t]*)from[ \t]+([\w.]+)[ \t]+" + _NAMES)
 _MODULE = re.compile(rb"\n" + _NAMES)
 _METHOD = re.compile(rb"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
 _COMMENT = re.compile(rb"#[^\n]*|\\\n|[()]")
+_PROGRAM = re.compile(rb"\nif[ \t(]+__name__\b")
 _RENAMED = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 
@@ -29,7 +30,8 @@ class Outline(NamedTuple):
     """What a module defines and imports.
 
     ``imports`` are the dotted names that a name may stand for, in order; ``stars`` the modules of ``import *``;
-    ``required`` what is imported whenever the module is: under no condition, and not in a function.
+    ``required`` what is imported whenever the module is: under no condition, and not in a function. ``is_program`` says
+    whether some of it runs only if the file is started as a program.
     """
 
     functions: frozenset[str] = frozenset()
@@ -37,6 +39,7 @@ class Outline(NamedTuple):
     imports: Mapping[str, tuple[str, ...]] = {}
     stars: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    is_program: bool = False
 
 
 class Outlines:
@@ -88,7 +91,9 @@ def outline(data: bytes) -> Outline:
             imports[one.bound] = (*imports.get(one.bound, ()), one.dotted)
         if one.required:
             required[one.module] = None
-    return Outline(frozenset(functions), classes, imports, tuple(stars), tuple(required))
+    return Outline(
+        frozenset(functions), classes, imports, tuple(stars), tuple(required), _PROGRAM.search(data) is not None
+    )
 
 
 class _Import(NamedTuple):

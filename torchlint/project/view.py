@@ -125,6 +125,18 @@ class ProjectView:
         """See :meth:`Project.cuda_only`."""
         return self._run("cuda_only", module)  # type: ignore[no-any-return]
 
+    def compiled_for_cuda(self, name: str) -> bool:
+        """See :meth:`Project.compiled_for_cuda`."""
+        return bool(self._run("compiled_for_cuda", name))
+
+    def cuda_programs(self) -> tuple[str, str] | None:
+        """See :meth:`Project.cuda_programs`."""
+        return self._run("cuda_programs")  # type: ignore[no-any-return]
+
+    def device_choice(self) -> tuple[str, int] | None:
+        """See :meth:`Project.device_choice`."""
+        return self._run("device_choice")  # type: ignore[no-any-return]
+
     def needs_cuda(self, name: str) -> tuple[str, str] | None:
         """See :meth:`Project.needs_cuda`."""
         return self._run("needs_cuda", name)  # type: ignore[no-any-return]
@@ -163,6 +175,6 @@ def _digest(found: object) -> str:
 QUERIES = frozenset(
     "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
     "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results "
-    "given_loaders made_loader runs_framework step_callers step_result device varying_shapes cuda_only needs_cuda "
-    "cuda_check".split()
+    "given_loaders made_loader runs_framework step_callers step_result device varying_shapes cuda_only "
+    "compiled_for_cuda cuda_programs device_choice needs_cuda cuda_check".split()
 )

@@ -37,7 +37,7 @@ class CudaGuards:
 
     def is_guarded(self, node: cst.CSTNode) -> bool:
         """Whether a guard or a check dominates the node, in its function or in all callers of that in the file."""
-        if self._file_requires_cuda:
+        if self.file_requires_cuda:
             return True
         if self._module.any_guard(node, self._accepts) or self._is_multiplied(node):
             return True
@@ -75,7 +75,7 @@ class CudaGuards:
         return self._guarded_functions[function]
 
     @cached_property
-    def _file_requires_cuda(self) -> bool:
+    def file_requires_cuda(self) -> bool:
         """Whether the tests of the file are skipped without CUDA, or the file cannot be imported.
 
         A check at module level counts for the whole file, wherever it is: the rest runs only after it, or fails first.

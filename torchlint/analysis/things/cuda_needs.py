@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.scopes.bindings import Binding
 
 _START = "torch.distributed.init_process_group"
+_OTHERS = known.CUDA_ONLY_FUNCTIONS | known.COLLECTIVES
 _DEPTH = 3  # calls, through which a backend is passed
 
 
@@ -28,11 +30,20 @@ class CudaNeeds:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._guards = module.shared(CudaGuards)
+        self._around: dict[cst.FunctionDef | None, bool] = {}
 
+    @cached_property
     def file_reason(self) -> str | None:
         """The reason why the file works only with CUDA, in words, or None."""
         packages = self.required_packages()
+        packages += filter(self._module.project.compiled_for_cuda, () if packages else self._imports)
         return f"it imports `{packages[0]}`" if packages else self._call_reason() or self._import_reason()
+
+    def own_reason(self) -> str | None:
+        """The reason why the calls in the file work only with CUDA, apart from what it imports, or None."""
+        calls = self._module.iter_nodes(cst.Call, self._cuda_names)
+        reasons = (self._unguarded_call(call) or self._default_reason(call) for call in calls)
+        return next((reason for reason in reasons if reason is not None), None)
 
     def _import_reason(self) -> str | None:
         """The reason that the package around the file needs CUDA, or a file of the project that it always imports."""
@@ -50,18 +61,28 @@ class CudaNeeds:
         CUDA, such as building an extension from CUDA sources, are named as well.
         """
         found: list[str] = []
-        for bindings in self._module.names.module.bindings.values():
-            for binding in bindings:
-                name = binding.qualified or ""
-                absolute = name.lstrip(".")
-                is_needed = needs_cuda(absolute) or absolute.startswith("torch.cuda.nvtx")
-                if binding.kind != "import" or not is_needed or any(self._module.guards(binding.node)):
-                    continue
-                if absolute == name or not self._module.project.contains_all([name]):
-                    found.append(name)
+        for name in self._imports:
+            absolute = name.lstrip(".")
+            is_needed = needs_cuda(absolute) or absolute.startswith("torch.cuda.nvtx")
+            if is_needed and (absolute == name or not self._module.project.contains_all([name])):
+                found.append(name)
         calls = self._module.iter_nodes(cst.Call, self._cuda_names)
         found += [self._module.qualified(call.func) or "" for call in calls if self._is_needed_to_import(call)]
         return found
+
+    @cached_property
+    def _imports(self) -> list[str]:
+        """The names that the module imports under no condition."""
+        bindings = (binding for found in self._module.names.module.bindings.values() for binding in found)
+        every = (b for b in bindings if b.kind == "import" and b.qualified and not any(self._module.guards(b.node)))
+        return [str(binding.qualified) for binding in every]
+
+    def compiled_extensions(self) -> list[str]:
+        """The names of the modules that the file builds from CUDA sources, under no condition."""
+        calls = self._module.nodes_of(cst.Call, self._module.aliases({"CUDAExtension"}))
+        made = [call for call in calls if self._module.qualified(call.func) == known.CUDA_EXTENSION]
+        names = [literal(argument(call, "name", 0)) for call in made if not any(self._module.guards(call))]
+        return [name for name in names if isinstance(name, str)]
 
     def _is_needed_to_import(self, call: cst.Call) -> bool:
         outside = self._module.function_of(call) is None and not any(self._module.guards(call))
@@ -96,6 +117,20 @@ class CudaNeeds:
     @cached_property
     def _cuda_names(self) -> frozenset[str]:
         return self._module.aliases(known.CUDA_NAMES)
+
+    def needed_around(self, node: cst.CSTNode) -> bool:
+        """Whether the outermost function around a node, or the code outside of functions, needs CUDA anyway.
+
+        Functions of `torch.cuda` that raise an error without CUDA count, and collectives, which NCCL may serve, unless
+        a guard precedes them.
+        """
+        function = outermost_function(self._module, node)
+        if function not in self._around:
+            calls = calls_of(self._module, function)
+            self._around[function] = any(
+                self._module.qualified(call.func) in _OTHERS and not self._guards.is_guarded(call) for call in calls
+            )
+        return self._around[function]
 
     def function_reason(self, function: cst.FunctionDef) -> str | None:
         """The reason why a function works only with CUDA, in words, as far as this file shows."""
@@ -136,3 +171,20 @@ class CudaNeeds:
             texts = [literal(n) for n in descendants(call) if isinstance(n, cst.SimpleString)]
             return keyword(call, "cuda_sources") is not None or any(str(t).endswith(".cu") for t in texts)
         return False
+
+
+def outermost_function(module: SourceModule, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The outermost function whose body contains a node."""
+    below, found = node, None
+    for around in module.ancestors(node):
+        if isinstance(around, cst.FunctionDef) and around.body is below:
+            found = around
+        below = around
+    return found
+
+
+def calls_of(module: SourceModule, function: cst.FunctionDef | None) -> Iterator[cst.Call]:
+    """The calls in a function, or for None, outside of functions."""
+    if function is not None:
+        return module.within(function.body, cst.Call)
+    return (call for call in module.nodes_outside_functions(cst.Call) if outermost_function(module, call) is None)

@@ -18,6 +18,7 @@ from torchlint.edit.targets import Targets
 from torchlint.knowledge.tensors import TENSOR_ATTRIBUTES
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit
+from torchlint.rules.portability._attribute_devices import AttributeDevices
 from torchlint.rules.portability._hardcoded import Hardcoded
 from torchlint.rules.portability._related_tensors import RelatedTensors
 
@@ -76,8 +77,20 @@ class CudaDevices:
         found = self._devices.at(place)
         if found is None:
             return None
-        written = DeviceText(found.name) if self._devices.is_cuda_or_cpu(found) else _with_caveat(found.name)
+        is_exact = self._devices.is_cuda_or_cpu(found) and not self._may_be_replaced(found)
+        written = DeviceText(found.name) if is_exact else _with_caveat(found.name)
         return written._replace(is_object=self._holds_object(found), is_local=self._is_local(found))
+
+    def _may_be_replaced(self, binding: Binding) -> bool:
+        """Whether a later ``from module import *`` may bind the name of a variable again."""
+        every = self._module.nodes_of(cst.ImportFrom, frozenset())
+        stars = (node for node in every if isinstance(node.names, cst.ImportStar))
+        return any(self._module.comes_before(binding.statement, node) for node in stars)
+
+    def of_attribute(self, place: cst.CSTNode) -> DeviceText | None:
+        """``self.device``, or the device of an object that the function asks for its device already, or None."""
+        found = self._module.shared(AttributeDevices).at(place)
+        return _with_caveat(self._module.code(found)) if found is not None else None
 
     def object_in_scope(self, place: cst.CSTNode) -> str | None:
         """A variable in scope that holds the ``torch.device`` of CUDA or else of the CPU, or None."""

@@ -6,7 +6,6 @@ definition of such a variable, or a default, is written as ``"cuda" if torch.cud
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,15 +14,16 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, literal, method, positional, receiver
-from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda_needs import CudaNeeds, calls_of, outermost_function
 from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.knowledge.portability import CUDA_ONLY_FUNCTIONS
+from torchlint.knowledge import portability as known
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.portability._cuda_devices import FORWARD_KINDS, CudaDevices, DeviceText
 from torchlint.rules.portability._hardcoded import Hardcoded
+from torchlint.rules.portability._torch_moves import TorchMoves
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _CPU = "without CUDA the code runs on the CPU instead of raising an error"
 _LOADED = "the loaded tensors are on the CPU, wherever else they are used"
 _INDEX = "the device may have a different index"
-_OBJECT = "an object that is not one of torch's own tensors and modules may have no `to` method, or another one"
+_SCRIPT = "TorchScript cannot use a device that is a global variable"
+_EARLY = "the check for CUDA may run before the visible GPUs are set, or before a fork"
 _DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
 
 
@@ -68,13 +69,15 @@ class _Repairs:
         self._devices = module.shared(CudaDevices)
         self._editor = module.shared(Editor)
         self._speller = module.shared(Speller)
+        self._moves = module.shared(TorchMoves)
         self._by_function: dict[cst.FunctionDef | None, dict[cst.CSTNode, _Repair]] = {}
 
     def of(self, use: CudaRequest, *, safe: bool) -> Fix:
         """The fix of one request, if its whole function can be fixed. Raises :class:`Unfixable`."""
         if use.overridable:
-            return self._as_variable(use, self._with_choice(use), safe=safe).fix(safe=safe)
-        function = self._function(use.node)
+            chosen = self._with_choice(use)
+            return self._as_variable(use, chosen, safe=safe).fix(safe=safe and chosen.is_exact)
+        function = outermost_function(self._module, use.node)
         repairs = self._repairs(function)
         if use.node not in repairs:
             raise Unfixable
@@ -89,16 +92,7 @@ class _Repairs:
         found: dict[cst.FunctionDef | None, list[CudaRequest]] = {}
         for use in self._hardcoded.requests.values():
             if not use.overridable:
-                found.setdefault(self._function(use.node), []).append(use)
-        return found
-
-    def _function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The outermost function whose body contains a node."""
-        below, found = node, None
-        for around in self._module.ancestors(node):
-            if isinstance(around, cst.FunctionDef) and around.body is below:
-                found = around
-            below = around
+                found.setdefault(outermost_function(self._module, use.node), []).append(use)
         return found
 
     def _repairs(self, function: cst.FunctionDef | None) -> dict[cst.CSTNode, _Repair]:
@@ -106,7 +100,7 @@ class _Repairs:
         if function not in self._by_function:
             self._by_function[function] = {}
             uses = self._uses.get(function, [])
-            if not self._needs_cuda_anyway(function, {use.node for use in uses}):
+            if uses and not self._is_left_with_cuda(function, uses):
                 with suppress(Unfixable):
                     self._by_function[function] = self._repair_all(uses)
         return self._by_function[function]
@@ -120,23 +114,20 @@ class _Repairs:
         made = {use.node: self._replace_device(use, related.get(use.node)) for use in placing}
         return {**made, **{use.node: self._with_choice(use) for use in uses if use.node not in made}}
 
-    def _needs_cuda_anyway(self, function: cst.FunctionDef | None, repaired: set[cst.CSTNode]) -> bool:
-        """Whether other calls of the function still require CUDA after all requests are fixed."""
-        return any(self._requires_cuda(call) for call in self._calls(function) if call not in repaired)
+    def _is_left_with_cuda(self, function: cst.FunctionDef | None, uses: list[CudaRequest]) -> bool:
+        """Whether a function needs CUDA, moves something there or compares with it, after all requests are fixed."""
+        if self._module.shared(CudaNeeds).needed_around(uses[0].node):
+            return True
+        repaired = {use.node for use in uses}
+        return any(self._names_cuda(call) for call in calls_of(self._module, function) if call not in repaired)
 
-    def _calls(self, function: cst.FunctionDef | None) -> Iterator[cst.Call]:
-        if function is not None:
-            return self._module.within(function.body, cst.Call)
-        return (call for call in self._module.nodes_outside_functions(cst.Call) if self._function(call) is None)
-
-    def _requires_cuda(self, call: cst.Call) -> bool:
+    def _names_cuda(self, call: cst.Call) -> bool:
         name = self._module.qualified(call.func)
         if name == "torch.device":
             compared = isinstance(self._module.parent(call), (cst.Comparison, cst.ComparisonTarget))
             return compared and str(literal(positional(call, 0))).startswith("cuda")
-        if name is not None:
-            return name in CUDA_ONLY_FUNCTIONS and not self._module.shared(CudaGuards).is_guarded(call)
-        return method(call) == "cuda" and not self._module.shared(CudaRequests).is_not_torch(receiver(call))
+        is_move = name is None and method(call) == "cuda"
+        return is_move and not self._module.shared(CudaRequests).is_not_torch(receiver(call))
 
     def _forward_kind(self, use: CudaRequest) -> str | None:
         return self._hardcoded.in_forward(use.node)
@@ -172,23 +163,10 @@ class _Repairs:
         found = [_INDEX] if use.indexed else []
         if use.kind == "method":
             assert isinstance(use.node, cst.Call)
-            moved = receiver(use.node)
-            if not self._is_plain_tensor(moved) and not self._is_plain_module(moved):
-                found.insert(0, _OBJECT)
+            found += self._moves.caveats(use.node)
+        if self._moves.are_scripted:
+            found.append(_SCRIPT)
         return tuple(found)
-
-    def _is_plain_tensor(self, node: cst.BaseExpression | None) -> bool:
-        """Whether an expression is a tensor, or is used as one where no class of the run has moves of its own."""
-        used = self._module.value(node).kind is Kind.TENSOR and not self._module.has_own_moves
-        return used or self._module.is_plain_tensor(node)
-
-    def _is_plain_module(self, node: cst.BaseExpression | None) -> bool:
-        """Whether an expression is a module that is moved by torch's own methods."""
-        value = self._module.value(node)
-        if value.kind is not Kind.MODULE:
-            return False
-        owner = value.node
-        return not isinstance(owner, cst.ClassDef) or self._module.classes.inherits_from_torch(owner, ("cuda", "to"))
 
     def _replacement(self, use: CudaRequest, related: DeviceText | None) -> DeviceText:
         place = self._forward_kind(use)
@@ -197,7 +175,7 @@ class _Repairs:
         known = self._variable_in_scope(use)
         if related is not None and (known is None or not known.is_local):
             return related
-        return known or self._devices.define(use.node)
+        return known or self._devices.of_attribute(use.node) or self._devices.define(use.node)
 
     def _variable_in_scope(self, use: CudaRequest) -> DeviceText | None:
         """A variable in scope that falls back, or will do so once its own function is fixed, or None."""
@@ -208,8 +186,9 @@ class _Repairs:
         if converted is None:
             return None
         written, other = converted
-        elsewhere = self._function(other.node)
-        if elsewhere is not self._function(use.node) and other.node not in self._repairs(elsewhere):
+        elsewhere = outermost_function(self._module, other.node)
+        here = outermost_function(self._module, use.node)
+        if elsewhere is not here and other.node not in self._repairs(elsewhere):
             return None
         return written
 
@@ -246,7 +225,8 @@ class _Repairs:
             raise Unfixable
         available = self._speller.spell("torch.cuda.is_available", named)
         text = f"{named.value} if {available.text}() else {named.quote}cpu{named.quote}"
-        return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),))
+        early = (_EARLY,) if any(word in self._module.text for word in known.EARLY_CHECK_WORDS) else ()
+        return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),), early)
 
     def _as_variable(self, use: CudaRequest, repair: _Repair, *, safe: bool) -> _Repair:
         """Replace ``where = torch.device("cuda")`` by a variable, if the file has or gets one."""
@@ -258,7 +238,7 @@ class _Repairs:
                 return repair
             written = self._devices.define(use.node)
             text, edits = written.text, written.definition
-        return _Repair(f"use `{text}`", (*edits, self._editor.replace(use.node, text)))
+        return _Repair(f"use `{text}`", (*edits, self._editor.replace(use.node, text)), repair.caveats)
 
     @cached_property
     def _file_defines(self) -> bool:

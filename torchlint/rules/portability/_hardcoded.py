@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.things.cuda_alternatives import CudaAlternatives
 from torchlint.analysis.things.cuda_guards import CudaGuards
-from torchlint.analysis.things.cuda_needs import CudaNeeds
+from torchlint.analysis.things.cuda_programs import CudaPrograms
 from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
-from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LIGHTNING_BASES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-
-_OTHERS = known.CUDA_ONLY_FUNCTIONS | known.COLLECTIVES
 
 
 class Hardcoded:
@@ -37,22 +35,9 @@ class Hardcoded:
             return False  # the framework moves everything there
         if any(getattr(getattr(a, "name", None), "value", "") == "cuda" for a in self._module.ancestors(node)):
             return False  # a method with this name is expected to move to CUDA
-        return self._cuda_only is None and not self._module.shared(CudaGuards).is_guarded(node)
-
-    def is_one_of_several(self, node: cst.CSTNode) -> bool:
-        """Whether the function around a request would need CUDA without it, by other calls that nothing guards.
-
-        Functions of `torch.cuda` that raise an error without CUDA count, and collectives, which NCCL may serve.
-        """
-        function = self._module.function_of(node)
-        calls = self._module.within(function.body, cst.Call) if function is not None else ()
-        named = (call for call in calls if self._module.qualified(call.func) in _OTHERS)
-        return any(not self._module.shared(CudaGuards).is_guarded(call) for call in named)
-
-    @cached_property
-    def _cuda_only(self) -> str | None:
-        """The reason why the whole file works only with CUDA, or None."""
-        return self._module.shared(CudaNeeds).file_reason()
+        if self._module.shared(CudaGuards).is_guarded(node) or self._module.shared(CudaAlternatives).has(node):
+            return False
+        return self._module.shared(CudaPrograms).reason(node) is None
 
     def in_forward(self, node: cst.CSTNode) -> str | None:
         """The kind of class that a node is in: ``module``, ``lightning`` or ``function``, or None.
@@ -72,7 +57,3 @@ class Hardcoded:
             return None
         names = {a.name.value for a in self._module.ancestors(node) if isinstance(a, cst.FunctionDef)}
         return kind if names & {"forward", "training_step", "validation_step"} else f"{kind} elsewhere"
-
-    def is_distributed(self) -> bool:
-        """Whether several processes run the file, one for each device."""
-        return any(word in self._module.text for word in known.DISTRIBUTED_WORDS)

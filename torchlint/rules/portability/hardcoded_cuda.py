@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint import on
-from torchlint.model import Evidence, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.cuda_request import CudaRequest
-    from torchlint.rules.portability._hardcoded import Hardcoded
 
 _CAUSE = "requests for CUDA"
 
@@ -26,9 +25,20 @@ class HardcodedCuda(Rule):
     ## What it finds
     A device that is CUDA on every machine: `.cuda()`, `.to("cuda")`, `device="cuda:0"`, `torch.device("cuda")`,
     `torch.cuda.FloatTensor(...)`, a CUDA default tensor type, or a constant that is used as a device, where
-    nothing before it checks `torch.cuda.is_available()`. Defaults that a caller or a user can override are
-    reported as `info`, and so are functions that need CUDA for something else as well, such as
-    `torch.cuda.synchronize()`, or that exchange tensors by collectives, which NCCL takes only from the GPU.
+    nothing before it checks `torch.cuda.is_available()`.
+
+    Such a line is an `info`: many programs are written for CUDA, and need nothing else. It is a `warning` where the
+    program can run without CUDA otherwise, and this line prevents it:
+
+    - a variable in scope falls back to the CPU, or the code uses `self.device` or `values.device` beside it;
+    - elsewhere in the file the program chooses between CUDA and the CPU by a check or an option, such as
+      `"cuda" if torch.cuda.is_available() else "cpu"`, `if use_cuda: net.cuda()`, or an argument `--device` or
+      `--no-cuda`;
+    - all programs of the project that import the file choose their device like that.
+
+    Defaults that a caller or a user can override remain an `info`, and so do functions that need CUDA for something
+    else as well, such as `torch.cuda.synchronize()`, or that exchange tensors by collectives, which NCCL takes only
+    from the GPU.
 
     ## Why it costs
     Without CUDA the line raises an error ("Torch not compiled with CUDA enabled"). With several GPUs a fixed index
@@ -64,9 +74,13 @@ class HardcodedCuda(Rule):
     ## When to leave it
     In programs that cannot work without CUDA. The rule recognizes the usual evidence and is then silent for the
     whole file: imports of Triton, CuPy, flash-attn, bitsandbytes and similar packages outside `try`, also in modules
-    that the file imports, CUDA streams and graphs, extensions built from CUDA sources, the NCCL backend, or an
-    `assert torch.cuda.is_available()` at module level. Tests are silent if a fixture of the file skips them without
-    CUDA.
+    that the file imports, CUDA streams and graphs, extensions built from CUDA sources, here or by a `setup.py` of the
+    project, the NCCL backend, or an `assert torch.cuda.is_available()` at module level or at the start of the program.
+    It is also silent for modules that only such programs of the project import. Tests are silent if a fixture of the
+    file skips them without CUDA, or if they use several GPUs.
+
+    A condition of any kind between CUDA and the CPU is a choice: `x.cuda() if large else x`, or an `if` whose other
+    branch sets the same variable to the CPU or leaves it there.
 
     It recognizes guards by `if`, conditional expressions, early return, assert, `try`, decorators and skip marks,
     also through variables and options that store the result of the check, and in all callers of a function in the
@@ -78,16 +92,18 @@ class HardcodedCuda(Rule):
 
     ## Fix safety
     The fix is unsafe, since code that raised an error then runs on the CPU. A function is fixed completely or not
-    at all: there is no fix if it also calls `.cuda(index)`, moves something under a guard, or calls functions that
-    raise without CUDA, such as `torch.cuda.synchronize()`.
+    at all: there is no fix if it also calls `.cuda(index)`, moves something under a guard, or needs CUDA for
+    something else: by functions that raise without it, such as `torch.cuda.synchronize()`, or by collectives.
 
     Moves and `device=` get an existing device: in `forward` that of the input (`x.device`), else that of the tensor
     that a new one is combined with, else a variable in scope that falls back to the CPU, preferably one of the
-    function itself. A variable that an option sets for another purpose (`args.teacher_device`) is not used. If
-    there is none, the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is
+    function itself, else `self.device` or the device of another object that the function uses as a device
+    (`values.device`). What an option sets for another purpose (`args.teacher_device`) is not used. If there is
+    none, the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is
     assigned to a variable or is a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
-    With `rules.hardcoded-cuda.portable = true` the project declares that it wants to run without CUDA. Fixes that
+    With `rules.hardcoded-cuda.portable = true` the project declares that it wants to run without CUDA. What would
+    prevent that is then a `warning` everywhere, except for defaults and for functions that need CUDA anyway. Fixes that
     change nothing on a machine with CUDA are then safe: the whole function uses the same device with the same
     index, for tensors and modules of torch. A module with a method `cuda` or `to` of its own is not one.
 
@@ -103,7 +119,7 @@ class HardcodedCuda(Rule):
     id = "TL701"
     name = "hardcoded-cuda"
     summary = "CUDA is hard-coded as the device, without a fallback"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     programs = ()
     fix = "sometimes"
     layout = False
@@ -120,50 +136,19 @@ class HardcodedCuda(Rule):
         if request.node not in hardcoded.requests:
             return
 
+        from torchlint.rules.portability._advice import Advice
         from torchlint.rules.portability._fixes import portable
 
-        message, evidence = self._message(request, hardcoded)
-        secondary = request.overridable or hardcoded.is_one_of_several(request.node)
-        severity = Severity.INFO if secondary else Severity.WARNING
+        advice = self.module.shared(Advice)
+        message, evidence = advice.message(request)
+        portable_elsewhere = advice.breaks_a_choice(request)
+        severity = Severity.WARNING if portable_elsewhere or self._is_wanted(request) else Severity.INFO
         fix = portable(self.module, request, safe=self.options.portable)
         self.report(request.node, message, evidence=evidence, severity=severity, fix=fix, cause=_CAUSE)
 
-    def _message(self, use: CudaRequest, hardcoded: Hardcoded) -> tuple[str, list[Evidence]]:
-        from torchlint.analysis.things.device_in_scope import DevicesInScope
+    def _is_wanted(self, request: CudaRequest) -> bool:
+        """Whether the project says that it wants to run without CUDA, and nothing else here needs CUDA."""
+        from torchlint.analysis.things.cuda_needs import CudaNeeds
 
-        if use.kind == "autocast":
-            return (
-                "`torch.autocast` is hard-coded to CUDA in code that chooses its device: pass `device.type`, so "
-                "that it also takes effect on other devices"
-            ), []
-        if use.overridable:
-            return (
-                "this default device is CUDA on every machine: choose it with `torch.cuda.is_available()`, so that the "
-                "program also runs without CUDA by default"
-            ), []
-        what = {
-            "method": "`.cuda()` is called",
-            "device": "the device is hard-coded to CUDA",
-            "type": "a CUDA tensor type is used",
-            "constant": "this sets the device to CUDA",
-        }[use.kind]
-        what += ", and nothing before it checks `torch.cuda.is_available()`"
-        if use.indexed and hardcoded.is_distributed():
-            return (f"{what}: every rank of this program would use the same GPU; use the local rank as the index"), []
-        place = hardcoded.in_forward(use.node)
-        if place in ("module", "function"):
-            return f"{what}: in `forward`, use the device of the input (`x.device`)", []
-        if place == "lightning":
-            return f"{what}: in a Lightning module, use `self.device`", []
-        devices = self.module.shared(DevicesInScope)
-        found = devices.at(use.node)
-        if found is not None:
-            line = self.module.line_in_words(found.node)
-            falls_back = devices.is_cuda_or_cpu(found)
-            does = "falls back to the CPU" if falls_back else "need not be CUDA"
-            message = f"{what}: use `{found.name}` from {line}, which {does}"
-            return message, [self.module.evidence(found.node, f"`{found.name}` {does}")]
-        return (
-            f"{what}: use a device with a fallback, such as "
-            '`torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
-        ), []
+        wanted = self.options.portable and not request.overridable
+        return wanted and not self.module.shared(CudaNeeds).needed_around(request.node)

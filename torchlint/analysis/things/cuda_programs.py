@@ -1,0 +1,73 @@
+"""CUDA programs: whether the programs that run the code of a file work only with CUDA, whatever device it names."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, literal, method
+from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda_needs import CudaNeeds
+from torchlint.analysis.things.device_choices import DeviceChoices, is_main_test
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_FURTHER = re.compile(r"cuda:[1-9]\d*")
+
+
+class CudaPrograms:
+    """Finds out whether all programs that run the code of one module need CUDA."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._guards = module.shared(CudaGuards)
+        self._needs = module.shared(CudaNeeds)
+
+    def reason(self, node: cst.CSTNode) -> str | None:
+        """The reason why a node only runs where CUDA is needed anyway, in words, or None."""
+        reason = self._needs.file_reason or self._of_test(node)
+        if reason is not None:
+            return reason
+        if self._module.shared(DeviceChoices).is_main(node):
+            return self.own_reason
+        found = self._module.project.cuda_programs()
+        return f"it runs in {found[0]}, and {found[1]}" if found is not None else None
+
+    @cached_property
+    def own_reason(self) -> str | None:
+        """The reason why the file needs CUDA if it is started as a program, as far as it shows itself, or None."""
+        if self._guards.file_requires_cuda or any(map(self._guards.checks.at_end_of, self._main_parts)):
+            return "it ends without CUDA"
+        return self._needs.own_reason()
+
+    @cached_property
+    def _main_parts(self) -> list[cst.IndentedBlock]:
+        tests = (part for part in self._module.tree.body if isinstance(part, cst.If) and is_main_test(part.test))
+        return [part.body for part in tests if isinstance(part.body, cst.IndentedBlock)]
+
+    # -- tests -------------------------------------------------------------------------------------
+
+    def _of_test(self, node: cst.CSTNode) -> str | None:
+        """The reason that a node is in a test that needs several GPUs: it names another one than the first."""
+        function = self._module.function_of(node)
+        if function is None or not self._module.in_test(node):
+            return None
+        strings = (str(literal(text)) for text in self._module.within(function.body, cst.SimpleString))
+        calls = self._module.within(function.body, cst.Call)
+        several = any(map(_FURTHER.fullmatch, strings)) or any(map(self._names_further, calls))
+        return "the test needs several GPUs" if several else None
+
+    def _names_further(self, call: cst.Call) -> bool:
+        name = self._module.qualified(call.func)
+        if name == "torch.device":
+            index = argument(call, "index", 1)
+        elif name == "torch.cuda.set_device" or method(call) in ("cuda", "to"):
+            index = argument(call, "device", 0)
+        else:
+            return False
+        number = literal(index)
+        return isinstance(number, int) and number > 0
