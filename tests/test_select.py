@@ -173,7 +173,7 @@ def test_code_that_is_not_valid_python_is_always_an_error() -> None:
 
 
 def test_a_severity_of_no_rule_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="severity: there is no rule, topic, prefix or preset 'speed'"):
+    with pytest.raises(ConfigError, match="severity: there is no rule, topic, group, prefix or preset 'speed'"):
         chosen(RULES, Config(severity=(("speed", Severity.INFO),)))
 
 
@@ -229,7 +229,7 @@ def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
         ("TL999", "no rule has the id 'TL999', or one that begins with it; there are TL0, TL1, TL2, TL4"),
         ("TL11", "no rule has the id 'TL11', or one that begins with it; there is TL10"),
         ("TL109", "no rule has the id 'TL109', or one that begins with it; there are TL101, TL102"),
-        ("tl1", "there is no rule, topic, prefix or preset 'tl1'; did you mean 'TL1'?"),
+        ("tl1", "there is no rule, topic, group, prefix or preset 'tl1'; did you mean 'TL1'?"),
         ("compile", "the topic 'compile' has no rules; `torchlint rules` lists those that there are"),
     ],
 )

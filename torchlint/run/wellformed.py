@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from torchlint.config.options import unreadable
+from torchlint.groups import GROUPS, PREVIEW, implied_by
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
 from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, documentation, is_core, prefix_of
@@ -69,6 +70,12 @@ def _fact_problems(rule: Any) -> list[str]:
         found.append("summary is not one line of text")
     if not isinstance(rule.severity, Severity):
         found.append(f"severity {rule.severity!r} is not a member of torchlint.model.Severity")
+    elif (implied := implied_by(rule.group)) not in (None, rule.severity):
+        found.append(f"group {rule.group!r} is for the severity {implied.value}, not {rule.severity.value}")
+    if rule.group and rule.group not in GROUPS:
+        found.append(f"group {rule.group!r} is none of {', '.join(GROUPS)}")
+    if rule.group == PREVIEW and not rule.default:
+        found.append("default = False says what the group preview says already; remove it")
     if rule.fix not in ("never", "sometimes", "always"):
         found.append(f"fix {rule.fix!r} is not never, sometimes or always")
     if isinstance(rule.programs, str) or not set(rule.programs) <= set(PROGRAMS):

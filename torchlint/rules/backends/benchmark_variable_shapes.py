@@ -79,6 +79,7 @@ class BenchmarkVariableShapes(Rule):
     name = "benchmark-variable-shapes"
     summary = "cuDNN benchmarks although input shapes vary"
     severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifier_parts("cudnn", "trainer"),)
     layout = False

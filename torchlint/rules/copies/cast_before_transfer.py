@@ -95,7 +95,8 @@ class CastBeforeTransfer(Rule):
     id = "TL107"
     name = "cast-before-transfer"
     summary = "A tensor is converted to a larger dtype right before it is copied to the device"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.HOT)
     layout = False

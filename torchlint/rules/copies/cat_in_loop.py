@@ -89,7 +89,8 @@ class CatInLoop(Rule):
     id = "TL108"
     name = "cat-in-loop"
     summary = "A tensor grows by `torch.cat` in every iteration of a loop"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     layout = False
     recipe = Recipe("evaluations", "finding", "the tensor grows again and again", least=16)
 

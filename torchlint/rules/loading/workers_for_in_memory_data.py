@@ -73,7 +73,7 @@ class WorkersForInMemoryData(Rule):
     name = "workers-for-in-memory-data"
     summary = "Worker processes load data that is already in memory"
     severity = Severity.INFO
-    default = False
+    group = "preview"
     needs = (identifiers("DataLoader"),)
     layout = False
 

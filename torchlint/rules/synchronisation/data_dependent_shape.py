@@ -99,6 +99,7 @@ class DataDependentShape(Rule):
     name = "data-dependent-shape"
     summary = "An operation makes the host wait in every step for the size of its result"
     severity = Severity.INFO
+    group = "advice"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)

@@ -98,7 +98,8 @@ class LoopInvariantTransfer(Rule):
     id = "TL205"
     name = "loop-invariant-transfer"
     summary = "A tensor that never changes is copied to the device in every step"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     needs = (concepts.TORCH, concepts.HOT)
     layout = False
     recipe = Recipe("repeated-uploads", "finding", "the same tensor is copied to the device again and again", least=2)

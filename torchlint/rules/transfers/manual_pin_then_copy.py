@@ -95,7 +95,8 @@ class ManualPinThenCopy(Rule):
     id = "TL203"
     name = "manual-pin-then-copy"
     summary = "A tensor is copied into pinned memory in every step, only to be moved to the device"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifiers("torch"), identifiers("pin_memory"), concepts.HOT)
     layout = False

@@ -90,7 +90,8 @@ class NonblockingFromPageable(Rule):
     id = "TL207"
     name = "nonblocking-from-pageable"
     summary = "A copy with `non_blocking=True` cannot be asynchronous, since its source is not pinned"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifiers("torch"), identifiers("non_blocking"), concepts.HOT)
     layout = False
