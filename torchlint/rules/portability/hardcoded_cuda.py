@@ -104,6 +104,7 @@ class HardcodedCuda(Rule):
     severity = Severity.WARNING
     programs = ()
     fix = "sometimes"
+    group = "portability"
     layout = False
     recipe = Recipe("cuda-required", "finding", "the line uses CUDA; with CUDA hidden, it raises an error")
 
