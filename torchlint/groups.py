@@ -25,7 +25,9 @@ GROUPS = {
     WASTE: Group("Wasted time or memory: at least 90 % right and worth mending when first read.", Severity.WARNING),
     ADVICE: Group("Advice: often pointless although it is true, or read too seldom to promise more.", Severity.INFO),
     PORTABILITY: Group("The program fails on a machine without CUDA; nothing is wasted with it.", Severity.WARNING),
-    PREVIEW: Group("Not found in real code yet, or wrong too often there. Off unless `preview` is set.", Severity.ERROR),
+    PREVIEW: Group(
+        "Not found in real code yet, or wrong too often there. Off unless `preview` is set.", Severity.ERROR
+    ),
 }
 _BY_SEVERITY = {Severity.ERROR: DEAD, Severity.WARNING: WASTE, Severity.INFO: ADVICE}
 

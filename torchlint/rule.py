@@ -68,7 +68,7 @@ class Rule:
     parsing many times faster. ``recipe`` describes how a run confirms a finding; without one, every verdict is
     ``unknown``. ``programs`` are the kinds of programs in which findings cost time or memory, ``training`` and
     ``inference``; presets depend on it. ``options_of`` names another rule that shares its options with this one.
-    ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about its findings
+    ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about findings
     (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
     above the severities of that group. ``default = False`` is for rules that only a project can decide about; a rule of
     the group ``preview`` is off anyway.

@@ -2,8 +2,8 @@
 
 A selector is a rule's id or name, a topic (``copies``), a group (``waste``), a prefix of an id (``TL3``), a preset
 (``ci``) or ``ALL``. A prefix has all letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most
-specific selector that matches a rule decides; ``ignore`` wins a tie. Rules of the group ``preview`` are selected only by
-their ids and names and by that group, unless ``preview`` is set.
+specific selector that matches a rule decides; ``ignore`` wins a tie. Unless ``preview`` is set, only ids,
+names and the group itself select rules of the group ``preview``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,14 @@ def selectors(rules: Sequence[Facts]) -> list[str]:
     known, by_id = names(rules), _topics(rules)
     topics = dict.fromkeys(by_id[rule_id] for rule_id in sorted(known))
     prefixes = {prefix for rule_id in known for prefix in _prefixes(rule_id)}
-    return [ALL, *PRESETS, *dict.fromkeys((*GROUPS, *topics)), *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
+    return [
+        ALL,
+        *PRESETS,
+        *dict.fromkeys((*GROUPS, *topics)),
+        *sorted(prefixes),
+        *sorted(known),
+        *(known[rule_id] for rule_id in sorted(known)),
+    ]
 
 
 def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:

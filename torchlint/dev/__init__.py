@@ -1,1 +1,1 @@
-"""Tools of those who work on torchlint's rules; `python -m torchlint.dev` lists them. They read and write this repository."""
+"""Tools for work on the rules, which read and write this repository; `python -m torchlint.dev` lists them."""

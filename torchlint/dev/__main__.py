@@ -1,7 +1,7 @@
-"""Tools of those who work on torchlint's rules. Run them in the root of the repository.
+"""Tools for work on the rules. Run them in the root of the repository.
 
 ``wild`` lints checkouts of public repositories with some rules, shows each finding with its source and the calls of its
-function, asks whether it is right, pointless or wrong, and keeps the answers in ``benchmarks/evaluation/readings.jsonl``.
+function, asks whether it is right, pointless or wrong, and keeps answers in ``benchmarks/evaluation/readings.jsonl``.
 ``figures`` prints what the readings say about code that torchlint had never seen.
 """
 
@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         result: int = arguments.run_tool(arguments)
+    except EOFError:
+        return 0  # what was said is kept
     except (ConfigError, Unreadable, wild.Missing, verdicts.WrongFile, OSError) as problem:
         print(f"torchlint.dev: {problem}", file=sys.stderr)
         return 2
@@ -45,7 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     wilds.add_argument("--repositories", type=Path, metavar="LIST", help="a file with the repositories to lint")
     wilds.add_argument("--verdicts", type=Path, metavar="FILE", help="read the verdicts from a file, ask for none")
     wilds.add_argument("--list", action="store_true", help="only show the findings")
-    wilds.add_argument("--sight", choices=SIGHTS, default="seen", help="; ".join(f"{k}: {v}" for k, v in SIGHTS.items()))
+    wilds.add_argument(
+        "--sight", choices=SIGHTS, default="seen", help="; ".join(f"{k}: {v}" for k, v in SIGHTS.items())
+    )
     wilds.add_argument("--run", default="rules at work", help="the name of the occasion (%(default)s)")
     wilds.set_defaults(run_tool=_wild)
     shown = tools.add_parser("figures", help="what the readings say about unseen code")
@@ -69,7 +73,9 @@ def _wild(arguments: argparse.Namespace) -> int:
     if arguments.list:
         print("\n".join(wild.shown(each) for each in unread), end="")
         return 0
-    given = verdicts.from_file(unread, arguments.verdicts) if arguments.verdicts else verdicts.asked(unread)
+    given = (
+        verdicts.from_file(unread, arguments.verdicts) if arguments.verdicts else verdicts.asked(unread, input, print)
+    )
     new: list[Reading] = []
     for each, verdict, why in given:
         new.append(verdicts.reading(each, verdict, why, day=day, sight=arguments.sight, run=arguments.run))

@@ -42,17 +42,16 @@ def unseen(readings: Sequence[Reading]) -> str:
 
 
 def by_rule(readings: Sequence[Reading], infos: Iterable[RuleInfo], provisional: Mapping[str, str]) -> str:
-    """The table of all rules: what was read of them at first sight, and whether that keeps the promise of their group."""
-    rows = [f"| rule | group | findings | {_COLUMNS} repositories |", f"| --- | --- | --- |{' --- |' * 5}"]
+    """The table of what was read of each rule at first sight, with its group."""
+    rows = [f"| rule | group | findings | {_COLUMNS}", "| --- | --- | --- | --- | --- | --- | --- |"]
     for info in infos:
         mine = promises.first(readings, info.id)
         for kind in (True, False):
             those = [each for each in mine if each.loud is kind]
             if those:
-                counted = tally(those)
                 what = "warnings" if kind else "infos"
                 group = _group(info, provisional)
-                rows.append(f"| {info.id} {info.name} | {group} | {what} | {_cells(counted)} | {counted.repositories} |")
+                rows.append(f"| {info.id} {info.name} | {group} | {what} | {_cells(tally(those))} |")
     return "\n".join(rows) + "\n"
 
 
@@ -79,7 +78,11 @@ def _group(info: RuleInfo, provisional: Mapping[str, str]) -> str:
 
 def _cells(counted: Tally) -> str:
     untold = f" + {counted.untold} not told apart" if counted.untold else ""
-    parts = (_part(counted.right, counted), f"{_part(counted.pointless, counted)}{untold}", _part(counted.wrong, counted))
+    parts = (
+        _part(counted.right, counted),
+        f"{_part(counted.pointless, counted)}{untold}",
+        _part(counted.wrong, counted),
+    )
     return " | ".join((str(counted.read), *parts))
 
 
@@ -88,4 +91,8 @@ def _part(count: int, counted: Tally) -> str:
 
 
 def _untold(counted: Tally) -> str:
-    return f"; of {counted.untold} more that are not right, nobody wrote down which of the two they are" if counted.untold else ""
+    return (
+        f"; of {counted.untold} more that are not right, nobody wrote down which of the two they are"
+        if counted.untold
+        else ""
+    )

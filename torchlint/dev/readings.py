@@ -1,6 +1,6 @@
 """Readings: what people said about single findings of torchlint, after reading the code around them.
 
-``benchmarks/evaluation/readings.jsonl`` holds them. Where only totals were written down, one row stands for ``count``
+``benchmarks/evaluation/readings.jsonl`` holds them. Where only totals were written down, one row stands for ``times``
 findings in at least ``repositories`` repositories, and ``why`` says what was written down.
 """
 
@@ -28,9 +28,9 @@ class Reading(NamedTuple):
     """One verdict about a finding, or about several of which only the number is known.
 
     ``rule`` is None for a total of several rules. ``verdict`` is None for findings that are not right and of which
-    nobody wrote down whether they are pointless or wrong. ``run`` names the occasion. ``partial`` is set where only some
-    findings of a rule were written down apart, such as a group of wrong ones, and the others are in a total: such rows
-    say nothing about the share of that rule.
+    nobody wrote down whether they are pointless or wrong. ``run`` names the occasion. ``partial`` is set where only
+    some findings of a rule were written down apart, such as a group of wrong ones, and the others are in a total:
+    such rows say nothing about the share of that rule.
     """
 
     rule: str | None
@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     why: str
     sight: str
     run: str
-    count: int = 1
+    times: int = 1
     repositories: int = 1
     partial: bool = False
 
@@ -97,7 +97,7 @@ def _read(row: Mapping[str, object], where: str) -> Reading:
         raise Unreadable(f"{where}: the verdict {reading.verdict!r} is none of {', '.join(VERDICTS)}")
     if reading.sight not in SIGHTS:
         raise Unreadable(f"{where}: {reading.sight!r} is none of {', '.join(SIGHTS)}")
-    if reading.place is None and reading.count == 1 and reading.repository is not None:
+    if reading.place is None and reading.times == 1 and reading.repository is not None:
         raise Unreadable(f"{where}: a single reading needs its place")
     return reading
 
@@ -121,11 +121,9 @@ def tally(readings: Sequence[Reading]) -> Tally:
     totals: Counter[str] = Counter()
     named: set[str] = set()
     for reading in readings:
-        counts[reading.verdict] += reading.count
+        counts[reading.verdict] += reading.times
         if reading.repository is not None:
             named.add(reading.repository)
         else:
             totals[reading.run] = max(totals[reading.run], reading.repositories)
-    return Tally(
-        counts["right"], counts["pointless"], counts["wrong"], counts[None], len(named) + sum(totals.values())
-    )
+    return Tally(counts["right"], counts["pointless"], counts["wrong"], counts[None], len(named) + sum(totals.values()))

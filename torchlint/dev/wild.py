@@ -45,7 +45,9 @@ def repositories(folder: Path, listed: Path | None) -> list[Repository]:
     The file has ``owner/name`` on each line, or the JSON of ``benchmarks/survey/repositories.jsonl``.
     """
     if listed is not None:
-        return [_checkout(folder, line.strip()) for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [
+            _checkout(folder, line.strip()) for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()
+        ]
     found = sorted(path.name for path in folder.iterdir() if path.is_dir() and "+" in path.name)
     return [_checkout(folder, name.replace("+", "/", 1)) for name in found]
 
@@ -87,7 +89,10 @@ def _place(finding: Finding, root: str) -> str:
 def shown(found: Found) -> str:
     """A finding with its source, its evidence and the calls of the function that it is in, as text."""
     finding = found.finding
-    said = [f"{found.repository.name}  {visible(found.place)}", f"{finding.rule} {finding.name} [{finding.severity.value}]"]
+    said = [
+        f"{found.repository.name}  {visible(found.place)}",
+        f"{finding.rule} {finding.name} [{finding.severity.value}]",
+    ]
     said += visible_lines(finding.message)
     said += [f"  line {each.line}: {visible(each.text)}" for each in finding.evidence]
     if finding.cell is None:
@@ -111,7 +116,7 @@ def _callers(found: Found, text: str) -> list[str]:
     if name is None:
         return []
     calls: list[str] = []
-    for path in sorted(found.repository.root.rglob("*.py")):
+    for path in sorted(path for path in found.repository.root.rglob("*.py") if path.is_file()):
         other = path.read_text(encoding="utf-8", errors="replace")
         if name not in other:
             continue

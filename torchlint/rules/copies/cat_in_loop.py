@@ -21,8 +21,8 @@ class CatInLoop(Rule):
     """
     ## What it finds
     `variable = torch.cat([variable, part])` in every iteration of a loop that uses the variable for nothing else;
-    likewise `concat`, `hstack`, `vstack` and `dstack`. The finding is a warning in loops over data loaders, and an
-    `info` in other loops whose number of iterations is computed, such as `while` and `range(n)`.
+    likewise `concat`, `hstack`, `vstack` and `dstack`. Such loops are those over data loaders, and others whose number
+    of iterations is computed, such as `while` and `range(n)`.
 
     ## Why it costs
     Every iteration allocates a new tensor and copies everything collected so far, so the number of copied bytes grows
