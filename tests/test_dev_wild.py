@@ -68,7 +68,7 @@ def answers(*given: str) -> Any:
 def test_a_finding_is_shown_with_its_source_its_evidence_and_the_calls_of_its_function(checkouts: Path) -> None:
     (repository,) = wild.repositories(checkouts, None)
     (found,) = wild.findings(repository, ["TL104"])
-    assert (found.place, repository.name) == ("helpers.py:5", "some/project")
+    assert (found.place, repository.name) == ("helpers.py:5:14", "some/project")
     said = wild.shown(found)
     assert ">     5 |     target = torch.zeros(len(labels), 10).to(scores.device)" in said
     assert "called at train.py:6: loss = smooth(model(images.cuda()), labels)" in said
@@ -89,7 +89,7 @@ def test_verdicts_by_key_are_kept_with_commit_place_day_and_reason(
     monkeypatch.setattr("builtins.input", answers("x", "p", "it runs once"))
     assert main(["wild", "TL104", "--run", "one project", "--sight", "fresh"]) == 0
     (reading,) = read(places.READINGS)
-    assert (reading.rule, reading.repository, reading.place) == ("TL104", "some/project", "helpers.py:5")
+    assert (reading.rule, reading.repository, reading.place) == ("TL104", "some/project", "helpers.py:5:14")
     assert (reading.verdict, reading.why, reading.sight) == ("pointless", "it runs once", "fresh")
     assert reading.commit == git(checkouts / "some+project", "rev-parse", "HEAD")
     assert capsys.readouterr().out.endswith("TL104  0 right, 1 pointless, 0 wrong in 1 repository\n")
@@ -110,14 +110,20 @@ def test_what_was_read_is_not_asked_again_and_quitting_keeps_what_was_said(
 
 
 def test_verdicts_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = {"repository": "some/project", "rule": "TL104", "place": "helpers.py:5", "verdict": "right", "why": "yes"}
+    given = {
+        "repository": "some/project",
+        "rule": "TL104",
+        "place": "helpers.py:5:14",
+        "verdict": "right",
+        "why": "yes",
+    }
     file = tmp_path / "verdicts.jsonl"
     file.write_text(json.dumps(given) + "\n", encoding="utf-8")
     assert main(["wild", "TL104", "--verdicts", str(file)]) == 0
     assert [each.verdict for each in read(places.READINGS)] == ["right"]
     assert main(["wild", "TL104", "--verdicts", str(file)]) == 2
     assert (
-        "verdicts.jsonl:1: TL104 is not found at some/project helpers.py:5, or was read before"
+        "verdicts.jsonl:1: TL104 is not found at some/project helpers.py:5:14, or was read before"
         in capsys.readouterr().err
     )
 
@@ -126,14 +132,20 @@ def test_verdicts_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     ("change", "said"),
     [
         ({"verdict": "arguable"}, "the verdict 'arguable' is none of right, pointless, wrong"),
-        ({"place": "helpers.py:6"}, "TL104 is not found at some/project helpers.py:6"),
+        ({"place": "helpers.py:6:14"}, "TL104 is not found at some/project helpers.py:6:14"),
         ({"why": None}, "lacks why"),
     ],
 )
 def test_a_wrong_file_is_an_error_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str | None], said: str
 ) -> None:
-    given = {"repository": "some/project", "rule": "TL104", "place": "helpers.py:5", "verdict": "right", "why": "yes"}
+    given = {
+        "repository": "some/project",
+        "rule": "TL104",
+        "place": "helpers.py:5:14",
+        "verdict": "right",
+        "why": "yes",
+    }
     row = {key: value for key, value in {**given, **change}.items() if value is not None}
     file = tmp_path / "verdicts.jsonl"
     file.write_text(json.dumps(row) + "\n", encoding="utf-8")

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import harness
+from torchlint import lint_source
+from torchlint.cli.main import main
+from torchlint.config.config import Config
 from torchlint.dev import __main__ as dev
 from torchlint.dev import places, promises
 from torchlint.dev.readings import Reading, read
@@ -137,3 +140,26 @@ def test_a_group_with_the_name_of_a_topic_selects_the_same_rules() -> None:
     for name in both:
         in_group = {info.id for info in INFOS.values() if info.group == name}
         assert in_group == {info.id for info in INFOS.values() if info.topic == name}
+
+
+def test_a_baseline_with_findings_of_a_preview_passes_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    guilty = (harness.FIXTURES / "graph-kept-alive" / "cases.py").read_text(encoding="utf-8")
+    Path("cases.py").write_text(guilty, encoding="utf-8")
+    common = ["--no-cache", "--isolated", "--baseline", "accepted.json"]
+    assert main(["--select", "TL607", "--write-baseline", *common, "cases.py"]) == 0
+    accepted = Path("accepted.json").read_bytes()
+    capsys.readouterr()
+    assert main([*common, "cases.py"]) == 0
+    assert capsys.readouterr().out == "All clear: 1 file checked.\n"
+    assert main(["--preview", *common, "cases.py"]) == 0
+    assert "14 in the baseline" in capsys.readouterr().out
+    assert Path("accepted.json").read_bytes() == accepted
+
+
+def test_a_comment_that_suppresses_a_preview_is_not_unused() -> None:
+    source = "import torch\n\nx = 1  # torchlint: ignore[TL601]\n"
+    assert lint_source(source).findings == ()
+    assert [each.rule for each in lint_source(source, config=Config(preview=True)).findings] == ["TL001"]

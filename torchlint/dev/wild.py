@@ -83,7 +83,7 @@ def findings(repository: Repository, rules: Sequence[str]) -> list[Found]:
 def _place(finding: Finding, root: str) -> str:
     path = Path(os.path.relpath(finding.path, root)).as_posix()
     cell = f":{finding.cell}" if finding.cell is not None else ""
-    return f"{path}{cell}:{finding.span.line}"
+    return f"{path}{cell}:{finding.span.line}:{finding.span.column}"
 
 
 def shown(found: Found) -> str:
