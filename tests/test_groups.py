@@ -88,6 +88,13 @@ def test_waste_is_nine_of_ten_right_in_enough_repositories(found: list[Reading],
     assert (promises.broken(RULE, found, excused=True) is None) is not kept
 
 
+def test_what_is_mostly_wrong_is_not_excused() -> None:
+    known = [each._replace(sight="seen") for each in readings(5, 1, 2)]
+    assert promises.broken(RULE, known, excused=True) is None
+    assert promises.broken(RULE, [*known, *readings(0, 0, 1)], excused=True) is not None
+    assert promises.broken(RULE, known, excused=False) is not None
+
+
 @pytest.mark.parametrize(
     ("group", "found", "kept"),
     [

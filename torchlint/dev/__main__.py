@@ -100,7 +100,7 @@ def tables() -> dict[str, str]:
     return {
         "unseen": f"{figures.headline(readings)}\n{figures.unseen(readings)}",
         "readings": figures.by_rule(readings, infos, excused),
-        "provisional": figures.undecided(infos, excused),
+        "provisional": figures.undecided(readings, infos, excused),
     }
 
 

@@ -55,10 +55,14 @@ def by_rule(readings: Sequence[Reading], infos: Iterable[RuleInfo], provisional:
     return "\n".join(rows) + "\n"
 
 
-def undecided(infos: Iterable[RuleInfo], provisional: Mapping[str, str]) -> str:
-    """The rules whose group is provisional, and why."""
-    rows = ["| provisional | why |", "| --- | --- |"]
-    rows += [f"| {info.id} {info.name} | {provisional[info.id]} |" for info in infos if info.id in provisional]
+def undecided(readings: Sequence[Reading], infos: Iterable[RuleInfo], provisional: Mapping[str, str]) -> str:
+    """The rules whose group is provisional, why, and what was ever read of them, at whichever sight."""
+    rows = ["| provisional | why | right | pointless | wrong |", "| --- | --- | --- | --- | --- |"]
+    for info in infos:
+        if info.id in provisional:
+            counted = tally([each for each in readings if each.rule == info.id])
+            counts = f"{counted.right} | {counted.pointless} | {counted.wrong}"
+            rows.append(f"| {info.id} {info.name} | {provisional[info.id]} | {counts} |")
     return "\n".join(rows) + "\n"
 
 

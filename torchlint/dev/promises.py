@@ -13,7 +13,7 @@ from torchlint.model import RuleInfo
 SHARE = 0.9
 # Enough readings in enough repositories; fewer will do for what is rarer.
 ENOUGH = ((30, 10), (10, 5))
-# Of advice, so much is true, whether or not it is worth following.
+# So much of what a rule says that is not a preview is true, whether or not it is worth following.
 TRUE = 0.75
 
 
@@ -35,18 +35,34 @@ def keeps(counted: Tally) -> bool:
 
 
 def broken(info: RuleInfo, readings: Sequence[Reading], excused: bool) -> str | None:
-    """Why the readings do not allow a rule to be in its group; None if they do."""
-    everything = first(readings, info.id)
-    counted, loud = tally(everything), tally([each for each in everything if each.loud])
-    if info.group == DEAD and any(each.rule == info.id and each.verdict in (None, "wrong") for each in readings):
-        return f"a false alarm is known, so it is not `{DEAD}`"
-    if info.group == WASTE and keeps(loud) == excused:
-        return "keeps its promise and is called provisional" if excused else f"{said(loud)}, so it is not `{WASTE}`"
-    if info.group != WASTE and excused:
+    """Why the readings do not allow a rule to be in its group; None if they do.
+
+    A rule of the group ``waste`` that is ``excused`` is there provisionally: of all its readings, enough must be true.
+    """
+    mine = [each for each in readings if each.rule == info.id]
+    counted = tally(first(readings, info.id))
+    if excused and info.group != WASTE:
         return f"is called provisional, and is not `{WASTE}`"
-    if info.group == ADVICE and counted.read and (counted.right + counted.pointless) / counted.read < TRUE:
+    if info.group == DEAD and any(each.verdict in (None, "wrong") for each in mine):
+        return f"a false alarm is known, so it is not `{DEAD}`"
+    if info.group == WASTE:
+        return _wasteful(mine, excused)
+    if info.group == ADVICE and not _true(counted):
         return f"{said(counted)}, so it is `{PREVIEW}`"
     return None
+
+
+def _wasteful(mine: Sequence[Reading], excused: bool) -> str | None:
+    loud = tally([each for each in mine if each.loud and each.sight != "seen" and not each.partial])
+    if keeps(loud) == excused:
+        return "keeps its promise and is called provisional" if excused else f"{said(loud)}, so it is not `{WASTE}`"
+    if not _true(tally(mine)):
+        return f"{said(tally(mine))}, so it is `{PREVIEW}`"
+    return None
+
+
+def _true(counted: Tally) -> bool:
+    return not counted.read or (counted.right + counted.pointless) / counted.read >= TRUE
 
 
 def said(counted: Tally) -> str:
