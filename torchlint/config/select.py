@@ -2,8 +2,8 @@
 
 A selector is a rule's id or name, a topic (``copies``), a group (``waste``), a prefix of an id (``TL3``), a preset
 (``ci``) or ``ALL``. A prefix has all letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most
-specific selector that matches a rule decides; ``ignore`` wins a tie. Unless ``preview`` is set, only ids,
-names and the group itself select rules of the group ``preview``.
+specific selector that matches a rule decides; ``ignore`` wins a tie. Unless ``preview`` is set, only ids, names and the
+group itself select rules of the group ``preview``.
 """
 
 from __future__ import annotations
