@@ -330,6 +330,7 @@ def _settings(group: argparse.ArgumentParser) -> None:
     rules.add_argument("--select", metavar="RULES", action="append", help="confirm these rules only")
     rules.add_argument("--extend-select", metavar="RULES", action="append", help="confirm these rules too")
     rules.add_argument("--ignore", metavar="RULES", action="append", help="do not confirm these rules")
+    rules.add_argument("--preview", action="store_true", help="confirm the rules of the group preview too")
     rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     rules.add_argument("--isolated", action="store_true", help="read no configuration")
 
