@@ -115,9 +115,10 @@ def rule_prices(bench: Bench, rules: Sequence[str]) -> list[Price]:
 
 def default_rules() -> list[str]:
     """The ids of the rules that are on by default."""
+    from torchlint.groups import on_by_default
     from torchlint.run import registry
 
-    return [rule.id for rule in registry.load() if rule.default]
+    return [rule.id for rule in registry.load() if on_by_default(rule)]
 
 
 def _processor_time(row: Row) -> float:

@@ -18,7 +18,7 @@ from torchlint.text.lines import split_lines
 @lru_cache(maxsize=1)
 def plan() -> Plan:
     """All rules."""
-    return session.plan(Config(select=("ALL",)))
+    return session.plan(Config(select=("ALL",), preview=True))
 
 
 def fault(data: bytes) -> str | None:

@@ -43,7 +43,7 @@ def observed(path: str, mode: str | None = None) -> Result:
     """Run one program, and judge it."""
     wanted = settings(path)
     rules = wanted.get("rules")
-    plan = session.plan(Config(extend_select=(rules,) if rules else ()))
+    plan = session.plan(Config(preview=True, extend_select=(rules,) if rules else ()))
     what = prepare.Program(path, None, (), os.path.realpath(path))
     directory = tempfile.mkdtemp(dir=_folder())
     made = prepare.make(what, prepare.findings_of([path], plan), [what.file], plan, directory)

@@ -27,7 +27,7 @@ HEAD = "import numpy as np\nimport torch\n"
 CHOSEN = "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 MOVE = "torch.zeros(3).to(device)"  # TL104
 COMMENT = "# torchlint: ignore[TL104] existing code"
-EVERYTHING = ("--select", "ALL", "--fail-on", "info", "--isolated", "--no-cache")
+EVERYTHING = ("--select", "ALL", "--preview", "--fail-on", "info", "--isolated", "--no-cache")
 
 
 @pytest.fixture(autouse=True)
@@ -293,7 +293,7 @@ def test_every_finding_in_the_fixtures_can_be_suppressed_without_another_effect(
         copy.parent.mkdir(parents=True, exist_ok=True)
         before[os.fspath(copy)] = source.read_bytes()
         copy.write_bytes(before[os.fspath(copy)])
-    paths, plan = list(before), session.plan(Config(select=("ALL",), fail_on=Severity.INFO))
+    paths, plan = list(before), session.plan(Config(select=("ALL",), preview=True, fail_on=Severity.INFO))
     done = ignorer.add_ignores(paths, plan, "existing code", write_below=["."])
     assert len(done.suppressed) > 2000 // step // 2
     assert not done.result.problems

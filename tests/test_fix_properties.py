@@ -15,7 +15,7 @@ from torchlint.run.fix import compatible, offered
 from torchlint.run.fixer import fix_text
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n\n"
-PLAN = session.plan(Config())
+PLAN = session.plan(Config(preview=True))
 
 # Expressions that a rule has something to say of; `{}` is room for layout.
 EXPRESSIONS = st.sampled_from(

@@ -15,7 +15,7 @@ from torchlint.run import session
 from torchlint.run.fixer import fix_text
 
 Layout = Callable[[str, int], str]
-PLAN = session.plan(Config(select=("ALL",), time_limit=0))
+PLAN = session.plan(Config(select=("ALL",), preview=True, time_limit=0))
 HEAD = """\
 import numpy as np
 import torch

@@ -15,7 +15,7 @@ from torchlint.config.config import Config
 from torchlint.run import session
 from torchlint.testing.shapes import flagged_definitions
 
-ORDINARY = session.plan(Config(select=("ALL",)))
+ORDINARY = session.plan(Config(select=("ALL",), preview=True))
 EXHAUSTIVE = ORDINARY._replace(exhaustive=True)
 
 

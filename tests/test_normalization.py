@@ -18,7 +18,7 @@ from torchlint.run import session
 from torchlint.run.fixer import fix_text
 from torchlint.text.normalization import has_unnormalized_names
 
-EVERYTHING = session.plan(Config(select=("ALL",)))
+EVERYTHING = session.plan(Config(select=("ALL",), preview=True))
 EXHAUSTIVE = EVERYTHING._replace(exhaustive=True)
 FILES = harness.files()
 INSIDE = ("\n        .", ".\n        ", "  # why\n        .", ".  # why\n        ")  # brackets only

@@ -82,6 +82,11 @@ def test_a_class_that_two_entry_points_name_is_one_rule(tmp_path: Path) -> None:
         (rule("acme1"), "'acme1' is not 2 to 12 capital letters"),
         (rule("ALL001"), "'ALL001' is not"),
         (rule(name="load_it"), "'load_it' is not kebab-case"),
+        (rule(facts="group = 'speed'"), "group 'speed' is none of dead, waste, advice, portability, preview"),
+        (rule(facts="group = 'dead'"), "group 'dead' is for the severity error, not warning"),
+        (rule(facts="group = 'preview'\ndefault = False"), "says what the group preview says already; remove it"),
+        (rule(name="waste"), "has the name waste, which is a group; rename it"),
+        (rule(facts="topic = 'waste'"), "has the topic waste, which is a group; rename it"),
         (rule(name="loading"), "loading, which is a topic"),
         (rule().replace("    id =", "    ident ="), "has no id"),
         (rule(facts="severity = 'warning'"), "severity 'warning' is not a member"),
@@ -169,6 +174,44 @@ def test_a_prefix_has_all_letters_of_an_id(tmp_path: Path, capsys: pytest.Captur
 def test_a_rule_may_belong_to_a_topic_of_torchlint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     install(tmp_path / "site", {"my_rules.py": rule(facts="topic = 'loading'")})
     assert '"topic": "loading"' in printed(capsys, 1, "--select", "loading", "--output-format", "json", "a.py")
+
+
+@pytest.mark.parametrize(("severity", "group"), [("ERROR", "dead"), ("WARNING", "waste"), ("INFO", "advice")])
+def test_a_rule_without_a_group_gets_it_from_its_severity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], severity: str, group: str
+) -> None:
+    install(tmp_path / "site", {"my_rules.py": rule(facts=f"severity = Severity.{severity}")})
+    said = printed(capsys, int(group != "advice"), "--select", group, "--output-format", "json", "a.py")
+    assert f'"group": "{group}"' in said
+
+
+def test_a_rule_without_a_group_may_report_findings_above_its_severity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loud = 'self.report(node, "a call of torch.load", severity=Severity.ERROR)'
+    install(tmp_path / "site", {"my_rules.py": rule(facts="severity = Severity.INFO", body=loud)})
+    assert '"severity": "error"' in printed(capsys, 1, "--select", "ACME001", "--output-format", "json", "a.py")
+
+
+@pytest.mark.parametrize(("group", "severity"), [("advice", "info"), ("portability", "warning"), ("preview", "error")])
+def test_a_rule_that_names_its_group_reports_nothing_above_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], group: str, severity: str
+) -> None:
+    loud = 'self.report(node, "a call of torch.load", severity=Severity.ERROR)'
+    facts = f"severity = Severity.INFO\ngroup = '{group}'"
+    install(tmp_path / "site", {"my_rules.py": rule(facts=facts, body=loud)})
+    said = printed(capsys, int(group != "advice"), "--select", "ACME001", "--output-format", "json", "a.py")
+    assert f'"severity": "{severity}"' in said
+
+
+def test_a_rule_of_the_group_preview_runs_only_if_previews_do_or_if_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path / "site", {"my_rules.py": rule(facts="group = 'preview'")})
+    for options in ([], ["--select", "ACME"], ["--select", "ALL"], ["--preview", "--ignore", "ACME"]):
+        assert "ACME001 acme-load" not in printed(capsys, 0, *options, "a.py")
+    for options in (["--preview"], ["--preview", "--select", "ACME"], ["--extend-select", "acme-load"]):
+        assert "ACME001 acme-load" in printed(capsys, 1, *options, "a.py")
 
 
 def test_a_rule_of_a_package_that_is_not_installed_is_an_error_that_says_so(

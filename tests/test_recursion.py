@@ -29,5 +29,5 @@ HEADER = "import torch, numpy as np\nfrom torch.utils.data import DataLoader\n"
     ],
 )
 def test_circles_end(code: str) -> None:
-    result = lint_source(HEADER + code + "\n", "circle.py", Config(select=("ALL",)))
+    result = lint_source(HEADER + code + "\n", "circle.py", Config(select=("ALL",), preview=True))
     assert not result.problems

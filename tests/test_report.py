@@ -50,6 +50,7 @@ RULE = RuleInfo(
     since="0.1.0",
     documentation="## What it finds\n\nA copy of\nan array.\n\n## Why it costs\n\nMemory.",
     url="https://example.org/tensor-copies-ndarray",
+    group="waste",
 )
 FINDING = Finding(
     rule="TL101",
@@ -369,6 +370,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                 "rule": "TL101",
                 "name": "tensor-copies-ndarray",
                 "topic": "copies",
+                "group": "waste",
                 "severity": "warning",
                 "path": "pkg/train.py",
                 "line": 4,

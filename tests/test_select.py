@@ -7,6 +7,7 @@ import pytest
 import torchlint
 from torchlint.config.config import Config, ConfigError
 from torchlint.config.select import check, chosen, ignored_for, selected, selectors
+from torchlint.groups import GROUPS
 from torchlint.model import RuleInfo, Severity
 
 
@@ -173,7 +174,7 @@ def test_code_that_is_not_valid_python_is_always_an_error() -> None:
 
 
 def test_a_severity_of_no_rule_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="severity: there is no rule, topic, prefix or preset 'speed'"):
+    with pytest.raises(ConfigError, match="severity: there is no rule, topic, group, prefix or preset 'speed'"):
         chosen(RULES, Config(severity=(("speed", Severity.INFO),)))
 
 
@@ -229,7 +230,7 @@ def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
         ("TL999", "no rule has the id 'TL999', or one that begins with it; there are TL0, TL1, TL2, TL4"),
         ("TL11", "no rule has the id 'TL11', or one that begins with it; there is TL10"),
         ("TL109", "no rule has the id 'TL109', or one that begins with it; there are TL101, TL102"),
-        ("tl1", "there is no rule, topic, prefix or preset 'tl1'; did you mean 'TL1'?"),
+        ("tl1", "there is no rule, topic, group, prefix or preset 'tl1'; did you mean 'TL1'?"),
         ("compile", "the topic 'compile' has no rules; `torchlint rules` lists those that there are"),
     ],
 )
@@ -237,3 +238,59 @@ def test_what_selects_no_rule_is_said_to_be_none(selector: str, said: str) -> No
     with pytest.raises(ConfigError) as raised:
         check([selector], RULES, "--select")
     assert str(raised.value) == f"--select: {said}"
+
+
+GROUPED = [
+    rule("TL101", "tensor-copies-ndarray"),
+    rule("TL204", "unsafe-nonblocking-download", severity=Severity.ERROR),
+    rule("TL301", "sync-in-hot-loop"),
+    rule("TL304", "data-dependent-shape", severity=Severity.INFO),
+    rule("TL406", "cuda-in-worker", group="preview"),
+    rule("TL602", "single-tensor-updates", severity=Severity.INFO, default=False),
+    rule("TL701", "hardcoded-cuda", group="portability"),
+]
+
+
+def on_of(*select: str, extend: tuple[str, ...] = (), ignore: tuple[str, ...] = (), preview: bool = False) -> set[str]:
+    config = Config(select=select or None, extend_select=extend, ignore=ignore, preview=preview)
+    return set(chosen(GROUPED, config)) - {"TL000", "TL001"}
+
+
+def test_rules_of_the_group_preview_are_off_unless_previews_are_on() -> None:
+    assert on_of() == {"TL101", "TL204", "TL301", "TL304", "TL701"}
+    assert on_of(preview=True) == on_of() | {"TL406"}
+    assert on_of("TL4") == on_of("recommended") - on_of() == on_of("loading") == set()
+    assert "TL406" not in on_of("ALL")
+    assert on_of("TL4", preview=True) == {"TL406"}
+    assert "TL406" in on_of("ALL", preview=True)
+
+
+@pytest.mark.parametrize("selector", ["TL406", "cuda-in-worker", "preview"])
+def test_a_preview_that_is_named_is_on(selector: str) -> None:
+    assert on_of(selector) == {"TL406"}
+    assert on_of(extend=(selector,)) == on_of() | {"TL406"}
+
+
+def test_a_preview_can_be_ignored_by_any_selector() -> None:
+    assert on_of(preview=True, ignore=("TL4",)) == on_of(preview=True, ignore=("preview",)) == on_of()
+    assert on_of(extend=("TL406",), ignore=("TL4",)) == on_of() | {"TL406"}
+
+
+def test_a_group_selects_its_rules_and_follows_from_the_severity() -> None:
+    assert on_of("dead") == {"TL204"}
+    assert on_of("waste") == {"TL101", "TL301"}
+    assert on_of("advice") == {"TL304", "TL602"}
+    assert on_of("portability") == {"TL701"}
+    assert on_of("dead", "waste") == {"TL101", "TL204", "TL301"}
+    assert set(GROUPS) <= set(selectors(GROUPED))
+
+
+def test_a_group_is_less_specific_than_a_topic_and_more_than_a_preset() -> None:
+    assert on_of("copies", ignore=("waste",)) == {"TL101"}
+    assert on_of("waste", ignore=("training",)) == {"TL101", "TL301"}
+
+
+def test_a_group_gives_a_severity() -> None:
+    given = (("waste", Severity.WARNING), ("ALL", Severity.ERROR))
+    found = torchlint.lint_source(ADVICE, config=Config(severity=given)).findings
+    assert [(finding.rule, finding.severity) for finding in found] == [("TL103", Severity.WARNING)]

@@ -14,7 +14,7 @@ from tests.test_project_steps import LOSSES, OPTIMIZER, TRAIN
 from torchlint.config.config import Config
 from torchlint.run import engine, session
 
-PLAN = session.plan(Config(select=("ALL",)))
+PLAN = session.plan(Config(select=("ALL",), preview=True))
 HELPED = LOSSES.replace("import torch\n", "import torch\n    from pkg.more import helper\n").replace(
     "value.item()", "helper(value)"
 )

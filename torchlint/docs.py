@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torchlint.config.presets import PRESETS
 from torchlint.config.select import selected
+from torchlint.groups import GROUPS
 from torchlint.model import RuleInfo
 from torchlint.rule import is_core
 
@@ -23,8 +24,8 @@ def page(info: RuleInfo) -> str:
     default = "yes" if info.default else "no"
     facts = (
         f"{info.summary}.\n\n"
-        "| topic | severity | on by default | fix | since |\n| --- | --- | --- | --- | --- |\n"
-        f"| {info.topic} | {info.severity.value} | {default} | {info.fix} | {info.since} |\n"
+        "| topic | group | severity | on by default | fix | since |\n| --- | --- | --- | --- | --- | --- |\n"
+        f"| {info.topic} | {info.group} | {info.severity.value} | {default} | {info.fix} | {info.since} |\n"
     )
     origin = "" if is_core(info.id) else f"\nA rule of the package {info.package}.\n"
     return f"# {info.id} `{info.name}`\n\n{facts}{origin}\n{info.documentation.strip()}\n"
@@ -32,11 +33,11 @@ def page(info: RuleInfo) -> str:
 
 def table(infos: Iterable[RuleInfo]) -> str:
     """The table of all rules, in Markdown."""
-    rows = ["| rule | name | finds | severity | fix |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| rule | name | finds | group | severity | fix |", "| --- | --- | --- | --- | --- | --- |"]
     for info in infos:
         severity = info.severity.value if info.default else f"{info.severity.value}, off by default"
         link = f"[{info.name}]({PAGES.name}/{info.name}.md)"
-        rows.append(f"| {info.id} | {link} | {info.summary} | {severity} | {info.fix} |")
+        rows.append(f"| {info.id} | {link} | {info.summary} | {info.group} | {severity} | {info.fix} |")
     return "\n".join(rows) + "\n"
 
 
@@ -49,7 +50,7 @@ def listing(infos: Sequence[RuleInfo]) -> str:
 def _line(info: RuleInfo, widest: int, width: int) -> str:
     state = info.severity.value if info.default else "off"
     origin = "" if is_core(info.id) else f"  ({info.package})"
-    return f"{info.id:<{widest}}  {info.name:<{width}}  {state:<7}  {info.summary}{origin}"
+    return f"{info.id:<{widest}}  {info.name:<{width}}  {info.group:<11}  {state:<7}  {info.summary}{origin}"
 
 
 def as_json(infos: Iterable[RuleInfo]) -> str:
@@ -71,6 +72,15 @@ def presets(infos: Sequence[RuleInfo]) -> str:
     return "\n".join([*purposes, "", *rows]) + "\n"
 
 
+def groups(infos: Sequence[RuleInfo]) -> str:
+    """The groups, what they promise and which rules they have, in Markdown."""
+    rows = ["| group | promise | rules |", "| --- | --- | --- |"]
+    for name, group in GROUPS.items():
+        ids = [info.id for info in infos if info.group == name]
+        rows.append(f"| `{name}` | {group.promise} | {', '.join(ids)} |")
+    return "\n".join(rows) + "\n"
+
+
 def marked(text: str, what: str, generated: str) -> str:
     """A document with what was generated between its markers, ``<!-- WHAT:begin -->`` and ``<!-- WHAT:end -->``."""
     begin, end = f"<!-- {what}:begin -->", f"<!-- {what}:end -->"
@@ -82,8 +92,9 @@ def marked(text: str, what: str, generated: str) -> str:
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
     """Every generated document by its path in the repository."""
     found = {PAGES / f"{info.name}.md": page(info) for info in infos}
-    for path, what, generated in ((TABLE, "rules", table(infos)), (PRESETS_PAGE, "presets", presets(infos))):
-        found[path] = marked(path.read_text(encoding="utf-8"), what, generated)
+    text = TABLE.read_text(encoding="utf-8")
+    found[TABLE] = marked(marked(text, "groups", groups(infos)), "rules", table(infos))
+    found[PRESETS_PAGE] = marked(PRESETS_PAGE.read_text(encoding="utf-8"), "presets", presets(infos))
     return found
 
 

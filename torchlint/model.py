@@ -152,8 +152,8 @@ class Problem(NamedTuple):
 class RuleInfo(NamedTuple):
     """The facts about a rule that reports and documents need, without its code.
 
-    ``package`` is the distribution that the rule comes from, with its version unless that is torchlint. ``url`` is None
-    if the rule has no documentation online.
+    ``default`` says whether the rule is on without being selected. ``package`` is the distribution that the rule comes
+    from, with its version unless that is torchlint. ``url`` is None if the rule has no documentation online.
     """
 
     id: str
@@ -168,6 +168,7 @@ class RuleInfo(NamedTuple):
     url: str | None
     package: str = "torchlint"
     programs: tuple[str, ...] = ("training", "inference")
+    group: str = ""
 
 
 class FileResult(NamedTuple):

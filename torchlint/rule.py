@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint import on
 from torchlint.base.version import REPOSITORY
+from torchlint.groups import bounded, group_of, on_by_default
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
 from torchlint.prefilter.needs import Need, identifiers
 
@@ -67,7 +68,10 @@ class Rule:
     parsing many times faster. ``recipe`` describes how a run confirms a finding; without one, every verdict is
     ``unknown``. ``programs`` are the kinds of programs in which findings cost time or memory, ``training`` and
     ``inference``; presets depend on it. ``options_of`` names another rule that shares its options with this one.
-    ``since`` is the version of the package that brought the rule.
+    ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about findings
+    (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
+    above the severities of that group. ``default = False`` is for rules that only a project can decide about; a rule of
+    the group ``preview`` is off anyway.
 
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
     letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation
@@ -78,6 +82,7 @@ class Rule:
     name: ClassVar[str]
     summary: ClassVar[str]
     severity: ClassVar[Severity]
+    group: ClassVar[str] = ""
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     programs: ClassVar[tuple[str, ...]] = PROGRAMS
@@ -130,7 +135,7 @@ class Rule:
                 rule=self.id,
                 name=self.name,
                 topic=topic_of(type(self)),
-                severity=severity or self.severity,
+                severity=bounded(severity or self.severity, self.group),
                 path=self.module.path,
                 span=self.module.span(node),
                 message=message,
@@ -178,7 +183,8 @@ def info(rule: type[Rule], package: str = "torchlint") -> RuleInfo:
         topic=topic_of(rule),
         severity=rule.severity,
         summary=rule.summary,
-        default=rule.default,
+        group=group_of(rule),
+        default=on_by_default(rule),
         fix=rule.fix,
         programs=rule.programs,
         since=rule.since,

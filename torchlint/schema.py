@@ -40,7 +40,7 @@ def schema(rules: Sequence[type[Rule]]) -> dict[str, Any]:
         "properties": {name: _property(name, rules) for name in KEYS},
         "definitions": {
             "selector": {
-                "description": "An id, a name, a topic, a prefix or ALL; ids and prefixes of other packages as well.",
+                "description": "An id, name, topic, group, preset, prefix or ALL; those of other packages as well.",
                 "anyOf": [{"enum": selectors(rules)}, {"type": "string", "pattern": _FOREIGN}],
             },
             "selectors": {"type": "array", "items": {"$ref": "#/definitions/selector"}},

@@ -14,7 +14,7 @@ from torchlint.report import FORMATS
 # The commands of the runtime companion; the first two take a program.
 COMPANION = ("confirm", "compare", "verdict", "calibrate")
 COMMANDS = ("check", "rule", "rules", "completion", "scan", "server", *COMPANION)
-_SELECTORS = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading), presets (ci) or ALL"
+_SELECTORS = "comma-separated ids (TL101), names, prefixes (TL4), topics (loading), groups (waste), presets (ci) or ALL"
 _EXAMPLES = """\
 examples:
   torchlint                          lint the current folder
@@ -135,6 +135,7 @@ def _selection(group: argparse._ArgumentGroup) -> None:
         action="append",
         help="do not report these rules in files that match, such as 'tests/**:TL7'",
     )
+    group.add_argument("--preview", action="store_true", help="run the rules of the group preview too")
     group.add_argument("--target-torch", metavar="VERSION", help="the oldest torch the code must run on, such as 2.4")
 
 
@@ -329,6 +330,7 @@ def _settings(group: argparse.ArgumentParser) -> None:
     rules.add_argument("--select", metavar="RULES", action="append", help="confirm these rules only")
     rules.add_argument("--extend-select", metavar="RULES", action="append", help="confirm these rules too")
     rules.add_argument("--ignore", metavar="RULES", action="append", help="do not confirm these rules")
+    rules.add_argument("--preview", action="store_true", help="confirm the rules of the group preview too")
     rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     rules.add_argument("--isolated", action="store_true", help="read no configuration")
 

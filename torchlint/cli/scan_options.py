@@ -58,6 +58,7 @@ def _rules(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--select", metavar="RULES", action="append", help="run these rules only")
     group.add_argument("--extend-select", metavar="RULES", action="append", help="run these rules too")
     group.add_argument("--ignore", metavar="RULES", action="append", help="do not run these rules")
+    group.add_argument("--preview", action="store_true", help="run the rules of the group preview too")
     group.add_argument(
         "--per-file-ignores", metavar="GLOB:RULES", action="append", help="do not report these rules in these files"
     )

@@ -55,8 +55,9 @@ def changes(arguments: argparse.Namespace) -> Changes:
         replaced["baseline"] = None
     if options.get("baseline"):
         replaced["baseline"] = os.path.abspath(arguments.baseline)  # noqa: PTH100
-    if options.get("force_exclude"):
-        replaced["force_exclude"] = True
+    for flag in ("force_exclude", "preview"):
+        if options.get(flag):
+            replaced[flag] = True
     exclude, ignores = options.get("exclude") or [], options.get("per_file_ignores") or []
     if exclude or ignores:
         read_value("exclude", exclude, "--exclude")
@@ -98,6 +99,7 @@ def shown(what: Plan) -> str:
         "source": config.source,
         "root": config.root,
         "rules": sorted(what.active),
+        "preview": config.preview,
         "per-file-ignores": {glob: list(rules) for glob, rules in _both(config, "per_file_ignores")},
         "exclude": list(_both(config, "exclude")),
         "force-exclude": config.force_exclude,

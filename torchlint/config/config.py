@@ -51,7 +51,7 @@ class Given(NamedTuple):
 
 
 class Config(NamedTuple):
-    """The complete settings of a run. Rule selectors are ids, names, topics, prefixes or ``ALL``.
+    """The complete settings of a run. Rule selectors are ids, names, topics, groups, prefixes, presets or ``ALL``.
 
     ``select`` is ``None`` for the default rules, ``fail_on`` is ``None`` for never. ``severity`` lists selectors with
     the severity of what they select. Globs are relative to ``root``, the folder of the file ``source`` (``None`` if
@@ -64,6 +64,7 @@ class Config(NamedTuple):
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    preview: bool = False
     target_torch: str | None = None
     severity: tuple[tuple[str, Severity], ...] = ()
     fail_on: Severity | None = Severity.WARNING
@@ -98,6 +99,7 @@ KEYS: Mapping[str, Key] = {
     "extend-select": Key("extend_select", "selectors", "Rules to run in addition to the selected ones."),
     "ignore": Key("ignore", "selectors", "Rules not to run; the more specific selector wins."),
     "per-file-ignores": Key("per_file_ignores", "table", "Rules not to report in files that match a glob."),
+    "preview": Key("preview", "flag", "Run the rules of the group `preview` as well."),
     "exclude": Key("exclude", "globs", "Globs of files and folders that are not searched."),
     "force-exclude": Key("force_exclude", "flag", "Apply `exclude` to files that are named explicitly too."),
     "target-torch": Key(
@@ -105,7 +107,7 @@ KEYS: Mapping[str, Key] = {
         "version",
         "The oldest torch the code must run on, such as 2.4; by default what the project requires.",
     ),
-    "severity": Key("severity", "severities", "Severities of findings, by rule, topic, prefix or preset."),
+    "severity": Key("severity", "severities", "Severities of findings, by rule, topic, group, prefix or preset."),
     "fail-on": Key("fail_on", "fail-on", "The lowest severity that makes the exit status 1."),
     "time-limit": Key("time_limit", "seconds", "Seconds of processor time that one file may take; 0 for no limit."),
     "baseline": Key("baseline", "file", "The file with the findings to accept, relative to the configuration."),

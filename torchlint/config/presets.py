@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from torchlint.groups import Grouped, on_by_default
 from torchlint.model import Severity
 
 RECOMMENDED, STRICT = "recommended", "strict"
 
 
-class Facts(Protocol):
+class Facts(Grouped, Protocol):
     """The facts about a rule that selection needs; rule classes and their records have them."""
 
     @property
@@ -27,14 +28,6 @@ class Facts(Protocol):
     @property
     def topic(self) -> str:
         """The topic; empty if it follows from the id."""
-
-    @property
-    def default(self) -> bool:
-        """Whether the rule is enabled without being selected."""
-
-    @property
-    def severity(self) -> Severity:
-        """The severity of most findings."""
 
     @property
     def fix(self) -> str:
@@ -52,27 +45,23 @@ class Preset(NamedTuple):
     has: Callable[[Facts], bool]
 
 
-def _recommended(rule: Facts) -> bool:
-    return rule.default
-
-
 def _training(rule: Facts) -> bool:
-    return rule.default and "training" in rule.programs
+    return on_by_default(rule) and "training" in rule.programs
 
 
 def _inference(rule: Facts) -> bool:
-    return rule.default and "inference" in rule.programs
+    return on_by_default(rule) and "inference" in rule.programs
 
 
 def _ci(rule: Facts) -> bool:
-    return rule.default and rule.severity is not Severity.INFO and rule.fix != "never"
+    return on_by_default(rule) and rule.severity is not Severity.INFO and rule.fix != "never"
 
 
 PRESETS = {
-    RECOMMENDED: Preset("The rules that are on by default.", _recommended),
+    RECOMMENDED: Preset("The rules that are on by default.", on_by_default),
     STRICT: Preset(
         "The rules that are on by default, with every info as a warning: advice fails a run, too.",
-        _recommended,
+        on_by_default,
     ),
     "training": Preset("What costs time or memory in programs that train a model.", _training),
     "inference": Preset("What costs time or memory in programs that only evaluate or serve a model.", _inference),

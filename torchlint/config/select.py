@@ -1,8 +1,9 @@
 """Rule selection: from selectors to the ids of the enabled rules.
 
-A selector is a rule's id or name, a topic (``copies``), a prefix of an id (``TL3``), a preset (``ci``) or ``ALL``. A
-prefix has all letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most specific selector that
-matches a rule decides; ``ignore`` wins a tie.
+A selector is a rule's id or name, a topic (``copies``), a group (``waste``), a prefix of an id (``TL3``), a preset
+(``ci``) or ``ALL``. A prefix has all letters of the id, so that ``AC`` does not select the rules of ``ACME``. The most
+specific selector that matches a rule decides; ``ignore`` wins a tie. Unless ``preview`` is set, only ids, names and the
+group itself select rules of the group ``preview``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torchlint.base.paths import relative_to
 from torchlint.config.config import Config, ConfigError, source_of
 from torchlint.config.presets import PRESETS, Facts, presets_of
 from torchlint.config.values import nearest
+from torchlint.groups import ADVICE, DEAD, GROUPS, PREVIEW, group_of, on_by_default
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
 from torchlint.rule import CORE_PREFIX, TOPICS, prefix_of, topic_by_id, topic_of
 
@@ -40,6 +42,11 @@ def _topics(rules: Sequence[Facts]) -> dict[str, str]:
     return {**{rule_id: topic_by_id(rule_id) for rule_id in BUILT_IN}, **{rule.id: topic_of(rule) for rule in rules}}
 
 
+def _groups(rules: Sequence[Facts]) -> dict[str, str]:
+    """The groups of all rules by id, including torchlint's built-in findings."""
+    return {SYNTAX_ERROR: DEAD, UNUSED_SUPPRESSION: ADVICE, **{rule.id: group_of(rule) for rule in rules}}
+
+
 def _presets(rules: Sequence[Facts]) -> dict[str, list[str]]:
     """The presets of all rules by id; torchlint's built-in findings belong to all of them."""
     return {**{rule_id: list(PRESETS) for rule_id in BUILT_IN}, **{rule.id: presets_of(rule) for rule in rules}}
@@ -61,7 +68,14 @@ def selectors(rules: Sequence[Facts]) -> list[str]:
     known, by_id = names(rules), _topics(rules)
     topics = dict.fromkeys(by_id[rule_id] for rule_id in sorted(known))
     prefixes = {prefix for rule_id in known for prefix in _prefixes(rule_id)}
-    return [ALL, *PRESETS, *topics, *sorted(prefixes), *sorted(known), *(known[rule_id] for rule_id in sorted(known))]
+    return [
+        ALL,
+        *PRESETS,
+        *dict.fromkeys((*GROUPS, *topics)),
+        *sorted(prefixes),
+        *sorted(known),
+        *(known[rule_id] for rule_id in sorted(known)),
+    ]
 
 
 def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
@@ -80,7 +94,7 @@ def _unknown(selector: str, valid: Sequence[str]) -> str:
         return f"the topic {selector!r} has no rules; `torchlint rules` lists those that there are"
     close = nearest(selector, valid)
     advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-    return f"there is no rule, topic, prefix or preset {selector!r}; {advice}"
+    return f"there is no rule, topic, group, prefix or preset {selector!r}; {advice}"
 
 
 def _no_such_id(selector: str, valid: Sequence[str]) -> str:
@@ -99,13 +113,20 @@ def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     """The ids of the enabled rules. A selector that matches nothing is an error."""
     _check_all(rules, config)
     wanted = (*(config.select or ()), *config.extend_select)
-    off = {rule.id for rule in rules if not rule.default}
+    previews = {rule.id for rule in rules if group_of(rule) == PREVIEW}
+    off = {rule.id for rule in rules if not (on_by_default(rule) or (config.preview and rule.id in previews))}
     on = {SYNTAX_ERROR}
     for rule_id, weights in _all_weights(rules).items():
         by_default = 0 if config.select is None and rule_id not in off else -1
-        if max(by_default, _weight(wanted, weights)) > _weight(config.ignore, weights):
+        selecting = _explicit(weights) if rule_id in previews and not config.preview else weights
+        if max(by_default, _weight(wanted, selecting)) > _weight(config.ignore, weights):
             on.add(rule_id)
     return frozenset(on)
+
+
+def _explicit(weights: Mapping[str, int]) -> dict[str, int]:
+    """The selectors that select a rule of the group ``preview`` where previews are off, and how specific they are."""
+    return {selector: weight for selector, weight in weights.items() if weight == _EXACT or selector == PREVIEW}
 
 
 def left_on(
@@ -183,13 +204,15 @@ _EXACT = 9
 def _all_weights(rules: Sequence[Facts]) -> dict[str, dict[str, int]]:
     """For each rule by id, the selectors that match it, and how specific they are.
 
-    A topic counts like the hundred of an id, a preset is more specific than ``ALL``.
+    A topic counts like the hundred of an id, a group like the letters of one, and a preset is more specific than
+    ``ALL``. Where a group and a topic have the same name, it is the topic.
     """
-    topics, presets = _topics(rules), _presets(rules)
+    topics, presets, groups = _topics(rules), _presets(rules), _groups(rules)
     return {
         rule_id: {
             ALL: 0,
             **dict.fromkeys(presets[rule_id], 1),
+            groups[rule_id]: 2,
             topics[rule_id]: 3,
             **{prefix: 2 + count for count, prefix in enumerate(_prefixes(rule_id))},
             rule_id: _EXACT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchlint.groups import group_of
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION, RuleInfo, Severity
 from torchlint.rule import DOCS_URL
 
@@ -61,7 +62,7 @@ No run is needed.
 
 
 def _info(rule_id: str, name: str, severity: Severity, summary: str, documentation: str, fix: str) -> RuleInfo:
-    return RuleInfo(
+    made = RuleInfo(
         id=rule_id,
         name=name,
         topic="lint",
@@ -73,6 +74,7 @@ def _info(rule_id: str, name: str, severity: Severity, summary: str, documentati
         documentation=documentation,
         url=DOCS_URL.format(name=name),
     )
+    return made._replace(group=group_of(made))
 
 
 BUILT_IN = (

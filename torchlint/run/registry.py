@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import ModuleType
 
 from torchlint.config.presets import PRESETS
-from torchlint.rule import Rule, is_core, topic_of
+from torchlint.groups import GROUPS
+from torchlint.rule import TOPICS, Rule, is_core, topic_of
 from torchlint.run import plugins
 from torchlint.run.plugins import Package, RegistryError, label
 
@@ -65,7 +66,7 @@ def _own() -> Iterator[type[Rule]]:
 
 
 def _check_names(found: dict[type[Rule], Package]) -> None:
-    """Raise if two rules share an id or a name, or if a rule is named like a topic or a preset."""
+    """Raise if two rules share an id or a name, or if a rule is named like a topic, a group or a preset."""
     taken: dict[str, type[Rule]] = {}
     topics = {topic_of(rule): rule for rule in found}
     for rule, package in found.items():
@@ -77,6 +78,8 @@ def _check_names(found: dict[type[Rule], Package]) -> None:
         if rule.name in topics:
             raise RegistryError(f"{label(rule)} ({package}) is called {rule.name}, which is a topic; rename it")
         for what, word in (("name", rule.name), ("topic", topic_of(rule))):
+            if word in GROUPS and word not in TOPICS.values():
+                raise RegistryError(f"{label(rule)} ({package}) has the {what} {word}, which is a group; rename it")
             if word in PRESETS:
                 raise RegistryError(f"{label(rule)} ({package}) has the {what} {word}, which is a preset; rename it")
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from torchlint.config.options import unreadable
+from torchlint.groups import GROUPS, PREVIEW, implied_by
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
 from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, documentation, is_core, prefix_of
@@ -69,6 +70,8 @@ def _fact_problems(rule: Any) -> list[str]:
         found.append("summary is not one line of text")
     if not isinstance(rule.severity, Severity):
         found.append(f"severity {rule.severity!r} is not a member of torchlint.model.Severity")
+    else:
+        found += _group_problems(rule)
     if rule.fix not in ("never", "sometimes", "always"):
         found.append(f"fix {rule.fix!r} is not never, sometimes or always")
     if isinstance(rule.programs, str) or not set(rule.programs) <= set(PROGRAMS):
@@ -80,6 +83,17 @@ def _fact_problems(rule: Any) -> list[str]:
     if isinstance(rule.needs, _NEEDS) or not all(isinstance(need, _NEEDS) for need in rule.needs):
         found.append("needs is not a tuple of needs, such as `needs = (concepts.TORCH,)`")
     return found
+
+
+def _group_problems(rule: Any) -> list[str]:
+    if rule.group and rule.group not in GROUPS:
+        return [f"group {rule.group!r} is none of {', '.join(GROUPS)}"]
+    implied = implied_by(rule.group)
+    if implied not in (None, rule.severity):
+        return [f"group {rule.group!r} is for the severity {implied.value}, not {rule.severity.value}"]
+    if rule.group == PREVIEW and not rule.default:
+        return ["default = False says what the group preview says already; remove it"]
+    return []
 
 
 def _option_problems(options: type[Any]) -> list[str]:

@@ -33,6 +33,7 @@ FINDINGS = pa.schema(
         ("rule", pa.string()),
         ("name", pa.string()),
         ("topic", pa.string()),
+        ("group", pa.string()),
         ("severity", pa.string()),
         ("path", pa.string()),
         *_SPAN,

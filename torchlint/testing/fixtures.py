@@ -88,7 +88,7 @@ class Fixtures:
 
     def fixed(self, data: bytes, path: Path, variant: Variant, select: str) -> bytes:
         """A source text after the fixes of the selected rules."""
-        config = Config(select=(select,), root=str(self.root), rules=variant.options)
+        config = Config(select=(select,), preview=True, root=str(self.root), rules=variant.options)
         name = str(path.relative_to(self.root))
         after, run = fix_text(data, name, session.plan(config), variant.safety)
         assert not run.problems, run.problems[0].message

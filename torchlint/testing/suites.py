@@ -159,7 +159,12 @@ class RuleTests:
         guilty, *shown = examples(rule)
         variants = _fixtures(pytestconfig, self.fixtures).variants.values()
         made = [
-            fix_text(guilty.encode(), "example.py", session.plan(Config(select=select, rules=options)), Safety.UNSAFE)
+            fix_text(
+                guilty.encode(),
+                "example.py",
+                session.plan(Config(select=select, preview=True, rules=options)),
+                Safety.UNSAFE,
+            )
             for select in ((rule.id,), Config().select)
             for _, options in variants
         ]

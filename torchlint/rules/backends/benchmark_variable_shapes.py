@@ -60,8 +60,7 @@ class BenchmarkVariableShapes(Rule):
 
     ## When to leave it
     With a handful of shapes, for example where lengths are rounded up to buckets, or images are square already.
-    One piece of evidence is `info`, two of different kinds are a warning. The rule is silent where there are no
-    convolutions, and where some phase of the program disables `benchmark`.
+    The rule is silent where there are no convolutions, and where some phase of the program disables `benchmark`.
 
     ## Fix safety
     Unsafe: `benchmark` is set to False. cuDNN then runs other algorithms, which may round the last bits
@@ -79,6 +78,7 @@ class BenchmarkVariableShapes(Rule):
     name = "benchmark-variable-shapes"
     summary = "cuDNN benchmarks although input shapes vary"
     severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifier_parts("cudnn", "trainer"),)
     layout = False

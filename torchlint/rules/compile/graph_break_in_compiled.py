@@ -88,6 +88,7 @@ class GraphBreakInCompiled(Rule):
     name = "graph-break-in-compiled"
     summary = "Code under `torch.compile` causes a graph break"
     severity = Severity.WARNING
+    group = "preview"
     needs = (concepts.TORCH, of_library(["compile"]))
     layout = False
     recipe = Recipe("graph-breaks", "run", "a graph ends at the flagged expression")

@@ -97,6 +97,7 @@ class ModuleCounterRecompiles(Rule):
     name = "module-counter-recompiles"
     summary = "A counter makes `torch.compile` recompile a function in every call"
     severity = Severity.WARNING
+    group = "preview"
     needs = (concepts.TORCH, of_library(["compile"]))
     layout = False
     recipe = Recipe("recompilations", "run", "the function is compiled again for new values of the counter", least=3)

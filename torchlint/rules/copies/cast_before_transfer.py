@@ -19,7 +19,7 @@ class CastBeforeTransfer(Rule):
     ## What it finds
     A conversion that enlarges a tensor on the CPU right before it is moved to the device: `x.float().to(device)`, where
     `x` is known to have a smaller dtype such as `uint8` or `bool`, in one expression or through a variable that is used
-    for nothing else. Also, as `info`, arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and
+    for nothing else. Also arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and
     methods that repeat elements (`expand`, `repeat`).
 
     ## Why it costs
@@ -73,7 +73,7 @@ class CastBeforeTransfer(Rule):
     Where the device has no room for the smaller tensor beside the larger one. The rule is silent where the dtype is not
     known, as for most batches of a loader; where the conversion makes the tensor smaller (`.half()`, or `.float()` of
     `int64`); where the host uses the result as well; for tensors that the CPU generates (TL104); for compiled code; in
-    tests; and for code that runs once. Outside of training steps, a conversion is an `info`.
+    tests; and for code that runs once.
 
     ## Fix safety
     `x.float().to(device)` becomes `x.to(device).float()`. This is safe: the device converts to the same numbers, and
@@ -96,7 +96,8 @@ class CastBeforeTransfer(Rule):
     id = "TL107"
     name = "cast-before-transfer"
     summary = "A tensor is converted to a larger dtype right before it is copied to the device"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.HOT)
     layout = False

@@ -21,8 +21,8 @@ class CatInLoop(Rule):
     """
     ## What it finds
     `variable = torch.cat([variable, part])` in every iteration of a loop that uses the variable for nothing else;
-    likewise `concat`, `hstack`, `vstack` and `dstack`. The finding is a warning in loops over data loaders, and an
-    `info` in other loops whose number of iterations is computed, such as `while` and `range(n)`.
+    likewise `concat`, `hstack`, `vstack` and `dstack`. Such loops are those over data loaders, and others whose number
+    of iterations is computed, such as `while` and `range(n)`.
 
     ## Why it costs
     Every iteration allocates a new tensor and copies everything collected so far, so the number of copied bytes grows
@@ -89,7 +89,8 @@ class CatInLoop(Rule):
     id = "TL108"
     name = "cat-in-loop"
     summary = "A tensor grows by `torch.cat` in every iteration of a loop"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     layout = False
     recipe = Recipe("evaluations", "finding", "the tensor grows again and again", least=16)
 

@@ -93,6 +93,7 @@ class Float64Leak(Rule):
     name = "float64-leak"
     summary = "A float64 tensor is copied to the device, because float64 is NumPy's default"
     severity = Severity.INFO
+    group = "preview"
     fix = "always"
     needs = (concepts.TORCH, concepts.HOT, identifiers("numpy"))
     layout = False

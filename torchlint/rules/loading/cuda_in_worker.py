@@ -105,6 +105,7 @@ class CudaInWorker(Rule):
     name = "cuda-in-worker"
     summary = "A dataset or `collate_fn` puts samples on the GPU"
     severity = Severity.WARNING
+    group = "preview"
     needs = (any_of(concepts.ON_ACCELERATOR, identifiers("device")), of_library((*LOADERS, *DATASET_BASES)))
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "samples are copied to the device one by one", least=2)

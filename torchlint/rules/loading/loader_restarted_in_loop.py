@@ -94,6 +94,7 @@ class LoaderRestartedInLoop(Rule):
     name = "loader-restarted-in-loop"
     summary = "A data loader is started again for every batch"
     severity = Severity.WARNING
+    group = "preview"
     programs = ("training",)
     needs = (concepts.LOADERS, identifiers("torch"))
     layout = False

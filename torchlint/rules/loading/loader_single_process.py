@@ -104,7 +104,8 @@ class LoaderSingleProcess(Rule):
     id = "TL402"
     name = "loader-single-process"
     summary = "A data loader without workers decodes samples in the training process"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     default = False
     needs = (concepts.STEPS, concepts.ON_ACCELERATOR)
     layout = False

@@ -100,6 +100,7 @@ class UnpinnableBatch(Rule):
     name = "unpinnable-batch"
     summary = "A data loader with `pin_memory=True` returns batches that it cannot pin"
     severity = Severity.WARNING
+    group = "preview"
     needs = (identifiers("pin_memory"), identifiers("collate_fn"))
     layout = False
     recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)

@@ -19,8 +19,8 @@ class WorkersForInMemoryData(Rule):
     ## What it finds
     A `torch.utils.data.DataLoader` with workers over a `TensorDataset`, a part of one (`Subset`, `random_split`), or a
     dataset of the file whose `__getitem__` only reads rows of tensors. The number of workers must be a literal, or the
-    default of a command line option. The rule is off by default: the remedy is to write the loop in another way, which
-    pays only where steps are short.
+    default of a command line option. The remedy is to write the loop in another way, which pays only where steps are
+    short.
 
     ## Why it costs
     The loader fetches the rows one by one and stacks them again, and a worker sends the batch to the main process
@@ -73,7 +73,7 @@ class WorkersForInMemoryData(Rule):
     name = "workers-for-in-memory-data"
     summary = "Worker processes load data that is already in memory"
     severity = Severity.INFO
-    default = False
+    group = "preview"
     needs = (identifiers("DataLoader"),)
     layout = False
 

@@ -89,6 +89,7 @@ class DebugModeLeftOn(Rule):
     name = "debug-mode-left-on"
     summary = "A debugging mode that slows down training is always on"
     severity = Severity.WARNING
+    group = "preview"
     programs = ("training",)
     fix = "sometimes"
     needs = (any_of(concepts.TORCH, identifiers("pytorch_lightning", "lightning")),)

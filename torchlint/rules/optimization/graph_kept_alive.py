@@ -91,6 +91,7 @@ class GraphKeptAlive(Rule):
     name = "graph-kept-alive"
     summary = "Losses are added up together with their autograd graphs"
     severity = Severity.WARNING
+    group = "preview"
     programs = ("training",)
     fix = "sometimes"
     needs = (concepts.BACKWARD,)

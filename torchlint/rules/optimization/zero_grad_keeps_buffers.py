@@ -85,6 +85,7 @@ class ZeroGradKeepsBuffers(Rule):
     name = "zero-grad-keeps-buffers"
     summary = "Gradients are filled with zeros instead of being set to `None`"
     severity = Severity.INFO
+    group = "preview"
     programs = ("training",)
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)

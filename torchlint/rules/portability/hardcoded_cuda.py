@@ -122,6 +122,7 @@ class HardcodedCuda(Rule):
     severity = Severity.INFO
     programs = ()
     fix = "sometimes"
+    group = "portability"
     layout = False
     recipe = Recipe("cuda-required", "finding", "the line uses CUDA; with CUDA hidden, it raises an error")
 

@@ -77,6 +77,7 @@ class LoadWithoutMapLocation(Rule):
     name = "load-without-map-location"
     summary = "A checkpoint is loaded without `map_location`, to the device it was saved from"
     severity = Severity.INFO
+    group = "portability"
     fix = "sometimes"
     needs = (concepts.ON_ACCELERATOR, identifiers("load_state_dict"))
     layout = False

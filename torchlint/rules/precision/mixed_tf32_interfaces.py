@@ -73,6 +73,7 @@ class MixedTf32Interfaces(Rule):
     name = "mixed-tf32-interfaces"
     summary = "The old and the new interface to TensorFloat-32 contradict each other"
     severity = Severity.ERROR
+    group = "preview"
     needs = (concepts.TORCH, identifiers("fp32_precision"))
     layout = False
 

@@ -95,6 +95,7 @@ class ScalerWithBfloat16(Rule):
     name = "scaler-with-bfloat16"
     summary = "A gradient scaler is used although the loss is computed in bfloat16"
     severity = Severity.WARNING
+    group = "preview"
     programs = ("training",)
     fix = "sometimes"
     needs = (identifiers("bfloat16"), identifiers("scale"))

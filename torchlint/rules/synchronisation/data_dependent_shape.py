@@ -70,9 +70,8 @@ class DataDependentShape(Rule):
 
     ## When to leave it
     Where a result of varying length is the point, as in matching targets with anchors, and where the mask leaves out
-    most elements, so that computing all of them would take longer than the wait. Findings are therefore `info`, except
-    for `one_hot` in training. In steps that do not train, only operations with an equivalent of fixed size, and
-    repeated uses of the same mask, are reported.
+    most elements, so that computing all of them would take longer than the wait. In steps that do not train, only
+    operations with an equivalent of fixed size, and repeated uses of the same mask, are reported.
 
     The rule is silent for a number that is written through a mask (`x[mask] = 0` fills without counting), for
     `torch.where` with three arguments and `masked_fill`, and for tensors on the CPU; where the host reads or iterates
@@ -99,6 +98,7 @@ class DataDependentShape(Rule):
     name = "data-dependent-shape"
     summary = "An operation makes the host wait in every step for the size of its result"
     severity = Severity.INFO
+    group = "advice"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)

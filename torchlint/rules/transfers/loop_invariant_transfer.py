@@ -77,8 +77,7 @@ class LoopInvariantTransfer(Rule):
     The rule is silent for parameters, buffers and batches; for tensors that the step replaces or modifies, that an
     optimizer updates, or that are passed to unknown functions; for parts that differ from step to step; for copies that
     are cached (`if self.moved is None`, a dict by device, `lru_cache`); for compiled code; and for code that runs once
-    per epoch or every N steps. Tensors that the CPU generates are reported by TL104, and Python numbers by TL105. In
-    evaluation loops the finding is an `info`.
+    per epoch or every N steps. Tensors that the CPU generates are reported by TL104, and Python numbers by TL105.
 
     ## Fix safety
     There is no fix: the program has to decide where the tensor on the device is kept.
@@ -98,7 +97,8 @@ class LoopInvariantTransfer(Rule):
     id = "TL205"
     name = "loop-invariant-transfer"
     summary = "A tensor that never changes is copied to the device in every step"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     needs = (concepts.TORCH, concepts.HOT)
     layout = False
     recipe = Recipe("repeated-uploads", "finding", "the same tensor is copied to the device again and again", least=2)

@@ -36,8 +36,7 @@ class ManualPinThenCopy(Rule):
 
     With `non_blocking=True`, the host does not wait for the device after that, so pinning can pay for itself where the
     host runs ahead of the device, for example when it prepares the next batch during a step. Only a run on a GPU can
-    show whether it does. Such a finding is therefore an `info`, unless there is a better way in any case: the loader or
-    the constructor can pin.
+    show whether it does. A better way in any case is to let the loader or the constructor pin.
 
     ## Instead
     Flagged:
@@ -76,7 +75,7 @@ class ManualPinThenCopy(Rule):
     Where a measurement shows that the asynchronous copy pays. The rule is silent for tensors that are pinned once and
     moved often; where anything else uses the pinned tensor; in files that mention threads or streams, which may overlap
     the copy with other work; in `collate_fn` and methods named `pin_memory`; in tests; for batches that the loader has
-    already pinned; and for objects that may not be tensors. In steps that do not train, the finding is an `info`.
+    already pinned; and for objects that may not be tensors.
 
     ## Fix safety
     `.pin_memory()` is removed where the move is blocking. This is safe if the move is to CUDA, the tensor is a new,
@@ -100,7 +99,8 @@ class ManualPinThenCopy(Rule):
     id = "TL203"
     name = "manual-pin-then-copy"
     summary = "A tensor is copied into pinned memory in every step, only to be moved to the device"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifiers("torch"), identifiers("pin_memory"), concepts.HOT)
     layout = False

@@ -63,8 +63,7 @@ class NonblockingFromPageable(Rule):
     copy before filling such a buffer again. Move the parts of a batch first, and join them on the device.
 
     ## When to leave it
-    Where the tensor has 64 KB or less, which CUDA copies without making the host wait. Python data rarely have more, so
-    the finding is an `info` for these, and in steps that do not train.
+    Where the tensor has 64 KB or less, which CUDA copies without making the host wait. Python data rarely have more.
 
     The rule is silent for code that runs once or once per epoch, in tests, where an array may be a view of pinned
     memory, where the host reads the result at once, and where a default device is set. Batches of a loader that does
@@ -90,7 +89,8 @@ class NonblockingFromPageable(Rule):
     id = "TL207"
     name = "nonblocking-from-pageable"
     summary = "A copy with `non_blocking=True` cannot be asynchronous, since its source is not pinned"
-    severity = Severity.WARNING
+    severity = Severity.INFO
+    group = "advice"
     fix = "sometimes"
     needs = (identifiers("torch"), identifiers("non_blocking"), concepts.HOT)
     layout = False

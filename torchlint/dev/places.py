@@ -1,0 +1,11 @@
+"""Where the data of the evaluation are in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+EVALUATION = Path("benchmarks", "evaluation")
+READINGS = EVALUATION / "readings.jsonl"
+REGISTER = EVALUATION / "register.jsonl"
+PROVISIONAL = EVALUATION / "provisional.jsonl"
+PAGE = Path("docs", "evaluation.md")
