@@ -243,7 +243,7 @@ def _no_cache() -> None:
 LAYERS = (
     Layer("prefilters of files", _every_file),
     Layer("text patterns of all needs", _no_patterns),
-    *(Layer(f"text patterns of {name}", _concept(name)) for name in ("MOVE", "_DEFINES_DEVICE", "_OWN_MOVE")),
+    *(Layer(f"text patterns of {name}", _concept(name)) for name in ("MOVE", "_DEFINES_DEVICE", "OWN_MOVES")),
     Layer("text patterns of ON_ACCELERATOR", _concept("ON_ACCELERATOR")),
     *(Layer(f"text patterns of {rule_id}", _patterns_of(rule_id)) for rule_id in ("TL103", "TL502", "TL507")),
     Layer("identifier set", _no_identifier_set),
