@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -45,6 +46,7 @@ def disguised(plain: SearchStrategy[Case], disguises: Sequence[Disguise] | None 
     @st.composite
     def drawn(draw: st.DrawFn) -> Case:
         case = draw(plain)
+        assume(_compiles(case.text))
         for _ in range(draw(st.sampled_from((0, 0, 1, 1, 1, 2)))):
             case = pick(draw, known)(draw, case)
         return case
@@ -229,8 +231,12 @@ def _defining(case: Case, text: str) -> Case:
 
 
 def _parsed(case: Case, text: str) -> Case:
+    return replace(case, text=text) if _compiles(text) else case
+
+
+def _compiles(text: str) -> bool:
     try:
         compile(text, "<program>", "exec")
     except SyntaxError:
-        return case
-    return replace(case, text=text)
+        return False
+    return True
