@@ -1,8 +1,9 @@
 """Runs a small program and records everything about the result that a fix must preserve.
 
-A program defines ``run(**inputs)``, which returns a result, or a result and the arrays and tensors it was made from.
-For tensors, the record contains bits, class, dtype, shape, strides, device, gradient flags and gradients; it also
-contains exceptions, the state of the random generators, and which objects share memory.
+A program defines ``run(**inputs)``, which returns a result, or a result and the arrays and tensors it was made from;
+it may keep further objects in a list ``KEPT``. For tensors, the record contains bits, class, dtype, shape, strides,
+device, gradient flags and gradients; it also contains exceptions, the state of the random generators, and which
+objects share memory.
 """
 
 from __future__ import annotations
@@ -48,18 +49,19 @@ def outcome(
         said = {str(w.message).partition(" (Triggered")[0] for w in caught}
         return {
             "warnings": sorted(text for text in said if not any(word in text for word in _ENDED)),
-            **_seen(returned),
+            **_seen(*returned),
         }
 
 
-def _returned(program: str, inputs: Mapping[str, Any]) -> Any:
+def _returned(program: str, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     namespace: dict[str, Any] = {"__name__": "program"}
     exec(compile(program, "<program>", "exec"), namespace)
-    return namespace["run"](**inputs)
-
-
-def _seen(returned: Any) -> Outcome:
+    returned = namespace["run"](**inputs)
     result, sources = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, [])
+    return result, [sources, namespace.get("KEPT", [])]
+
+
+def _seen(result: Any, sources: Any) -> Outcome:
     seen = {"result": described(result), **_generators()}
     seen["gradients"] = _gradients(result, sources)
     seen["result after the sources were written to"] = _written(sources, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
@@ -10,11 +11,16 @@ from typing import Any, NamedTuple
 from tests.behaviour.inputs import made
 from tests.behaviour.observe import Outcome, differences, outcome
 from tests.behaviour.surroundings import Surroundings, simulated_cuda
+from tests.differential.lookalikes import Elsewhere
 from torchlint.config.config import Config
 from torchlint.model import Safety
 from torchlint.run import session
 from torchlint.run.fix import repair
 from torchlint.run.plan import Plan
+from torchlint.text.comments import comments
+
+
+_DIRECTIVE = re.compile(r"torchlint: *(ignore|skip-file)|\[.*?\]|noqa *:?|[A-Z]+\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,8 @@ def judged(case: Case) -> Verdict:
         return Verdict(after, repaired=False)
     before, now = _outcome(case, case.text), _outcome(case, after)
     found = tuple(differences(before, now))
-    return Verdict(after, True, () if _is_meant(case, before, now, found) else found)
+    lost = ("comments",) if _words(case.text) - _words(after) else ()
+    return Verdict(after, True, lost if _is_meant(case, before, now, found) else (*found, *lost))
 
 
 @lru_cache(maxsize=50_000)
@@ -62,8 +69,16 @@ def _plan(rule: str) -> Plan:
     return session.plan(Config(select=("ALL" if rule == "TL001" else rule,), rules=portable))
 
 
+def _words(text: str) -> set[str]:
+    """The words of the comments, without suppressions."""
+    said = (_DIRECTIVE.sub("", text[start:end]) for start, end in comments(text))
+    return {word for comment in said for word in re.findall(r"\w+", comment)}
+
+
 def _outcome(case: Case, text: str) -> Outcome:
-    inputs = {name: partial(made, value) for name, value in case.inputs.items()}
+    inputs = {
+        name: value if isinstance(value, Elsewhere) else partial(made, value) for name, value in case.inputs.items()
+    }
     return outcome(text, inputs, simulated_cuda if case.cuda else None, case.surroundings)
 
 

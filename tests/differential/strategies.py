@@ -19,8 +19,9 @@ from tests.differential import (
     transfers,
 )
 from tests.differential.case import Case
+from tests.differential.disguises import disguised
 
-STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
+_PLAIN: Mapping[str, SearchStrategy[Case]] = {
     "TL001": comments.unused(),
     "TL101": arrays.copied(),
     "TL102": arrays.listed(),
@@ -38,3 +39,4 @@ STRATEGIES: Mapping[str, SearchStrategy[Case]] = {
     "TL607": training.summed(),
     "TL701": portability.hard_coded(),
 }
+STRATEGIES = {rule: disguised(plain) for rule, plain in _PLAIN.items()}
