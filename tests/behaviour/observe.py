@@ -9,6 +9,7 @@ objects share memory.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -61,6 +62,10 @@ def _returned(program: str, inputs: Mapping[str, Any]) -> tuple[Any, Any]:
     return result, [sources, namespace.get("KEPT", [])]
 
 
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_READING = ("detach", "cpu", "contiguous", "resolve_conj", "resolve_neg")
+
+
 def _seen(result: Any, sources: Any) -> Outcome:
     seen = {"result": described(result), **_generators()}
     seen["gradients"] = _gradients(result, sources)
@@ -96,7 +101,7 @@ def described(value: Any) -> Any:
         return (type(value).__name__, np.array(value).tobytes())
     if hasattr(value, "memory"):
         return described(value.memory)
-    return (type(value).__name__, repr(value))
+    return (type(value).__name__, _ADDRESS.sub("", repr(value)))
 
 
 def _tensor(value: torch.Tensor) -> Any:
@@ -105,9 +110,13 @@ def _tensor(value: torch.Tensor) -> Any:
     facts = (*kind, tuple(value.shape), strides, value.requires_grad, value.is_leaf, value.is_inference())
     if value.is_meta:
         return ("tensor", facts)
-    plain = value.detach().cpu().contiguous().resolve_conj().resolve_neg()
-    content = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
-    return ("tensor", facts, content)
+    plain = value
+    for method in _READING:  # those of torch, since a subclass may have others
+        plain = getattr(torch.Tensor, method)(plain)
+    if not value.numel():
+        return ("tensor", facts, b"")
+    flat = torch.Tensor.clone(torch.Tensor.reshape(plain, -1), memory_format=torch.contiguous_format)
+    return ("tensor", facts, torch.Tensor.numpy(torch.Tensor.view(flat, torch.uint8)).tobytes())
 
 
 def _gradients(result: Any, sources: Any) -> Any:
@@ -121,7 +130,7 @@ def _gradients(result: Any, sources: Any) -> Any:
 def _sent_back(tensor: torch.Tensor) -> str | None:
     """Compute gradients of a tensor; the exception if that is not possible, as for inference tensors."""
     try:
-        tensor.sum().abs().backward(retain_graph=True)
+        torch.Tensor.backward(torch.abs(torch.sum(tensor)), retain_graph=True)
     except RuntimeError as error:
         return type(error).__name__
     return None

@@ -15,7 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     known = sorted(STRATEGIES)
     parser.add_argument("--rule", action="append", choices=known, help="a rule with safe fixes (default: all)")
-    parser.add_argument("--programs", type=int, default=20_000, help="programs to repair a rule (%(default)s)")
+    parser.add_argument("--programs", type=int, default=5_000, help="programs to repair a rule (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same programs (%(default)s)")
     options = parser.parse_args()
     failed = False

@@ -39,16 +39,15 @@ _COMMENTS = (
 )  # fmt: skip
 
 
-def disguised(plain: SearchStrategy[Case], disguises: Sequence[Disguise] | None = None) -> SearchStrategy[Case]:
+def disguised(plain: SearchStrategy[Case], disguises: Sequence[Disguise]) -> SearchStrategy[Case]:
     """Programs of a strategy: half of them as they are, the others in one disguise or two."""
-    known = list(disguises or ALL)
 
     @st.composite
     def drawn(draw: st.DrawFn) -> Case:
         case = draw(plain)
         assume(_compiles(case.text))
         for _ in range(draw(st.sampled_from((0, 0, 1, 1, 1, 2)))):
-            case = pick(draw, known)(draw, case)
+            case = pick(draw, disguises)(draw, case)
         return case
 
     return drawn()
@@ -150,12 +149,10 @@ def made_of_own_class(draw: st.DrawFn, case: Case) -> Case:
 def from_elsewhere(draw: st.DrawFn, case: Case) -> Case:
     """An input is an instance of a class that the program does not show."""
     names = [name for name, value in case.inputs.items() if isinstance(value, str) and name not in _NOT_TENSORS]
-    names = [name for name in names if f"{name}: np" not in case.text]
+    names = [name for name in names if f"{name}: " not in case.text]  # annotations are believed
     if not names:
         return case
     name, text = pick(draw, names), draw(classes())
-    if f"{name}: torch.Tensor" in case.text and "torch.Tensor)" not in text:
-        return case  # an annotation is believed
     return replace(case, inputs={**case.inputs, name: Elsewhere(case.inputs[name], text)})
 
 

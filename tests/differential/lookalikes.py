@@ -79,9 +79,11 @@ _LAYER_METHODS = (
 # Subclasses whose operations give plain tensors, and that replace one function of torch.
 _FUNCTIONS = (
     "__torch_function__ = torch._C._disabled_torch_function_impl",
-    "@classmethod\n    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
-    "        made = super().__torch_function__(function, types, args, kwargs or {{}})\n"
-    "        return made[:1] if function.__name__ == '{}' and isinstance(made, torch.Tensor) else made",
+    (
+        "@classmethod\n    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
+        "        made = super().__torch_function__(function, types, args, kwargs or {{}})\n"
+        "        return made[:1] if function.__name__ == '{}' and isinstance(made, torch.Tensor) else made"
+    ),
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("torch")
@@ -10,12 +12,13 @@ pytest.importorskip("numpy")
 from hypothesis import HealthCheck, Phase, assume, given, settings
 
 from tests.differential import case
-from tests.differential.campaign import Campaign, shown
+from tests.differential.campaign import Campaign, run, shown
 from tests.differential.case import Case, Verdict, judged
 from tests.differential.strategies import STRATEGIES
+from torchlint.run import registry
 
-# Of the other rules, 130 programs execute as many lines of rules, edits and analyses as 200 do.
-VARIED = ("TL101", "TL103", "TL104")
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+PROGRAMS = 300  # of each rule that are repaired; a release runs 5,000
 
 
 @pytest.mark.parametrize("rule", STRATEGIES)
@@ -23,7 +26,7 @@ def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule
     known: dict[str, Verdict] = {}  # Hypothesis draws many programs several times
 
     @settings(
-        max_examples=200 if rule in VARIED else 130,
+        max_examples=PROGRAMS,
         derandomize=True,
         database=None,
         deadline=None,
@@ -58,6 +61,27 @@ def test_a_fix_that_changes_something_is_found() -> None:
             patch.setattr(case, "fixed", lambda text, _, instead=instead: text.replace("torch.zeros(2)", instead))
             found = judged(Case("TL104", text, {"x": "tensor"})).differences
             assert (name in found) if name else not found, instead
+
+
+def test_every_rule_with_safe_fixes_has_a_strategy() -> None:
+    """Safe fixes change a fixture of their rule, as its golden files show."""
+    fixed = {
+        rule.id for rule in registry.core() if any(map(_is_changed, (FIXTURES / rule.name).glob("cases*.fixed.py")))
+    }
+    assert fixed
+    assert not fixed - set(STRATEGIES)
+
+
+def _is_changed(golden: Path) -> bool:
+    return golden.read_bytes() != golden.with_name(golden.name.replace(".fixed", "")).read_bytes()
+
+
+@pytest.mark.parametrize("rule", STRATEGIES)
+def test_the_fix_of_the_rule_itself_is_reached(rule: str) -> None:
+    """Programs are linted for their rule alone, so what is repaired is repaired by it; TL001 judges other rules."""
+    campaign = run(rule, programs=20, seed=4)
+    assert campaign.repaired == 20
+    assert campaign.repaired >= campaign.generated / 20
 
 
 def test_a_campaign_counts_what_was_repaired() -> None:
