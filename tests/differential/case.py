@@ -74,10 +74,12 @@ def _words(text: str) -> set[str]:
     return {word for comment in said for word in re.findall(r"\w+", comment)}
 
 
+def _maker(value: Any) -> Callable[[], Any]:
+    return value.new if isinstance(value, Elsewhere) else partial(made, value)
+
+
 def _outcome(case: Case, text: str) -> Outcome:
-    inputs: dict[str, Callable[[], Any]] = {
-        name: value if isinstance(value, Elsewhere) else partial(made, value) for name, value in case.inputs.items()
-    }
+    inputs = {name: _maker(value) for name, value in case.inputs.items()}
     return outcome(text, inputs, simulated_cuda if case.cuda else None, case.surroundings)
 
 

@@ -114,7 +114,7 @@ class Elsewhere(NamedTuple):
     value: str
     text: str
 
-    def __call__(self) -> Any:
+    def new(self) -> Any:
         """A new object."""
         value = made(self.value)
         if not isinstance(value, torch.Tensor):
