@@ -13,7 +13,8 @@ from torchlint import on
 from torchlint.base.version import REPOSITORY
 from torchlint.groups import bounded, group_of, on_by_default
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
-from torchlint.prefilter.needs import Need, identifiers
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import Need
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -87,7 +88,7 @@ class Rule:
     fix: ClassVar[str] = "never"
     programs: ClassVar[tuple[str, ...]] = PROGRAMS
     since: ClassVar[str] = "0.1.0"
-    needs: ClassVar[tuple[Need, ...]] = (identifiers("torch"),)
+    needs: ClassVar[tuple[Need, ...]] = (concepts.TORCH,)
     layout: ClassVar[bool] = True
     recipe: ClassVar[Recipe | None] = None
     Options: ClassVar[type[Any]] = NoOptions

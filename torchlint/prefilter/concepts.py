@@ -10,7 +10,7 @@ import re
 
 from torchlint.knowledge.frameworks import HOOKS, PACKAGES, RUNNER_NAMES, WRAPPERS
 from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, LOADER_MAKER, OPTIMIZER_SUFFIXES, STEP_METHODS
-from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME
+from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME, TORCH_LIBRARIES
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
     all_of,
@@ -23,7 +23,6 @@ from torchlint.prefilter.needs import (
     text_pattern,
 )
 
-TORCH = identifiers("torch")
 # A call of `to` without arguments or with only a dtype does not move anything to a device.
 _DTYPE = r"[\w.]*dtype|dtype\s*=\s*[\w.]+|torch\.\w*(?:float|int|bool|half|double|long|short)\d*"
 _POINT = r"\.[\s\\]*(?:#.{0,80}\n[\s\\]*)?"  # with blanks, and perhaps a comment
@@ -43,6 +42,9 @@ ON_ACCELERATOR = any_of(
         identifier_parts(*(word.strip("(").rpartition(".")[2] for word in FRAMEWORKS)),
     ),
 )
+# The file may compute with tensors: it names PyTorch or a library that is built on it, or moves something to an
+# accelerator, as a file may do with what others give it.
+TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | PACKAGES)), ON_ACCELERATOR)
 COLLATE = identifier_parts("collate")
 # Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))

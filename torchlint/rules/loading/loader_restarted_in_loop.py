@@ -8,7 +8,6 @@ from torchlint import on
 from torchlint.knowledge.loaders import LOADER
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class LoaderRestartedInLoop(Rule):
     severity = Severity.WARNING
     group = "preview"
     programs = ("training",)
-    needs = (concepts.LOADERS, identifiers("torch"))
+    needs = (concepts.LOADERS, concepts.TORCH)
     layout = False
     recipe = Recipe(
         "function-calls",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.model import Recipe, Severity
-from torchlint.prefilter.needs import identifiers, of_library
+from torchlint.prefilter import concepts
+from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class AttentionWeightsDiscarded(Rule):
     summary = "`nn.MultiheadAttention` computes attention weights that nothing reads"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (identifiers("torch"), of_library(["MultiheadAttention"]))
+    needs = (concepts.TORCH, of_library(["MultiheadAttention"]))
     layout = False
     recipe = Recipe(
         "function-calls",

@@ -102,7 +102,7 @@ class ManualPinThenCopy(Rule):
     severity = Severity.INFO
     group = "advice"
     fix = "sometimes"
-    needs = (identifiers("torch"), identifiers("pin_memory"), concepts.HOT)
+    needs = (concepts.TORCH, identifiers("pin_memory"), concepts.HOT)
     layout = False
     recipe = Recipe("pinned-by-hand", "finding", "the host copies tensors into pinned memory", least=2)
 

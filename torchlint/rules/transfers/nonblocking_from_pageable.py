@@ -92,7 +92,7 @@ class NonblockingFromPageable(Rule):
     severity = Severity.INFO
     group = "advice"
     fix = "sometimes"
-    needs = (identifiers("torch"), identifiers("non_blocking"), concepts.HOT)
+    needs = (concepts.TORCH, identifiers("non_blocking"), concepts.HOT)
     layout = False
     recipe = Recipe("pageable-uploads", "finding", "copies to the device from pageable memory", least=2)
 

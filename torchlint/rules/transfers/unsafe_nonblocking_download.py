@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.model import Recipe, Severity
+from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
@@ -90,7 +91,7 @@ class UnsafeNonblockingDownload(Rule):
     summary = "The host reads a copy from the device that may not have arrived"
     severity = Severity.ERROR
     fix = "always"
-    needs = (identifiers("torch"), identifiers("non_blocking"), identifiers("cpu copy_"))
+    needs = (concepts.TORCH, identifiers("non_blocking"), identifiers("cpu copy_"))
     layout = False
     recipe = Recipe("asynchronous-downloads", "finding", "copies to the host for which the host does not wait")
 
