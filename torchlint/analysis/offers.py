@@ -50,9 +50,10 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         calls = StepCalls(module).all()
         if calls:
             facts["step_calls"] = calls
-    instances = list(StepCalls(module).instances_passed())
-    if instances:
-        facts["passed_instances"] = instances
+    if module.text_index.has(concepts.HAS_PROJECT_FACTS):  # else it depends on the rules whether the file is parsed
+        instances = list(StepCalls(module).instances_passed())
+        if instances:
+            facts["passed_instances"] = instances
     shapes = [(module.line(node), words) for node, words in Shapes(module).varying_places()]
     if shapes:
         facts["varying_shapes"] = shapes

@@ -146,7 +146,9 @@ class DistributionValidation(Rule):
             )
 
     def _repeats(self, node: cst.Call) -> bool:
-        return self.module.heat(node).rank >= Heat.STEP.rank and not self.module.in_test(node)
+        """Whether a call runs in every step of code that uses an accelerator."""
+        often = self.module.heat(node).rank >= Heat.STEP.rank and not self.module.in_test(node)
+        return often and self.module.device_evidence.on_accelerator
 
     def _written(self, node: cst.Call) -> str:
         code = self.module.code(node)

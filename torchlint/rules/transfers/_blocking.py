@@ -41,6 +41,7 @@ class Uploads:
         self._module = module
         self._batches = module.shared(Batches)
         self._loaders = module.shared(Loaders)
+        self._synchronizing: dict[cst.CSTNode, bool] = {}  # loops
         self._containers: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
         self._imports = [str(binding.qualified) for binding in module.project_imports()]
 
@@ -97,8 +98,12 @@ class Uploads:
 
     def _synchronizes(self, loop: cst.CSTNode) -> bool:
         """Whether a loop synchronizes explicitly, and so probably measures the move."""
-        calls = (node for node in descendants(getattr(loop, "body", loop)) if isinstance(node, cst.Call))
-        return any(self._module.qualified(call.func) == "torch.cuda.synchronize" for call in calls)
+        if loop not in self._synchronizing:
+            calls = self._module.within(getattr(loop, "body", loop), cst.Call)
+            self._synchronizing[loop] = any(
+                self._module.qualified(call.func) == "torch.cuda.synchronize" for call in calls
+            )
+        return self._synchronizing[loop]
 
     def _is_tensor(self, source: cst.BaseExpression, call: cst.Call) -> bool:
         """Whether the source is a tensor, or at least not used like a container, and is not modified later."""
