@@ -87,6 +87,19 @@ def at_module_level(code: str, count: int) -> str:
     return f"{HEAD}import things\n{made}" + "".join(f"{code.format(i)}\n" for i in range(count))
 
 
+def in_one_assignment(code: str, count: int) -> str:
+    targets = ", ".join(f"x{i}" for i in range(count))
+    return in_step(f"{targets} = {', '.join(code.format(i) for i in range(count))}\nloss = model(x0)")
+
+
+def in_one_call(code: str, count: int) -> str:
+    return in_step(f"loss = model({', '.join(code.format(i) for i in range(count))})")
+
+
+def in_step(code: str) -> str:
+    return f"{HEAD}def f({ARGUMENTS}):\n    for x in loader:\n" + indented(f"{code}\nloss.backward()\nopt.step()", 8)
+
+
 def repair(text: str) -> None:
     fix_text(text.encode(), "text.py", PLAN, Safety.UNSAFE)
 
@@ -96,9 +109,9 @@ def lint(text: str) -> FileResult:
     return PLAN.lint(text.encode(), "text.py")
 
 
-def assert_grows_evenly(work: Callable[[str], object], layout: Layout, code: str) -> None:
+def assert_grows_evenly(work: Callable[[str], object], layout: Layout, code: str, first: int = 6) -> None:
     """Twice as many repetitions cost hardly more than twice as many calls."""
-    counts = [calls(partial(work, layout(code, count))) for count in (6, 12, 24)]
+    counts = [calls(partial(work, layout(code, count))) for count in (first, 2 * first, 4 * first)]
     assert counts[1] > counts[0]
     assert is_even(counts), counts
 
@@ -135,6 +148,18 @@ def test_linting_repetitions_takes_work_that_grows_with_their_number(what: str, 
 @pytest.mark.parametrize("what", ["moves to CUDA", "round trips", "reads", "arrays"])
 def test_it_does_wherever_they_stand(what: str, layout: Layout) -> None:
     assert_grows_evenly(lint, layout, STATEMENTS[what])
+
+
+@pytest.mark.parametrize("layout", [in_one_assignment, in_one_call])
+def test_it_does_in_one_statement(layout: Layout) -> None:
+    assert_grows_evenly(lint, layout, "x[{0}].to(device)", first=25)
+
+
+def test_it_does_in_functions_of_one_line() -> None:
+    def layout(code: str, count: int) -> str:
+        return HEAD + "".join(f"def f{i}(x): return {code}\n" for i in range(count))
+
+    assert_grows_evenly(lint, layout, "x.cuda()", first=50)
 
 
 @pytest.mark.parametrize("layout", [in_one_function, in_functions, on_one_line])

@@ -37,6 +37,6 @@ _PLAIN: Mapping[str, SearchStrategy[Case]] = {
     "TL607": training.summed(),
     "TL701": portability.hard_coded(),
 }
-# TL204 takes what is moved for a tensor if no linted file defines moves of its own, as docs/reliability.md says.
+# TL204 takes what is moved for a tensor if no linted file defines moves of its own, as docs/design.md says.
 _UNSEEN = {"TL204": [disguise for disguise in ALL if disguise is not from_elsewhere]}
 STRATEGIES = {rule: disguised(plain, _UNSEEN.get(rule, ALL)) for rule, plain in _PLAIN.items()}

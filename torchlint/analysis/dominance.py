@@ -19,7 +19,10 @@ Wanted = Callable[[str, list[Binding]], bool]
 
 
 def visible_names(code: Code, place: cst.CSTNode, wanted: Wanted) -> Iterator[tuple[str, list[Binding]]]:
-    """The names visible at a place that satisfy ``wanted``, with all their bindings in the scope they belong to."""
+    """The names visible at a place that satisfy ``wanted``, with all their bindings in the scope they belong to.
+
+    Pass the same function each time: what it selects in a scope is computed once.
+    """
     start = code.names.scope_at(place)
     scope: Scope | None = start
     while scope is not None:

@@ -30,7 +30,7 @@ class DevicesInScope:
 
     def at(self, node: cst.CSTNode) -> Binding | None:
         """The binding of a device variable that falls back to the CPU and is visible at a node, or None."""
-        for _, bindings in visible_names(self._module, node, lambda name, _: names_device(name)):
+        for _, bindings in visible_names(self._module, node, _is_device):
             if not self._falls_back(bindings):
                 continue
             for binding in bindings:
@@ -110,6 +110,10 @@ class DevicesInScope:
 def names_device(name: str) -> bool:
     """Whether a name says that it holds a device: ``device``, ``gpu_id``; not ``device_type``."""
     return is_device_name(name) and not names_device_type(name)
+
+
+def _is_device(name: str, _: list[Binding]) -> bool:
+    return names_device(name)
 
 
 def names_device_type(name: str) -> bool:

@@ -26,7 +26,7 @@ class TorchMoves:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    @property
+    @cached_property
     def are_scripted(self) -> bool:
         """Whether the file may compile functions to TorchScript."""
         return _SCRIPTED.search(self._module.text) is not None

@@ -51,6 +51,10 @@ class Uploads:
         return found if found and found[0].move is move else []
 
     @cached_property
+    def _has_other_devices(self) -> bool:
+        return any(name in self._module.text for name in known.OTHER_DEVICES)
+
+    @cached_property
     def _by_statement(self) -> dict[cst.CSTNode, list[Upload]]:
         found: dict[cst.CSTNode, list[Upload]] = {}
         for move in self._module.shared(Moves).all():
@@ -63,7 +67,7 @@ class Uploads:
         """The upload that a move makes, or None. The destination is checked last, since this takes longest."""
         if move.method not in ("to", "cuda", "copy_") or is_read_at_once(self._module, move.call):
             return None
-        if any(name in self._module.text for name in known.OTHER_DEVICES):
+        if self._has_other_devices:
             return None
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
