@@ -257,6 +257,13 @@ def run():
             done.append(None)
     return done
 """
+INDEXED = """
+def run():
+    try:
+        return torch.zeros(3).cuda(0)
+    except RuntimeError:
+        return None
+"""
 RESHAPED = """
 def run():
     x = torch.arange(4.0).to("cuda").flatten()
@@ -352,6 +359,7 @@ KEPT = {
     ),
     "zeros_like makes an object of a subclass": ("TL104", LIKE, simulated_cuda),
     "an error of the move comes before a print": ("TL104", BETWEEN.format(between="done.append(1)"), simulated_cuda),
+    "an index without CUDA is another error": ("TL104", INDEXED, None),
     "a tensor gets another shape in place": ("TL302", RESHAPED, simulated_cuda),
     "another function replaces the tensor": ("TL302", FOLDED, simulated_cuda),
     "an error of NumPy is caught": ("TL103", CAUGHT.format(size="n", error="ValueError"), None),

@@ -75,6 +75,8 @@ class Targets:
         index = literal(where) if where is not None else None
         if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
             raise Unfixable  # it may be None, which is the current device here and the CPU for `device=`
+        if index is not None and any(guard.kind == "try" for guard in self._module.guards(call)):
+            raise Unfixable  # without CUDA, `.cuda(0)` raises another class of error than `device="cuda:0"`
         name = "cuda" if index is None else f"cuda:{index}"
         return Target(self.quoted(name, call), None, _waits(keyword(call, "non_blocking") or positional(call, 1)))
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.scopes.guards import Guard, implied
-from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
+from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.things.loader import Loaders
@@ -19,7 +19,7 @@ from torchlint.edit.targets import OUT_OF_SIGHT
 from torchlint.knowledge.factories import RANDOM
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
-from torchlint.model import Fix, Safety
+from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.transfers._host_memory import HostMemory
 
 if TYPE_CHECKING:
@@ -107,11 +107,22 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
 @or_none
 def make_asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
     """Add ``non_blocking=True`` to the moves of a batch."""
-    editor = module.shared(Editor)
-    edits = [edit for upload in uploads for edit in editor.set_argument(upload.move.call, "non_blocking", "True")]
+    edits = [edit for upload in uploads for edit in _not_waiting(module, upload.move.call)]
     safe = all(_is_protected(module, upload) for upload in uploads)
     title = "move it with `non_blocking=True`"
     return Fix(title, Safety.SAFE, tuple(edits)) if safe else Fix(title, Safety.UNSAFE, tuple(edits), _ASYNC)
+
+
+def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
+    """Set ``non_blocking``, which may be given by position, after the device and the dtype of ``to``."""
+    editor = module.shared(Editor)
+    given = [arg.value for arg in call.args if arg.keyword is None]
+    waits = [value for value in given if literal(value) is False]
+    if waits:
+        return (editor.replace(waits[0], "True"),)
+    if len(given) > (2 if method(call) == "to" else 1):
+        raise Unfixable  # a variable
+    return editor.set_argument(call, "non_blocking", "True")
 
 
 def _is_protected(module: SourceModule, upload: Upload) -> bool:
