@@ -8,7 +8,8 @@ import pytest
 
 from torchlint.cli.main import main
 
-BAD = "#!/usr/bin/env python3\nimport numpy as np\nimport torch\n\nframe = torch.tensor(np.ones(3)).to('cuda')\ntorch.backends.cudnn.enabled = False\n"
+BAD = "#!/usr/bin/env python3\nimport numpy as np\nimport torch\n\nframe = torch.tensor(np.ones(3)).to('cuda')\n"
+BAD += "torch.backends.cudnn.enabled = False\n"
 NAMES = [
     "--output-file=victim.py",
     "--output-f=victim.py",  # nearly an option

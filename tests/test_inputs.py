@@ -25,7 +25,8 @@ READ_ALONG = (
     ".gitignore",
     "src/.gitignore",
 )
-BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\ntorch.backends.cudnn.enabled = False\n"
+BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
+BAD += "torch.backends.cudnn.enabled = False\n"
 
 
 @pytest.mark.parametrize("target", ["/dev/stdin", "/dev/zero", "pipe"])
