@@ -5,6 +5,8 @@ from __future__ import annotations
 STEP_METHODS = frozenset(
     "backward manual_backward train_step training_step optimize_parameters train_batch train_on_batch".split()
 )
+# Methods that frameworks call for every batch of an evaluation.
+EVALUATION_STEPS = frozenset("validation_step test_step predict_step".split())
 # Methods that frameworks or loaders call for every batch or sample.
 HOT_METHODS = frozenset(
     "forward training_step validation_step test_step predict_step compute_loss __getitem__ __next__ "

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.things.step import Steps
+from torchlint.knowledge.heat import EVALUATION_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torchlint.analysis.module import SourceModule
 
-_STEP_METHODS = {"training_step": "training", "validation_step": "evaluation", "test_step": "evaluation"}
+_STEP_METHODS = {"training_step": "training", **dict.fromkeys(EVALUATION_STEPS, "evaluation")}
 
 
 def recognized(module: SourceModule) -> list[tuple[int, str]]:

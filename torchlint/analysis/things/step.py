@@ -14,13 +14,13 @@ from torchlint.analysis.things.condition import Condition, Conditions
 from torchlint.analysis.things.counted import Counted, CountedOperations
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.training_parts import updates_parameters
+from torchlint.knowledge.heat import EVALUATION_STEPS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
-_EVALUATION_STEPS = frozenset({"validation_step", "test_step", "predict_step"})
 _TRAINING_STEPS = frozenset({"compute_loss", "training_step"})  # methods that trainers of other packages call
 _CALLERS = 5  # of one another
 # Before the backward pass of a training step, between it and the optimizer's step, and after the optimizer's step.
@@ -51,7 +51,7 @@ class Step:
         caller = self._module.step_caller(place)
         if caller is not None:
             return caller["trains"]
-        if heat.evaluates(place) or place.name.value in _EVALUATION_STEPS:
+        if heat.evaluates(place) or place.name.value in EVALUATION_STEPS:
             return False
         callers = self._module.functions.callers(place)
         called_by_trainer = place.name.value in _TRAINING_STEPS and self._module.class_of(place) is not None

@@ -32,22 +32,8 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
     if made is None:
         return None
     if root_of(name) == "numpy":
-        return _owning(made, memory.allocates(node, name) or _is_array_of_list(values, node, name))
-    return _owning(made, fresh=False) if _has_output(node) else made
-
-
-def _owning(made: Value, fresh: bool) -> Value:
-    """A result, or the arrays in it, whose memory is or is not new."""
-    if made.kind is Kind.NDARRAY:
-        return made._replace(fresh=fresh)
-    element = _owning(made.element, fresh) if made.element is not None else None
-    elements = tuple(_owning(one, fresh) for one in made.elements) if made.elements is not None else None
-    return made._replace(element=element, elements=elements)
-
-
-def _has_output(node: cst.Call) -> bool:
-    """Whether a function of another library may fill and return an array that is passed to it."""
-    return any(arg.star or (arg.keyword is not None and arg.keyword.value in known.OUTPUTS) for arg in node.args)
+        return memory.owned(made, memory.allocates(node, name) or _is_array_of_list(values, node, name))
+    return memory.owned(made, fresh=False) if memory.may_be_filled(node) else made
 
 
 def _is_array_of_list(values: Values, node: cst.Call, name: str) -> bool:
@@ -270,11 +256,11 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     name = node.func.attr.value
     made = _method(values, base, node, name)
     if made is None or base.kind not in (Kind.NDARRAY, Kind.GENERATOR):
-        return _owning(made, fresh=False) if made is not None and _has_output(node) else made
+        return memory.owned(made, fresh=False) if made is not None and memory.may_be_filled(node) else made
     if base.kind is Kind.NDARRAY:
-        return _owning(made, memory.allocates(node, f"numpy.ndarray.{name}"))
+        return memory.owned(made, memory.allocates(node, f"numpy.ndarray.{name}"))
     owners = ("Generator", "RandomState") if base.source is None else (_GENERATORS.get(base.source, ""),)
-    return _owning(made, all(memory.allocates(node, f"numpy.random.{owner}.{name}") for owner in owners))
+    return memory.owned(made, all(memory.allocates(node, f"numpy.random.{owner}.{name}") for owner in owners))
 
 
 def _method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:

@@ -7,7 +7,9 @@ from functools import cache
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal, positional
+from torchlint.analysis.values.lattice import Kind, Value
 from torchlint.knowledge import numpy_memory as known
+from torchlint.knowledge.arrays import OUTPUTS
 
 # Values of parameters that leave the result in memory of its own; for other parameters it is None.
 _HARMLESS = {"copy": True}
@@ -33,6 +35,20 @@ def output(call: cst.Call, name: str) -> cst.BaseExpression | None:
     """The array that a call of a function or method of NumPy fills and returns, as far as it is passed visibly."""
     positions = dict(_table().get(name, (("out", None),)))
     return _given(call, "out", positions.get("out"))
+
+
+def may_be_filled(call: cst.Call) -> bool:
+    """Whether a function of another library may fill and return an array that is passed to it."""
+    return any(arg.star or (arg.keyword is not None and arg.keyword.value in OUTPUTS) for arg in call.args)
+
+
+def owned(made: Value, fresh: bool) -> Value:
+    """A result, or the arrays in it, whose memory is or is not new."""
+    if made.kind is Kind.NDARRAY:
+        return made._replace(fresh=fresh)
+    element = owned(made.element, fresh) if made.element is not None else None
+    elements = tuple(owned(one, fresh) for one in made.elements) if made.elements is not None else None
+    return made._replace(element=element, elements=elements)
 
 
 def _given(call: cst.Call, parameter: str, position: int | None) -> cst.BaseExpression | None:
