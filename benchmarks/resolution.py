@@ -143,8 +143,8 @@ def _own_imports(tree: ast.Module, paths: list[str]) -> Iterator[tuple[str, ...]
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             if node.level or module.partition(".")[0] in own:
-                inner = (f"{module}{alias.name}" for alias in node.names if not node.module)
-                yield (module, *inner)
+                point = "." if node.module else ""
+                yield (module, *(f"{module}{point}{alias.name}" for alias in node.names))
 
 
 def _in_training(module: SourceModule) -> Iterator[tuple[str, bool]]:
