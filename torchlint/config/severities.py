@@ -14,7 +14,7 @@ def with_severities(findings: Iterable[Finding], config: Config, rules: Sequence
     """The findings with their severities under a configuration.
 
     ``strict`` makes warnings of infos. The table ``severity`` applies after that, to every finding of a rule, including
-    those that the rule reports as ``info``. Code that is not valid Python remains an error, or a notice if it is Python 2.
+    those that the rule reports as ``info``. Code that is not valid Python remains an error, and Python 2 a notice.
     """
     found = list(findings)
     if not found:

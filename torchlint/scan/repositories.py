@@ -62,4 +62,4 @@ def counts(findings: _Table, files: _Table, repositories: _Table) -> dict[str, A
 
 
 def _is_notice(row: Mapping[str, Any]) -> bool:
-    return row["rule"] == SYNTAX_ERROR and row["severity"] == Severity.INFO.value
+    return (row["rule"], row["severity"]) == (SYNTAX_ERROR, Severity.INFO.value)

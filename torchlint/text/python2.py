@@ -21,7 +21,8 @@ _HERE = re.compile(r"<>|`[^`\n]+`(?!`)|(?<=\b[uU][rR])[\"']|[0-9a-fA-F][lL]\b")
 _RAISED = re.compile(r"\braise\s+[\w.\[\]]+\s*,")
 # What Python 2 does not have: a text with it is Python 3, and has an error.
 _PYTHON3 = re.compile(
-    r"^[ \t]*(?:async[ \t]+(?:def|for|with)[ \t]|nonlocal[ \t]|def[ \t][^#\n]*\)[ \t]*->|raise[ \t].*\)[ \t]from[ \t]\w+$)"
+    r"^[ \t]*(?:async[ \t]+(?:def|for|with)[ \t]|nonlocal[ \t]|def[ \t][^#\n]*\)[ \t]*->"
+    r"|raise[ \t].*\)[ \t]from[ \t]\w+$)"
     r"|\byield[ \t]+from\b|\(\w+[ \t]:=|\bsuper\(\)|[\s(\[{,=+](?:[fF][rR]?|[rR][fF])[\"']",
     re.MULTILINE,
 )
