@@ -27,8 +27,8 @@ class Upload(NamedTuple):
     """A blocking move of a batch.
 
     ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; False if all its
-    loaders are known not to pin it, so that the copy blocks in any case; None if this is unknown. ``computed`` is the expression that computes what is moved from the batch, on the host: new
-    memory, which is never pinned.
+    loaders are known not to pin it, so that the copy blocks in any case; None if this is unknown. ``computed`` is the
+    expression that computes what is moved from the batch, on the host: new memory, which is never pinned.
     """
 
     move: Move
