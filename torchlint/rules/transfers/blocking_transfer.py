@@ -62,11 +62,11 @@ class BlockingTransfer(Rule):
     ## When to leave it
     If the loader does not pin memory, nothing is gained before it does, and the finding is an `info`; so it is if the
     loader is not known. The rule is silent in tests; for moves to the CPU, which must not be asynchronous; for batches
-    of other libraries, not all of which accept the keyword; where the framework moves the batches; where the host converts
-    the tensor first, as in `x.float().to(device)`, which is not pinned unless the dtype was float32 already (if that
-    makes it larger, see TL107); where the tensor is written to in place; for batches that are already on the device,
-    such as those of a `TensorDataset` of GPU tensors; and for accelerators other than CUDA: MPS and XPU do not protect
-    asynchronous copies, so keep them blocking.
+    of other libraries, not all of which accept the keyword; where the framework moves the batches; where the host
+    converts the tensor first, as in `x.float().to(device)`, which is not pinned unless the dtype was float32 already
+    (if that makes it larger, see TL107); where the tensor is written to in place; for batches that are already on the
+    device, such as those of a `TensorDataset` of GPU tensors; and for accelerators other than CUDA: MPS and XPU do not
+    protect asynchronous copies, so keep them blocking.
 
     ## Fix safety
     `non_blocking=True` is added, but not if the loader is known not to pin memory: CUDA copies from pageable memory
