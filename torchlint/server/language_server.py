@@ -138,8 +138,11 @@ class Server(LanguageServer):
         async with Progress(self, f"Linting {root}", shown=self.client.progresses) as progress:
             await self.do(SCANNING, partial(self._checker.scan, root, progress.report))
         await self.settle()
-        lines = await self.status([root])
-        if lines:
+        self.spawn(self._log_status(root))
+
+    async def _log_status(self, root: str) -> None:
+        """Write what is known of a folder to the client's log."""
+        if lines := await self.status([root]):
             self.window_log_message(types.LogMessageParams(types.MessageType.Info, "\n".join(lines)))
 
     async def status(self, roots: Iterable[str] | None = None) -> list[str]:
