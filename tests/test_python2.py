@@ -180,8 +180,10 @@ def test_a_severity_cannot_make_it_an_error_and_a_comment_is_not_added(capsys: p
     Path("a.py").write_text(PYTHON2, encoding="utf-8")
     assert main(["--no-cache", "--config", "torchlint.toml"]) == 0
     assert main(["--isolated", "--no-cache", "--add-ignore"]) == 0
+    said = capsys.readouterr().out
+    assert "TL000" not in said
+    assert said.endswith("Nothing to suppress in 1 file.\n1 file is written in Python 2 and was not checked: a.py.\n")
     assert Path("a.py").read_text(encoding="utf-8") == PYTHON2
-    assert "TL000" not in capsys.readouterr().out
 
 
 def test_a_baseline_keeps_what_it_says_of_a_file_that_is_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,3 +211,9 @@ def test_cells_in_python_2_are_a_notice_and_the_others_are_linted(capsys: pytest
 def test_a_cell_of_python_3_with_a_forgotten_parenthesis_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.ipynb").write_text(notebook("import torch\nx = f'{torch}'", "print 'done'"), encoding="utf-8")
     assert "a.ipynb:cell 2:1:1: TL000 syntax-error error" in lint(capsys)[1]
+
+
+def test_a_page_names_the_files_too(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("jinja2")
+    page = lint(capsys, "--output-format", "html", a=PYTHON2, c=CLEAN)[1]
+    assert "1 file is written in Python 2 and was not checked: a.py." in page
