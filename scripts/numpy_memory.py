@@ -9,8 +9,6 @@ succeeded. Run it again for another version of NumPy.
 from __future__ import annotations
 
 import contextlib
-import inspect
-import itertools
 import multiprocessing
 import os
 import re
@@ -18,12 +16,18 @@ import sys
 import tempfile
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.numpy_arguments import numbers
+from scripts.numpy_signatures import Parameter, parameters
+from scripts.numpy_trials import Memory, Trial, result_of
 
 TABLE = Path(__file__).resolve().parents[1] / "torchlint" / "knowledge" / "numpy_memory.py"
 _HEAD = '''"""The functions of NumPy that allocate their result, and the parameters by which it may get other memory.
@@ -42,304 +46,6 @@ _SKIPPED = re.compile(
 )
 # Functions with such a parameter call what is passed, and may return what that holds.
 _CALLING = re.compile(r"func|pyfunc")
-_KEPT = 10  # successful calls that are repeated with each optional parameter
-HELD = np.arange(6.0)
-
-
-class _Own(np.ndarray):
-    """A subclass of ndarray."""
-
-
-class _Like:
-    """An object that decides what functions return."""
-
-    def __array_function__(self, *_: object) -> Any:
-        return HELD
-
-
-def _held(*_: object) -> Any:
-    return HELD
-
-
-def _numbers(shape: tuple[int, ...], dtype: str = "f8") -> Any:
-    return np.arange(1, 1 + int(np.prod(shape)), dtype="f8").reshape(shape).astype(dtype)
-
-
-def _several(make: Callable[[], Any], count: int) -> list[Any]:
-    return [make() for _ in range(count)]
-
-
-_ARRAYS: tuple[Callable[[], Any], ...] = (
-    lambda: _numbers((2, 3)),
-    lambda: _numbers((3,), "f4"),
-    lambda: _numbers((3,), "i8"),
-    lambda: _numbers((4,), "u1"),
-    lambda: _numbers((3,), "?"),
-    lambda: _numbers((2, 2), "c16"),
-    lambda: np.array(2.5),
-    lambda: np.array(2),
-    lambda: _numbers((1,)),
-    lambda: _numbers((0,)),
-    lambda: _numbers((0, 3), "f4"),
-    lambda: _numbers((1, 1)),
-    lambda: _numbers((2, 2)) + 3 * np.eye(2),
-    lambda: np.asfortranarray(_numbers((2, 3))),
-    lambda: _numbers((2, 2, 2))[::-1, :, ::2],
-    lambda: _numbers((4,)).view(np.ma.MaskedArray),
-    lambda: _numbers((4,)).view(_Own),
-)
-_FIRST: tuple[Callable[[], Any], ...] = (
-    *_ARRAYS,
-    lambda: np.asmatrix(_numbers((2, 2))),
-    *(partial(_several, make, 2) for make in _ARRAYS),
-    *(partial(_several, make, 1) for make in _ARRAYS),
-    lambda: [1.5, 2.0],
-    lambda: [[1, 2], [3, 4]],
-    lambda: 3,
-    lambda: (2, 3),
-    lambda: _held,
-)
-# What follows the first argument; `a` is that argument.
-_NEXT: tuple[Callable[[Any], Any], ...] = (
-    lambda a: a,
-    lambda _: 0,
-    lambda _: 1,
-    lambda _: 2,
-    lambda _: -1,
-    lambda _: [0],
-    lambda _: [True],
-    lambda _: (2, 3),
-    lambda a: getattr(a, "dtype", "f8"),
-    lambda _: "f4",
-    lambda _: None,
-    lambda a: [a, a],
-    lambda _: [_held],
-)
-_OPTIONS: Mapping[str, tuple[Any, ...]] = {
-    "axis": (None, 0, -1, ()),
-    "axes": (None, (0,), (), ((), ())),
-    "n": (0, 1, None),
-    "s": (None, (), (2,)),
-    "k": (0, 1),
-    "copy": (None, False, True),
-    "order": ("K", "C", "F", "A"),
-    "kind": ("stable", "quicksort"),
-    "dtype": ("f8", "f4", "i8", "u1", "?", None),
-    "mmap_mode": ("r", "c"),
-    "bins": (2, [0, 1, 2]),
-    "side": ("right",),
-    "delimiter": (",",),
-    "bitorder": ("little",),
-    "UPLO": ("U",),
-    "encoding": ("latin1",),
-    "norm": ("ortho", "backward", None),
-    "mode": ("wrap", "edge", "valid", "raise", "clip", "constant"),
-    "method": ("linear", "nearest"),
-    "casting": ("unsafe", "same_kind"),
-    "where": (True,),
-    "like": (_Like(), None),
-    "weights": (None, [1, 1]),
-    "bias": (True,),
-    "period": (None, 7),
-    "device": ("cpu", None),
-    "ndmin": (0, 1, 2),
-    "endpoint": (False, True),
-    "sep": (" ",),
-    "max": (None, 9),
-    "a_max": (None, 9),
-    "min": (None, 0),
-    "size": (2, (2, 2)),
-}
-_NUMBERS = (0, 1, 2, None)
-_SELF = object()
-
-
-class Parameter(NamedTuple):
-    """A parameter; ``position`` is None for one that is only passed by keyword."""
-
-    name: str
-    position: int | None
-    optional: bool
-    default: str
-
-
-# -- signatures --------------------------------------------------------------------------------------
-
-
-def parameters(function: Any, skip: int = 0) -> list[Parameter] | None:
-    """The parameters of a function, from its signature or else from the first lines of its documentation."""
-    if isinstance(function, np.ufunc):
-        operands = [Parameter(f"x{i}", i, False, "") for i in range(function.nin)]
-        return [*operands, Parameter("out", function.nin, True, "None")] if function.nout == 1 else None
-    try:
-        listed = list(inspect.signature(function).parameters.values())[skip:]
-    except (TypeError, ValueError):
-        return _documented(str(function.__doc__ or ""))
-    found = []
-    for place, one in enumerate(listed):
-        if one.kind is one.VAR_KEYWORD:
-            continue
-        by_keyword = one.kind is one.KEYWORD_ONLY
-        optional = one.default is not one.empty or (one.kind is one.VAR_POSITIONAL and place > 0)
-        found.append(Parameter(one.name, None if by_keyword else place, optional, repr(one.default)))
-    return found
-
-
-def _documented(text: str) -> list[Parameter] | None:
-    """The parameters in a line such as ``a.take(indices, axis=None, out=None, mode='raise')``."""
-    head = re.match(r"\s*[\w.]+\((.*?)\)\s*(?:->.*)?(?:\n\s*\n|\Z)", text, re.DOTALL)
-    if head is None:
-        return None
-    written = re.sub(r"\(\s*\w+(?:,\s*[\w.]+)*,?\s*\)", "arrays", head[1], count=1) if "..." in head[1] else head[1]
-    found: list[Parameter] = []
-    keywords, optional = False, False
-    for part in re.findall(r"[\[\]]|[^,\[\]]+", written):
-        name, _, default = part.strip().partition("=")
-        if part in "[]":
-            optional = part == "["
-        elif name == "*":
-            keywords = True
-        elif re.fullmatch(r"\w+", name):
-            found.append(Parameter(name, None if keywords else len(found), bool(default) or optional, default))
-    last = max((place for place, one in enumerate(found) if not one.optional), default=0)
-    return [one._replace(optional=one.optional and place > last) for place, one in enumerate(found)]
-
-
-# -- calls -------------------------------------------------------------------------------------------
-
-
-class Memory(NamedTuple):
-    """A function whose result is new memory. ``other`` are the parameters that may give it other memory."""
-
-    name: str
-    other: tuple[Parameter, ...]
-
-
-def _arrays_in(value: Any) -> Iterator[Any]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _arrays_in(part)
-    elif isinstance(value, dict):
-        yield from _arrays_in(list(value.values()))
-
-
-def _result(call: Callable[[], Any]) -> Any:
-    try:
-        return call()
-    except Exception:
-        return None
-
-
-def _shares(result: Any, given: Any) -> bool:
-    """Whether a result shares memory with what was given, or is no memory of its own."""
-    every = [*_arrays_in(given), HELD]
-    made = list(_arrays_in(result))
-    return any(isinstance(one, np.memmap) or any(np.may_share_memory(one, other) for other in every) for one in made)
-
-
-def _is_next(one: Parameter, other: Parameter) -> bool:
-    """Whether two parameters stand beside each other."""
-    if one.position is None or other.position is None or one.name == "out":
-        return False
-    return abs(one.position - other.position) == 1
-
-
-def _arguments(first: Callable[[], Any], rest: Iterable[Callable[[Any], Any]]) -> tuple[Any, ...]:
-    made = first()
-    return (made, *(part(made) for part in rest))
-
-
-class _Trial:
-    """The calls of one function."""
-
-    def __init__(
-        self, name: str, function: Any, known: list[Parameter], fixed: Mapping[str, Any], files: Path | None
-    ) -> None:
-        self.name = name
-        self.function = function
-        self.required = [p for p in known if not p.optional and p.name != "out"]
-        self.optional = [p for p in known if p.optional]
-        self.fixed = fixed
-        self.files = files
-
-    def memory(self) -> Memory | None:
-        """What is known about the function; None if a result shares memory, or no call returns an array."""
-        succeeded, made = [], False
-        for arguments in self._every():
-            given = arguments()
-            result = self._called(given, self.fixed)
-            if result is None:
-                continue
-            made = made or any(True for _ in _arrays_in(result))
-            again = self._called(given, self.fixed)
-            if _shares(result, [given, again]):
-                return None
-            succeeded.append(arguments)
-        step = max(1, len(succeeded) // _KEPT)
-        tried = {p: self._tried(p, succeeded[::step]) for p in self.optional if p.name not in self.fixed}
-        made = made or False in tried.values()
-        return Memory(self.name, tuple(p for p, shared in tried.items() if shared is not False)) if made else None
-
-    def _every(self) -> Iterator[Callable[[], tuple[Any, ...]]]:
-        if self.files is not None:
-            yield lambda: (str(self.files), *(["f8"] if len(self.required) > 1 else []))
-            return
-        count = len(self.required)
-        for first in _FIRST if count else ():
-            for rest in itertools.product(_NEXT, repeat=count - 1) if count <= 3 else ():
-                yield partial(_arguments, first, rest)
-        if not count:
-            yield tuple
-
-    def _tried(self, parameter: Parameter, calls: list[Callable[[], tuple[Any, ...]]]) -> bool | None:
-        """Whether a result shared memory when the parameter was passed; None if no call returned an array."""
-        if parameter.name == "out":
-            return True
-        beside = [p for p in self.optional if p is not parameter and (p.name == "axis" or _is_next(p, parameter))]
-        found = self._shared(parameter, calls, {})
-        for other in beside if found is None else ():
-            for value in (0, _SELF):
-                found = self._shared(parameter, calls, {other.name: value})
-                if found is not None:
-                    return found
-        return found
-
-    def _shared(
-        self, parameter: Parameter, calls: list[Callable[[], tuple[Any, ...]]], beside: Mapping[str, Any]
-    ) -> bool | None:
-        found = None
-        for arguments, value in itertools.product(calls, self._values(parameter)):
-            given = arguments()
-            values = {**self.fixed, **beside, parameter.name: value}
-            array = given[0] if given else _numbers((3,))
-            values = {name: array if one is _SELF else one for name, one in values.items()}
-            result = self._called(given, values)
-            if any(True for _ in _arrays_in(result)):
-                found = False
-                if _shares(result, [given, array]):
-                    return True
-        return found
-
-    def _called(self, given: tuple[Any, ...], values: Mapping[str, Any]) -> Any:
-        """The result of a call with optional parameters, as keywords or else by position."""
-        result = _result(partial(self.function, *given, **values))
-        places = sorted((p.position, p.name) for p in self.optional if p.position is not None and p.name in values)
-        if result is not None or [place for place, _ in places] != list(range(len(given), len(given) + len(values))):
-            return result
-        return _result(partial(self.function, *given, *(values[name] for _, name in places)))
-
-    def _values(self, parameter: Parameter) -> list[Any]:
-        """Values to try that are not the default; one is the first argument itself."""
-        flags = parameter.default in ("True", "False")
-        values = (
-            (True, False, *((None,) if parameter.name == "copy" else ())) if flags else _OPTIONS.get(parameter.name)
-        )
-        return [one for one in (*(values or _NUMBERS), _SELF) if repr(one) != parameter.default]
-
-
-# -- the table ---------------------------------------------------------------------------------------
 
 _READERS = frozenset("load loadtxt genfromtxt fromfile".split())
 
@@ -359,8 +65,8 @@ def found() -> dict[str, list[Memory]]:
     }
     with tempfile.TemporaryDirectory() as folder, _inside(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        np.save("numbers.npy", _numbers((3,)))
-        np.savetxt("numbers.txt", _numbers((3,)))
+        np.save("numbers.npy", numbers((3,)))
+        np.savetxt("numbers.txt", numbers((3,)))
         with np.errstate(all="ignore"), Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
             return {group: list(_of_group(group, *members)) for group, members in groups.items()}
 
@@ -377,7 +83,7 @@ def _inside(folder: str) -> Iterator[None]:
 
 def _of_group(group: str, owner: Any, fixed: Mapping[str, Any]) -> Iterator[Memory]:
     for name in sorted(dir(owner)):
-        function = None if _SKIPPED.match(name) else _result(partial(getattr, owner, name))
+        function = None if _SKIPPED.match(name) else result_of(partial(getattr, owner, name))
         if not callable(function) or isinstance(function, type):
             continue
         known = parameters(function)
@@ -387,12 +93,12 @@ def _of_group(group: str, owner: Any, fixed: Mapping[str, Any]) -> Iterator[Memo
             known = [Parameter("self", None, False, ""), *known]
         used = {key: value for key, value in fixed.items() if any(p.name == key for p in known)}
         files = Path("numbers.txt" if "txt" in name else "numbers.npy") if name in _READERS else None
-        memory = _apart(_Trial(name, function, known, used, files))
+        memory = _apart(Trial(name, function, known, used, files))
         if memory is not None:
             yield memory
 
 
-def _apart(trial: _Trial) -> Memory | None:
+def _apart(trial: Trial) -> Memory | None:
     """The result of a trial in a process of its own; None if that crashes, as NumPy does for odd arguments."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)

@@ -60,6 +60,7 @@ class Editor:
         self.all_published: list[types.PublishDiagnosticsParams] = []
         self.registered: list[types.Registration] = []
         self.shown: list[types.ShowMessageParams] = []
+        self.logged: list[types.LogMessageParams] = []
         self.folders: tuple[Path, ...] = ()
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
@@ -79,8 +80,13 @@ class Editor:
             self.shown.append(params)
             self._news.set()
 
+        def logged(params: types.LogMessageParams) -> None:
+            self.logged.append(params)
+            self._news.set()
+
         return {
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: published,
+            types.WINDOW_LOG_MESSAGE: logged,
             types.CLIENT_REGISTER_CAPABILITY: registered,
             types.WINDOW_SHOW_MESSAGE: shown,
         }

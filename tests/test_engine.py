@@ -63,7 +63,6 @@ def test_skip_file_silences_everything() -> None:
     ("text", "line", "words"),
     [
         (GUILTY + "x = (1\n", 4, "never closed"),
-        (GUILTY + "print 'hello'\n", 4, "Python 2"),
         (GUILTY + "<<<<<<< HEAD\nx = 1\n=======\n", 4, "merge conflict"),
         (GUILTY + "\tx\n", 4, ""),
         (GUILTY + "x = " + "(" * 20_000, 4, "brackets nested"),

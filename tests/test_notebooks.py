@@ -559,7 +559,7 @@ def test_the_documentation_shows_what_is_printed(report: Report, monkeypatch: py
     write("train.ipynb", notebook(markdown("# Train"), *cells))
     printed = report("--select", "TL3,TL401", "--show-info", "train.ipynb")[1]
     assert section(page, "output") == f"```\n{printed}```"
-    diff = report("--select", "TL202", "--diff", "--unsafe-fixes", "train.ipynb")[1]
+    diff = report("--select", "TL202,TL401", "--diff", "--unsafe-fixes", "train.ipynb")[1]
     assert section(page, "diff") == f"```\n{diff}```"
 
 

@@ -574,7 +574,7 @@ UPLOADS = """
     import torch
     from torch.utils.data import DataLoader
     def train(net: torch.nn.Module, data, optimizer):
-        for x, y in DataLoader(data, batch_size=8):
+        for x, y in DataLoader(data, batch_size=8, pin_memory=True):
             x = x.cuda()
             net(x).sum().backward()
             optimizer.step()

@@ -132,6 +132,15 @@ def test_notebooks_are_linted_as_in_a_plain_run(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("ray")
+def test_files_in_python_2_are_listed_and_do_not_change_the_exit_status(tmp_path: Path) -> None:
+    listed = table_of({"r": {"old.py": "import torch\nprint 'done'\n", "new.py": "import torch\n"}})
+    data = parquet(tmp_path / "data.parquet", listed)
+    assert scan(data, "--output", tmp_path / "out", "--fail-on", "info") == 0
+    assert states(tmp_path / "out") == {("r", "old.py"): "syntax-error", ("r", "new.py"): "linted"}
+    assert names(tmp_path / "out") == {("r", "TL000")}
+
+
+@pytest.mark.usefixtures("ray")
 def test_facts_of_other_files_of_a_repository_count_and_those_of_other_repositories_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,11 @@ class Finding(NamedTuple):
     places: tuple[Finding, ...] = ()
 
     @property
+    def is_notice(self) -> bool:
+        """Whether it only says that the file, or the cell, is written in Python 2 and was not checked."""
+        return self.rule == SYNTAX_ERROR and self.severity is Severity.INFO
+
+    @property
     def sort_key(self) -> tuple[str, int, Span, str, str]:
         """The order in which findings are reported."""
         return (self.path, self.cell or 0, self.span, self.rule, self.message)

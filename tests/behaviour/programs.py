@@ -365,7 +365,7 @@ SAFE = [
     # TL202 and TL401
     *(
         body("TL202", _LOADED.format(loader=loader, moved=moved), cuda=True)
-        for loader in ("Loader(rows, 2)", "Loader(rows, batch_size=3, shuffle=True)", "Loader(rows, num_workers=1)")
+        for loader in ("Loader(rows, 2, pin_memory=True)", "Loader(rows, pin_memory=True, num_workers=1)")
         for moved in ("x.cuda()", "x.cuda(non_blocking=False)", "x.to('cuda')", "x.to('cuda', torch.float64)")
     ),
     body("TL401", _LOADED.format(loader="Loader(rows, 2, num_workers=1)", moved="x.to('cuda')"), cuda=True),

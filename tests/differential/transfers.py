@@ -199,7 +199,11 @@ _LOOPS = {"enumerate(loader)": "_, {}", "list(loader)": "{}", "iter(loader)": "{
 @st.composite
 def batches(draw: st.DrawFn, rule: str) -> Case:
     """TL202 and TL401: batches of a loader that are moved to CUDA, pinned or not."""
-    workers = "num_workers=2" if rule == "TL401" else pick(draw, ("", "num_workers=1", "pin_memory=True"))
+    workers = (
+        "num_workers=2"
+        if rule == "TL401"
+        else often(draw, "pin_memory=True", ("pin_memory=True, num_workers=1", ""), 3)
+    )
     # Without batching, items are the dataset's own tensors, unless workers copy them.
     loaded = [form for form in _LOADED if rule == "TL202" or form != "batch_size=None"]
     rows = often(draw, _ROWS[0], _ROWS[1:], 3)

@@ -92,7 +92,7 @@ def _remarks(done: Ignored) -> list[str]:
 
 def _summary(done: Ignored, what: Plan, *, written: bool) -> list[str]:
     from torchlint.report.shared import plural
-    from torchlint.report.summary import about_baselines
+    from torchlint.report.summary import about_baselines, in_python2
 
     count = plural(len(done.suppressed), "finding")
     where = plural(len({finding.path for finding in done.suppressed}), "file")
@@ -100,8 +100,8 @@ def _summary(done: Ignored, what: Plan, *, written: bool) -> list[str]:
         lines = [f"Nothing to suppress in {plural(done.result.files, 'file')}."]
     else:
         lines = [f"Suppressed {count} in {where}." if written else f"{count} in {where} would be suppressed."]
-    below = sum(not what.fails(finding) for finding in done.result.findings)
+    below = sum(not what.fails(finding) and not finding.is_notice for finding in done.result.findings)
     if below:
         which = "finding does" if below == 1 else "findings do"
         lines.append(f"{below} other {which} not make the run fail; --fail-on info suppresses such findings too.")
-    return lines + about_baselines(done.result)
+    return lines + in_python2(done.result) + about_baselines(done.result)

@@ -14,13 +14,17 @@ def with_severities(findings: Iterable[Finding], config: Config, rules: Sequence
     """The findings with their severities under a configuration.
 
     ``strict`` makes warnings of infos. The table ``severity`` applies after that, to every finding of a rule, including
-    those that the rule reports as ``info``. Code that is not valid Python remains an error.
+    those that the rule reports as ``info``. Code that is not valid Python remains an error, and Python 2 a notice.
     """
     found = list(findings)
     if not found:
         return found
     if STRICT in (*(config.select or ()), *config.extend_select):
-        found = [f._replace(severity=Severity.WARNING) if f.severity is Severity.INFO else f for f in found]
+        found = [f._replace(severity=Severity.WARNING) if _is_advice(f) else f for f in found]
     given = most_specific(config.severity, rules)
     given.pop(SYNTAX_ERROR, None)
     return [f._replace(severity=given.get(f.rule, f.severity)) for f in found] if given else found
+
+
+def _is_advice(finding: Finding) -> bool:
+    return finding.severity is Severity.INFO and not finding.is_notice

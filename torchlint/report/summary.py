@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from torchlint.model import Repairs, RunResult, Safety, Severity
+from torchlint.model import SYNTAX_ERROR, Finding, Repairs, RunResult, Safety, Severity
 from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line
 from torchlint.text.visible import visible
 
@@ -20,8 +20,12 @@ _NO_LOOPS = "No training or inference loop was recognized: what costs time in ev
 
 
 def closing(run: RunResult, hidden: int = 0) -> str:
-    """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets."""
-    files = plural(run.files, "file")
+    """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets.
+
+    What is written in Python 2 is left to :func:`in_python2`.
+    """
+    unread = len({found.path for found in run.findings if found.is_notice and found.cell is None})
+    files = plural(run.files - unread, "file")
     remarks = [f"{plural(hidden, 'info')} not shown: --show-info"] if hidden else []
     counted = (
         (run.suppressed, "suppressed"),
@@ -30,15 +34,15 @@ def closing(run: RunResult, hidden: int = 0) -> str:
     )
     remarks += [f"{count} {reason}" for count, reason in counted if count]
     aside = f" ({'; '.join(remarks)})" if remarks else ""
-    counts = by_severity(run.findings)
+    counts = by_severity(without_notices(run.findings))
     counts[Severity.INFO] -= hidden
     listed = in_words([plural(n, severity.value) for severity, n in counts.items() if n])
     if listed:
         verdict = f"Found {listed} in {files}{aside}"
     elif hidden:
         verdict = f"Found no warnings in {files}{aside}"
-    elif run.problems:
-        verdict = f"Found nothing in {files}{aside}" if run.files else "No file was checked"
+    elif run.problems or len(without_notices(run.findings)) < len(run.findings):
+        verdict = f"Found nothing in {files}{aside}" if run.files > unread else "No file was checked"
     elif run.files and _lacks_loops(run):
         return f"Nothing found, but no training or inference loop was recognized in {files}{aside}."
     elif run.files:
@@ -47,8 +51,35 @@ def closing(run: RunResult, hidden: int = 0) -> str:
         return "No files to check."
     parts = [verdict]
     parts += [plural(len(run.problems), "problem")] if run.problems else []
-    parts += [f"{plural(run.unchecked, 'file')} could not be fully checked"] if run.unchecked and run.files else []
+    failed = run.unchecked - len(_only_in_python2(run))
+    parts += [f"{plural(failed, 'file')} could not be fully checked"] if failed and run.files else []
     return f"{'; '.join(parts)}."
+
+
+def in_python2(run: RunResult) -> list[str]:
+    """The files, and the cells of notebooks, that were not checked because they are written in Python 2."""
+    notices = [found for found in run.findings if found.is_notice]
+    return [
+        f"{plural(len(names), noun)} {'is' if len(names) == 1 else 'are'} written in Python 2 and "
+        f"{'was' if len(names) == 1 else 'were'} not checked: {_listed(names)}."
+        for noun, names in (
+            ("file", [place(found.path) for found in notices if found.cell is None]),
+            ("cell", [place(found.path, cell=found.cell) for found in notices if found.cell is not None]),
+        )
+        if names
+    ]
+
+
+def without_notices(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those that only say what is written in Python 2."""
+    return [found for found in findings if not found.is_notice]
+
+
+def _only_in_python2(run: RunResult) -> set[str]:
+    """The files that could not be fully checked for no other reason than that they are written in Python 2."""
+    notices = {found.path for found in run.findings if found.is_notice}
+    errors = {found.path for found in without_notices(run.findings) if found.rule == SYNTAX_ERROR}
+    return notices - errors - {problem.path for problem in run.problems}
 
 
 def recognized(run: RunResult) -> list[str]:
@@ -124,7 +155,7 @@ def repairs_by_file(run: RunResult) -> list[str]:
 
 def statistics(run: RunResult) -> list[str]:
     """Counts by rule as a table, the most frequent first; a mark says whether all or some of them can be fixed."""
-    counts = Counter((finding.rule, finding.name) for finding in run.findings)
+    counts = Counter((finding.rule, finding.name) for finding in without_notices(run.findings))
     fixes = Counter((finding.rule, finding.name) for finding in run.findings if finding.fix is not None)
     digits = len(str(max(counts.values(), default=0)))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -146,6 +177,7 @@ def tail(run: RunResult, hidden: int = 0) -> list[str]:
     """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
     return [
         closing(run, hidden),
+        *in_python2(run),
         *([repaired(run)] if run.repairs is not None else []),
         *about_baselines(run),
     ]

@@ -15,7 +15,7 @@ from torchlint.report import ReportOptions
 from torchlint.report.cells import wrapped
 from torchlint.report.shared import plural, problem_line, rules_by_id
 from torchlint.report.style import COLORS, Style
-from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail
+from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail, without_notices
 from torchlint.text.visible import visible_path
 
 _NAMED = 5  # files that a remark lists by name
@@ -29,8 +29,9 @@ def render(run: RunResult, options: ReportOptions) -> str:
     if options.statistics:
         remarks = [] if options.quiet else _remarks(run, run.findings, options)
         return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet) + remarks)
-    hidden = [] if options.show_info else [each for each in run.findings if each.severity is Severity.INFO]
-    shown = [each for each in run.findings if each.severity is not Severity.INFO] if hidden else run.findings
+    findings = without_notices(run.findings)
+    hidden = [] if options.show_info else [each for each in findings if each.severity is Severity.INFO]
+    shown = [each for each in findings if each.severity is not Severity.INFO] if hidden else findings
     parts = list(_blocks(shown, run, options, style))
     if hidden:
         from torchlint.report.folded import table

@@ -8,9 +8,15 @@ from torchlint.rule import DOCS_URL
 
 _SYNTAX = """\
 ## What it finds
-A file that torchlint cannot read as Python: a syntax error, merge conflict markers, Python 2, an encoding that the file
-does not keep to, code nested deeper than a parser survives, a file of more than four megabytes, or one that would take
-more than a gigabyte of memory or more than `time-limit` seconds (60) of processor time.
+A file that torchlint cannot read as Python: a syntax error, merge conflict markers, an encoding that the file does not
+keep to, code nested deeper than a parser survives, a file of more than four megabytes, or one that would take more than
+a gigabyte of memory or more than `time-limit` seconds (60) of processor time.
+
+A file that is written in Python 2 is not broken: it is an `info`, whatever the configuration says, and never changes
+the exit status. The text report only counts and names such files at its end. A file counts as Python 2 if its first
+line names `python2`, or if the first error in it is one that only Python 3 finds (`print x`, `except E, e:`,
+`raise E, "x"`, `exec "x"`, backticks, `<>`, `0777`, `10L`, `ur"x"`) and nothing in it exists only in Python 3, such as
+f-strings.
 
 Every file that names torch is read, whatever rules are selected. In other files there is nothing to find: they count as
 checked, and their syntax errors are left to Python.
@@ -19,7 +25,8 @@ checked, and their syntax errors are left to Python.
 Nothing in the file is checked.
 
 ## Instead
-Mend the file, or leave it out with `exclude`. A file that takes too long is worth a report as well.
+Mend the file, or leave it out with `exclude`; convert Python 2 first. A file that takes too long is worth a report as
+well.
 
 ## When to leave it
 A file that is broken on purpose belongs into `exclude`. The rule cannot be turned off.

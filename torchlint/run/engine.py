@@ -31,10 +31,10 @@ from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView, Query, query_digest
 from torchlint.rule import is_core
 from torchlint.run import failures
-from torchlint.run.fingerprints import with_fingerprints
+from torchlint.run.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.screened import Screened, screened
 from torchlint.text.decode import DecodeProblem, decode
-from torchlint.text.lines import split_lines, with_line_feeds
+from torchlint.text.lines import with_line_feeds
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -102,9 +102,15 @@ class _File:
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
         return Analysis(result, self.facts, self.view.digests(), later=self.later or None)
 
-    def refused(self, message: str, line: int = 1, column: int = 1) -> Analysis:
+    def refused(self, message: str, line: int = 1) -> Analysis:
         """The result for a file that cannot be linted because of an error in it."""
-        self.findings = [failures.refusal(self.path, message, self.config, line, column)]
+        self.findings = [failures.refusal(self.path, message, self.config, line)]
+        return self.result()
+
+    def not_parsed(self, text: str, message: str, line: int, column: int) -> Analysis:
+        """The result for a file that the parser refuses at this place."""
+        found = failures.not_python(self.path, text, message, line, column)
+        self.findings = [fingerprinted(found, "", 0, self.config)]
         return self.result()
 
 
@@ -261,9 +267,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
         except Unsupported:  # the light parser cannot handle the file
             found = _parse_and_check(file, text, layout=True)
     except SyntaxProblem as problem:
-        return file.refused(
-            failures.explained(problem.message, _line(text, problem.line)), problem.line, problem.column
-        )
+        return file.not_parsed(text, problem.message, problem.line, problem.column)
     except (RecursionError, MemoryError):
         return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
     if found.findings and suppressions is None and "noqa" in text.lower():
@@ -371,8 +375,3 @@ def _keep(file: _File, finding: Finding, suppressions: Suppressions | None) -> N
         file.suppressed += 1
     else:
         file.findings.append(finding)
-
-
-def _line(text: str, number: int) -> str:
-    lines = split_lines(text)
-    return lines[number - 1] if number <= len(lines) else ""

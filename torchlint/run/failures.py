@@ -9,10 +9,14 @@ from torchlint.model import SYNTAX_ERROR, Finding, Problem, Severity, Span
 from torchlint.rule import is_core
 from torchlint.run import plugins, registry
 from torchlint.run.fingerprints import fingerprinted
+from torchlint.text.lines import split_lines
+from torchlint.text.python2 import is_python2
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.rule import Rule
+
+_CONFLICT = "a merge conflict is not resolved here: choose a side and delete the markers"
 
 
 def internal_error(what: str, path: str, error: BaseException, rule: type[Rule] | None = None) -> Problem:
@@ -42,16 +46,24 @@ def _where(rule: type[Rule] | None) -> str:
 
 def refusal(path: str, message: str, config: Config, line: int = 1, column: int = 1) -> Finding:
     """The finding for a file that cannot be linted."""
-    span = Span(line, column, line, column + 1)
-    finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)
-    return fingerprinted(finding, "", 0, config)
+    return fingerprinted(_error(path, message, line, column), "", 0, config)
 
 
-def explained(message: str, line: str) -> str:
-    """The parser's message about a line, or the cause if it is recognized."""
-    shown = line.lstrip()
+def not_python(path: str, code: str, message: str, line: int, column: int, whole: str | None = None) -> Finding:
+    """The finding for code that the parser refuses at this place: an error, or a notice if it is Python 2.
+
+    ``whole`` is all the code of the notebook that it is in. The finding has no fingerprint.
+    """
+    lines = split_lines(code)
+    shown = lines[line - 1].lstrip() if line <= len(lines) else ""
     if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
-        return "a merge conflict is not resolved here: choose a side and delete the markers"
-    if "Missing parentheses in call to 'print'" in message or shown.startswith(("print ", "exec ")):
-        return f"{message}: this looks like Python 2, which torchlint does not read"
-    return message
+        return _error(path, _CONFLICT, line, column)
+    if is_python2(code, message, line, column, whole):
+        found = _error(path, f"this is Python 2, which torchlint does not check: {message}", line, column)
+        return found._replace(severity=Severity.INFO)
+    return _error(path, message, line, column)
+
+
+def _error(path: str, message: str, line: int, column: int) -> Finding:
+    span = Span(line, column, line, column + 1)
+    return Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message)

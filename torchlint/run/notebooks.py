@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchlint.base.inputs import read
-from torchlint.model import SYNTAX_ERROR, FileResult, Finding, Problem, RunResult, Severity, Span
+from torchlint.model import FileResult, Finding, Problem, RunResult
 from torchlint.notebook.book import Book, NotebookProblem
 from torchlint.notebook.document import MAX_BYTES
 from torchlint.run.fingerprints import fingerprinted
@@ -47,7 +47,7 @@ def placed_findings(findings: tuple[Finding, ...], module: bytes) -> tuple[Findi
 
 def _broken(path: str, book: Book, config: Config) -> list[Finding]:
     """The cells that are not Python, unless the notebook skips itself or does not mention torch."""
-    from torchlint.run.failures import explained
+    from torchlint.run.failures import not_python
     from torchlint.run.suppress import scan
 
     sources = book.sources.values()
@@ -56,12 +56,11 @@ def _broken(path: str, book: Book, config: Config) -> list[Finding]:
         return []
     found: list[Finding] = []
     lines: dict[str, int] = {}
+    whole = "\n".join(sources) if book.broken else ""
     for cell, why in book.broken:
         source = book.lines(cell) or []
         line = source[why.line - 1].strip() if why.line <= len(source) else ""
-        span = Span(why.line, why.column, why.line, why.column + 1)
-        message = explained(why.message, line)
-        finding = Finding(SYNTAX_ERROR, "syntax-error", "lint", Severity.ERROR, path, span, message, cell=cell)
+        finding = not_python(path, book.sources[cell], *why, whole)._replace(cell=cell)
         found.append(fingerprinted(finding, line, lines.get(line, 0), config))
         lines[line] = lines.get(line, 0) + 1
     return found

@@ -44,9 +44,9 @@ class Plan(NamedTuple):
         return self.scopes.of(path, self.rules)
 
     def fails(self, finding: Finding) -> bool:
-        """Whether a finding makes the run fail (``fail-on``)."""
+        """Whether a finding makes the run fail (``fail-on``). That a file is written in Python 2 never does."""
         least = self.scope(finding.path).config.fail_on
-        return least is not None and finding.severity.rank >= least.rank
+        return least is not None and finding.severity.rank >= least.rank and not finding.is_notice
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file without facts of other files."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from torchlint.model import SYNTAX_ERROR, Severity
 from torchlint.scan import rows
 
 #: The states of a repository.
@@ -51,10 +52,14 @@ def _repository(repo: str, files: _Table) -> dict[str, Any]:
 
 
 def counts(findings: _Table, files: _Table, repositories: _Table) -> dict[str, Any]:
-    """What the manifest tells of a group."""
+    """What the manifest tells of a group. Notices of Python 2 are no findings, but the files have the status."""
     return {
         "files": Counter(row["status"] for row in files),
         "repositories": Counter(row["status"] for row in repositories),
-        "findings": Counter(row["severity"] for row in findings),
+        "findings": Counter(row["severity"] for row in findings if not _is_notice(row)),
         "bytes": sum(row["bytes"] for row in repositories),
     }
+
+
+def _is_notice(row: Mapping[str, Any]) -> bool:
+    return (row["rule"], row["severity"]) == (SYNTAX_ERROR, Severity.INFO.value)

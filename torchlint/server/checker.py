@@ -18,6 +18,7 @@ from torchlint.server.code import Code, NotebookProblem
 from torchlint.server.documents import Document, Part
 from torchlint.server.folder import Folder
 from torchlint.server.settings import Settings
+from torchlint.server.status import status
 from torchlint.server.switch_off import file_for, switched_off
 from torchlint.server.worker import Stopped, Worker
 from torchlint.text.decode import DecodeProblem
@@ -184,6 +185,12 @@ class Checker:
             self._troubled(str(error))
         except _Superseded:
             pass
+
+    def status(self, roots: Iterable[str] | None = None) -> list[str]:
+        """What is known of some folders, or of all in which files are linted, as lines of text."""
+        folders = {root: folder for root, folder in self._folders.items() if folder.settings.enable}
+        wanted = folders if roots is None else [root for root in roots if root in folders]
+        return [line for root in wanted for line in status(root, folders[root].result())]
 
     # -- changes ---------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from lsprotocol import types
 from torchlint.server import actions, hover, watching
 from torchlint.server.diagnostics import result_id
 from torchlint.server.language_server import Server
+from torchlint.server.status import COMMAND
 
 _Report = types.RelatedFullDocumentDiagnosticReport | types.RelatedUnchangedDocumentDiagnosticReport
 
@@ -20,6 +21,7 @@ def register(server: Server) -> None:
     _diagnostics(server)
     _actions(server)
     _hover(server)
+    _commands(server)
 
 
 def _lifecycle(server: Server) -> None:
@@ -138,3 +140,9 @@ def _hover(server: Server) -> None:
         uri = params.text_document.uri
         checked = await server.check(uri)
         return hover.at(checked, uri, params.position, server.infos, server.client) if checked is not None else None
+
+
+def _commands(server: Server) -> None:
+    @server.command(COMMAND)
+    async def status(*_: object) -> list[str]:
+        return await server.status()

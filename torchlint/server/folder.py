@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Set
 
 from torchlint.base import limits
-from torchlint.model import FileResult, Safety
+from torchlint.model import FileResult, RunResult, Safety
 from torchlint.project.merged import Project
 from torchlint.run import discover, session, sources
 from torchlint.run.fix import repair
@@ -70,6 +70,10 @@ class Folder:
         cache = for_settings(self.plan.rules, self.plan.scopes)
         tree = session.Tree(sorted(files), self.plan, jobs=1, cache=cache, progress=progress, before=lambda _: pause())
         self.tree, self._project = tree, tree.project
+
+    def result(self) -> RunResult | None:
+        """The findings of all files, and what was recognized in them; None if they have not been scanned."""
+        return self.tree.result() if self.tree is not None else None
 
     def follow(self, texts: Mapping[str, bytes], touched: Collection[str], *, search: bool) -> None:
         """Lint what has changed since the last time: texts of open documents, and files that were touched on disk.

@@ -138,6 +138,16 @@ class Server(LanguageServer):
         async with Progress(self, f"Linting {root}", shown=self.client.progresses) as progress:
             await self.do(SCANNING, partial(self._checker.scan, root, progress.report))
         await self.settle()
+        self.spawn(self._log_status(root))
+
+    async def _log_status(self, root: str) -> None:
+        """Write what is known of a folder to the client's log."""
+        if lines := await self.status([root]):
+            self.window_log_message(types.LogMessageParams(types.MessageType.Info, "\n".join(lines)))
+
+    async def status(self, roots: Iterable[str] | None = None) -> list[str]:
+        """What is known of some folders, or of all, as lines of text; not in the middle of a change."""
+        return await self.do(SETTLING, partial(self._checker.status, roots))
 
     def do(self, urgency: int, work: Callable[[], T]) -> asyncio.Future[T]:
         """Run something on the main thread."""

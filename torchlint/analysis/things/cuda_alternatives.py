@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.scopes.flow import never_falls_through
 from torchlint.analysis.syntax.calls import chain, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_guards import CudaGuards
@@ -99,7 +98,7 @@ class CudaAlternatives:
     def _goes_on(self, first: cst.If, own: cst.CSTNode) -> bool:
         """Whether control may pass an ``if`` statement by another branch, or by none."""
         if first not in self._found:
-            self._found[first] = [suite for suite in _branches(first) if not self._leaves(suite)]
+            self._found[first] = [suite for suite in _branches(first) if not self._choices.leaves(suite)]
         return not _is_exhaustive(first) or any(suite is not own for suite in self._found[first])
 
     def _decides(self, node: cst.CSTNode, value: cst.BaseExpression) -> bool:
@@ -108,9 +107,6 @@ class CudaAlternatives:
         arg = self._module.parent(node)
         call = self._module.parent(arg) if isinstance(arg, cst.Arg) else None
         return any(link is node or link is call for link in links)
-
-    def _leaves(self, suite: cst.BaseSuite) -> bool:
-        return never_falls_through(suite, self._module.qualified)
 
     def _moves_in_place(self, statement: cst.CSTNode, value: cst.BaseExpression, target: str) -> bool:
         """Whether a statement moves what is there: ``x = x.cuda()``, or ``net.cuda()`` among such calls only."""
@@ -149,17 +145,17 @@ def _assigned(branch: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
 
 def _branches(choice: cst.If) -> Iterator[cst.BaseSuite]:
     """The blocks of an ``if`` statement with its ``elif`` and ``else``."""
-    current: cst.If | cst.Else | None = choice
-    while isinstance(current, cst.If):
-        yield current.body
-        current = current.orelse
-    if isinstance(current, cst.Else):
-        yield current.body
+    return (link.body for link in _links(choice))
 
 
 def _is_exhaustive(choice: cst.If) -> bool:
     """Whether an ``if`` statement has an ``else``."""
+    return any(isinstance(link, cst.Else) for link in _links(choice))
+
+
+def _links(choice: cst.If) -> Iterator[cst.If | cst.Else]:
+    """An ``if`` statement, each ``elif``, and the ``else``."""
     current: cst.If | cst.Else | None = choice
-    while isinstance(current, cst.If):
-        current = current.orelse
-    return current is not None
+    while current is not None:
+        yield current
+        current = current.orelse if isinstance(current, cst.If) else None

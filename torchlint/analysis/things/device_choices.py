@@ -88,7 +88,7 @@ class DeviceChoices:
         if isinstance(node, cst.Call) and method(node) in ("cuda", "to"):
             moved = method(node) == "cuda" or any(self.names_cuda(arg.value) for arg in node.args)
             return moved and self._module.qualified(node.func) is None
-        if LEGACY.get(self._module.qualified(node.func if isinstance(node, cst.Call) else node) or "") == "cuda":
+        if self._legacy_device(node) == "cuda":
             return True
         return self._module.value(node).device is Device.CUDA
 
@@ -96,10 +96,15 @@ class DeviceChoices:
         """Whether an expression is the CPU, a tensor or type there, or what the other one moves to CUDA."""
         if literal(node) == "cpu" or self._module.value(node).device is Device.CPU:
             return True
-        if LEGACY.get(self._module.qualified(node.func if isinstance(node, cst.Call) else node) or "") == "cpu":
+        if self._legacy_device(node) == "cpu":
             return True
         moved = receiver(cuda) if isinstance(cuda, cst.Call) else None
         return moved is not None and (self._module.code(moved) == self._module.code(node) or method(node) == "cpu")
+
+    def _legacy_device(self, node: cst.BaseExpression) -> str | None:
+        """The device of a tensor type such as ``torch.cuda.FloatTensor``, or of what it makes."""
+        name = self._module.qualified(node.func if isinstance(node, cst.Call) else node)
+        return LEGACY.get(name) if name is not None else None
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -108,10 +113,14 @@ class DeviceChoices:
         if _compares(node.test) or not self._guards.implies_cuda(node.test, True) or not self._requests(node.body):
             return False
         if node.orelse is None:
-            return not never_falls_through(node.body, self._module.qualified)
-        body = node.orelse.body if isinstance(node.orelse, cst.Else) else node.orelse
-        ends = isinstance(node.orelse, cst.Else) and never_falls_through(node.orelse.body, self._module.qualified)
-        return not ends and not self._requests(body)
+            return not self.leaves(node.body)
+        if isinstance(node.orelse, cst.If):
+            return not self._requests(node.orelse)
+        return not self.leaves(node.orelse.body) and not self._requests(node.orelse.body)
+
+    def leaves(self, suite: cst.BaseSuite) -> bool:
+        """Whether control never gets past a block."""
+        return never_falls_through(suite, self._module.qualified)
 
     def _requests(self, body: cst.CSTNode) -> bool:
         """Whether code moves something to CUDA, or names it as the device."""

@@ -13,7 +13,7 @@ from torchlint.report.html.cards import Card, card, overview
 from torchlint.report.html.files import Annotated, Note, fitting
 from torchlint.report.html.pages import page, part
 from torchlint.report.shared import by_severity, place, plural, rules_by_id
-from torchlint.report.summary import closing, offers, recognized, repaired
+from torchlint.report.summary import closing, in_python2, offers, recognized, repaired
 
 # More problems than these are counted.
 _PROBLEMS = 200
@@ -36,7 +36,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
         run=run,
         severities=[(severity.value, count) for severity, count in by_severity(run.findings).items() if count],
         offers=repaired(run) if run.repairs is not None else offers(run),
-        recognized=recognized(run),
+        recognized=[*in_python2(run), *recognized(run)],
         overview=overview(cards, rules),
         problems=run.problems[:_PROBLEMS],
         fitted=fitting(files),

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
-from torchlint.analysis.syntax.calls import argument, keyword, literal, receiver
+from torchlint.analysis.syntax.calls import argument, keyword, literal, method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.batch import Batch, Batches, Source
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.knowledge import loaders as known
 from torchlint.rules.transfers._host_memory import is_read_at_once
+from torchlint.rules.transfers._iterated import iterated
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+
+Pinned: TypeAlias = "cst.CSTNode | str | Literal[False] | None"
 
 
 class Upload(NamedTuple):
     """A blocking move of a batch.
 
-    ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; None if no loader
-    is known to pin it. ``computed`` is the expression that computes what is moved from the batch, on the host: new
-    memory, which is never pinned.
+    ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; False if all its
+    loaders are known not to pin it, so that the copy blocks in any case; None if this is unknown. ``computed`` is the
+    expression that computes what is moved from the batch, on the host: new memory, which is never pinned.
     """
 
     move: Move
     batch: Batch
-    pinned: cst.CSTNode | str | None
+    pinned: Pinned
     computed: cst.BaseExpression | None = None
 
 
@@ -77,7 +80,7 @@ class Uploads:
             return None
         if computed is not None:
             return Upload(move, batch, None, computed)
-        return Upload(move, batch, self.pinned(batch)) if self._is_tensor(move.moved, move.call) else None
+        return Upload(move, batch, self._pinned(batch, move.moved)) if self._is_tensor(move.moved, move.call) else None
 
     def _computed(self, moved: cst.BaseExpression) -> cst.BaseExpression | None:
         """The expression that joins parts of a batch on the host, if what is moved is certainly its result."""
@@ -194,10 +197,22 @@ class Uploads:
 
     # -- pinned loaders ----------------------------------------------------------------------------
 
-    def pinned(self, batch: Batch) -> cst.CSTNode | str | None:
-        """The loader that pins a batch, as in :class:`Upload`."""
-        found = (self._pinned_by(source) for source in batch.sources)
-        return next((pinned for pinned in found if pinned is not None), None)
+    def is_pinned(self, batch: Batch) -> bool:
+        """Whether a loader is known to pin a batch."""
+        return any(self._pinned_by(source) is not None for source in batch.sources)
+
+    def _pinned(self, batch: Batch, moved: cst.BaseExpression) -> Pinned:
+        """What pins a batch that is moved, as in :class:`Upload`."""
+        place = next((pinned for source in batch.sources if (pinned := self._pinned_by(source)) is not None), None)
+        if place is not None:
+            return place
+        return False if all(map(self._is_pageable, batch.sources)) and not _pins_itself(moved) else None
+
+    def _is_pageable(self, source: Source) -> bool:
+        """Whether batches certainly come from loaders that do not pin them."""
+        made = iterated(self._module, source.iterable) if source.iterable is not None else []
+        loaders = [self._loaders.at(call) if isinstance(call, cst.Call) else None for call in made]
+        return bool(loaders) and all(loader is not None and loader.pins is False for loader in loaders)
 
     def _pinned_by(self, source: Source) -> cst.CSTNode | str | None:
         if source.iterable is None:
@@ -224,3 +239,8 @@ class Uploads:
         """The location of the pinned loader that another file passes for a parameter, or None."""
         given = self._module.parameters.given_loader(binding)
         return f"{given['path']}, line {given['line']}" if given is not None and given["pins"] else None
+
+
+def _pins_itself(moved: cst.BaseExpression) -> bool:
+    """Whether what is moved is ``x.pin_memory()``."""
+    return any(method(node) == "pin_memory" for node in (moved, *descendants(moved)))

@@ -12,15 +12,14 @@ from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method,
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.things.loader import Loaders
-from torchlint.analysis.values.sources import sources
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import OUT_OF_SIGHT
 from torchlint.knowledge.factories import RANDOM
-from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.transfers._host_memory import HostMemory
+from torchlint.rules.transfers._iterated import iterated
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -49,6 +48,7 @@ _ASYNC = (
     "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
     "other than CUDA (MPS, XPU) do not protect the source"
 )
+_PERHAPS = "nothing is gained unless the loader pins memory"
 
 
 # -- round trips -----------------------------------------------------------------------------------
@@ -106,11 +106,16 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
 
 @or_none
 def make_asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
-    """Add ``non_blocking=True`` to the moves of a batch."""
-    edits = [edit for upload in uploads for edit in _not_waiting(module, upload.move.call)]
-    safe = all(_is_protected(module, upload) for upload in uploads)
+    """Add ``non_blocking=True`` to the moves of a batch, except from memory that is known not to be pinned."""
+    useful = [upload for upload in uploads if upload.pinned is not False]
+    if not useful:
+        raise Unfixable  # the copy would block as before
+    edits = tuple(edit for upload in useful for edit in _not_waiting(module, upload.move.call))
     title = "move it with `non_blocking=True`"
-    return Fix(title, Safety.SAFE, tuple(edits)) if safe else Fix(title, Safety.UNSAFE, tuple(edits), _ASYNC)
+    if all(_is_protected(module, upload) for upload in useful):
+        return Fix(title, Safety.SAFE, edits)
+    caveat = _ASYNC if all(upload.pinned for upload in useful) else f"{_ASYNC}; {_PERHAPS}"
+    return Fix(title, Safety.UNSAFE, edits, caveat)
 
 
 def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
@@ -144,23 +149,8 @@ def _is_protected(module: SourceModule, upload: Upload) -> bool:
 
 def _iterates_torch_loader(module: SourceModule, loop: cst.For) -> bool:
     """Whether a loop iterates over torch's own loader with default collation, which allocates new tensors."""
-    made = _iterated(module, loop.iter)
+    made = iterated(module, loop.iter)
     return bool(made) and all(isinstance(call, cst.Call) and _collates_by_default(module, call) for call in made)
-
-
-def _iterated(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The values of an iterable, through ``enumerate`` and ``tqdm``."""
-    found = sources(module.evaluator, iterable)
-    inner = [call for call in found if isinstance(call, cst.Call) and _is_transparent(module, call)]
-    if not inner:
-        return found
-    return _iterated(module, inner[0].args[0].value) if len(found) == 1 else []
-
-
-def _is_transparent(module: SourceModule, call: cst.Call) -> bool:
-    name = module.qualified(call.func)
-    known = name == "builtins.enumerate" or name in TRANSPARENT_ITERATORS
-    return known and bool(call.args) and call.args[0].keyword is None and not call.args[0].star
 
 
 def _collates_by_default(module: SourceModule, made: cst.Call) -> bool:

@@ -89,7 +89,7 @@ class Pins:
         self, source: cst.BaseExpression, move: Move
     ) -> Literal["blocking", "constructor", "loader", "anyhow"] | None:
         pageable, batch = self._memory.pageable(source), self._batches.of(source)
-        if batch is not None and self._module.shared(Uploads).pinned(batch) is not None:
+        if batch is not None and self._module.shared(Uploads).is_pinned(batch):
             return None  # it is pinned already, and `pin_memory` returns it as it is
         if pageable is None and batch is None and self._module.value(source).kind is not Kind.TENSOR:
             return None

@@ -60,19 +60,22 @@ class BlockingTransfer(Rule):
     ```
 
     ## When to leave it
-    If the loader does not pin memory, little is gained, and the finding is an `info`; so it is if the loader is
-    not known. The rule is silent in tests; for moves to the CPU, which must not be asynchronous; for batches of other
-    libraries, not all of which accept the keyword; where the framework moves the batches; where the host converts
-    the tensor first, as in `x.float().to(device)`, which is not pinned unless the dtype was float32 already (if that
-    makes it larger, see TL107); where the tensor is written to in place; for batches that are already on the device,
-    such as those of a `TensorDataset` of GPU tensors; and for accelerators other than CUDA: MPS and XPU do not protect
-    asynchronous copies, so keep them blocking.
+    If the loader does not pin memory, nothing is gained before it does, and the finding is an `info`; so it is if the
+    loader is not known. The rule is silent in tests; for moves to the CPU, which must not be asynchronous; for batches
+    of other libraries, not all of which accept the keyword; where the framework moves the batches; where the host
+    converts the tensor first, as in `x.float().to(device)`, which is not pinned unless the dtype was float32 already
+    (if that makes it larger, see TL107); where the tensor is written to in place; for batches that are already on the
+    device, such as those of a `TensorDataset` of GPU tensors; and for accelerators other than CUDA: MPS and XPU do not
+    protect asynchronous copies, so keep them blocking.
 
     ## Fix safety
-    `non_blocking=True` is added. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader`
-    with default collation, nothing but the move reads it, no streams are used, and no linted file defines a class with
-    a method `to` or `cuda` of its own, which may not take the argument. Otherwise unsafe: if the source
-    is written to before the copy is done, the copy changes, and on MPS and XPU the source is not protected.
+    `non_blocking=True` is added, but not if the loader is known not to pin memory: CUDA copies from pageable memory
+    only after all queued work is done, with or without the argument, and the edit would do nothing. If `--fix` pins the
+    loader (TL401), it adds the argument in its next round. If it is not known whether the loader pins, there is a fix,
+    since nothing is lost by it. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader` with
+    default collation, nothing but the move reads it, no streams are used, and no linted file defines a class with a
+    method `to` or `cuda` of its own, which may not take the argument. Otherwise unsafe: if the source is written to
+    before the copy is done, the copy changes, and on MPS and XPU the source is not protected.
 
     ## Confirmed by
     A synchronization at the line in every step, and a shorter step without it.
@@ -109,7 +112,7 @@ class BlockingTransfer(Rule):
             move.call,
             self._message(uploads[0]),
             evidence=self._evidence(uploads),
-            severity=Severity.INFO if uploads[0].pinned is None else Severity.WARNING,
+            severity=Severity.WARNING if uploads[0].pinned else Severity.INFO,
             heat=self.module.heat(move.call),
             fix=None if any(upload.computed for upload in uploads) else make_asynchronous(self.module, uploads),
         )
@@ -132,6 +135,10 @@ class BlockingTransfer(Rule):
     def _message(self, upload: Upload) -> str:
         if upload.computed is not None:
             return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
+        if upload.pinned is False:
+            return (
+                f"{_WHAT}: set `pin_memory=True` in the loader first, without which `non_blocking=True` gains nothing"
+            )
         if upload.pinned is None:
             return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
         place = upload.pinned if isinstance(upload.pinned, str) else self.module.line_in_words(upload.pinned)
@@ -140,6 +147,6 @@ class BlockingTransfer(Rule):
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
         found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
         pinned = uploads[0].pinned
-        if pinned is not None and not isinstance(pinned, str):
+        if pinned and not isinstance(pinned, str):
             found.append(self.module.evidence(pinned, "this loader uses pinned memory"))
         return found
