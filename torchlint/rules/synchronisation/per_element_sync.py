@@ -12,13 +12,15 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.rules.synchronisation._elements import LoopKind
+
 
 class PerElementSync(Rule):
     """
     ## What it finds
     A read of a tensor on an accelerator inside a loop or comprehension over parameters (`p.grad.norm().item()`),
-    over the elements of a tensor (`[float(v) for v in t]`), over indices into one (`t[i].item()`), or over values that
-    select elements of one (`hits[labels == c].sum().item()`).
+    over the elements of a tensor (`[float(v) for v in t]`), over indices into one (`t[i].item()`), over values that
+    select elements of one (`hits[labels == c].sum().item()`), or over what a function makes of one (`parts(t)`).
 
     ## Why it costs
     Each read synchronizes with the device: hundreds of times for a model's parameters. Even on the CPU, reading
@@ -105,12 +107,13 @@ class PerElementSync(Rule):
             if self.module.in_test(read.node):
                 continue
             heat = self.module.heat(read.node)
-            evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[kind]}")]
+            over = f"this loop iterates over the {_WHAT[kind]}" if kind in _WHAT else "this is the loop"
+            evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
-                f"{read.how} synchronizes with the GPU once for each of the {_WHAT[kind]}: {_ADVICE[kind]}",
+                f"{read.how} {_often(kind)}: {_ADVICE[kind]}",
                 evidence=evidence,
                 severity=Severity.INFO if script else Severity.WARNING,
                 heat=heat,
@@ -118,15 +121,27 @@ class PerElementSync(Rule):
             )
 
 
+def _often(kind: LoopKind) -> str:
+    """How often a read synchronizes, as far as that is known."""
+    if kind in _WHAT:
+        return f"synchronizes with the GPU once for each of the {_WHAT[kind]}"
+    return "reads a tensor from the GPU in each iteration of this loop"
+
+
 _WHAT = {
     "parameters": "parameters",
+    "buffers": "buffers",
     "elements": "elements of a tensor",
     "indices": "elements of a tensor",
     "masks": "values that select elements of a tensor",
 }
+_NORM = "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result"
 _ADVICE = {
-    "parameters": "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result",
+    "parameters": _NORM,
+    "buffers": "compute on the device, and read one result",
+    "gradients": _NORM,
     "elements": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "indices": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "masks": "copy the tensors once, with `.cpu()` before the loop",
+    "iterations": "collect the results on the device, and read them once after the loop",
 }
