@@ -68,9 +68,9 @@ class PerElementSync(Rule):
     ```
 
     ## When to leave it
-    For short lists, and checks that run once. The rule is silent under conditions that hold only every N steps, in
-    exception handlers, in tests, for tensors that are not proved to be on an accelerator, and in files that move
-    nothing to one.
+    For short lists, and checks that run once. Loops that only draw what they read are `info`. The rule is silent under
+    conditions that hold only every N steps, in exception handlers, in tests, for tensors that are not proved to be on
+    an accelerator, and in files that move nothing to one.
 
     ## Fix safety
     `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to be a plain tensor with one
@@ -98,8 +98,11 @@ class PerElementSync(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
+        from torchlint.rules.synchronisation._destinations import Destinations
         from torchlint.rules.synchronisation._elements import ElementLoops
+        from torchlint.rules.synchronisation._read_costs import purpose
 
+        goes = self.module.shared(Destinations)
         for found in self.module.shared(ElementLoops).all():
             from torchlint.rules.synchronisation._fixes import read_once
 
@@ -110,14 +113,15 @@ class PerElementSync(Rule):
             over = f"this loop iterates over the {_WHAT[kind]}" if kind in _WHAT else "this is the loop"
             evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
+            use, drawn = purpose(goes, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
-                f"{read.how} {_often(kind)}: {_ADVICE[kind]}",
+                f"{read.how} {_often(kind)}: {use or _ADVICE[kind]}",
                 evidence=evidence,
-                severity=Severity.INFO if script else Severity.WARNING,
+                severity=Severity.INFO if script or drawn else Severity.WARNING,
                 heat=heat,
-                fix=read_once(self.module, found),
+                fix=read_once(self.module, found) if use is None or drawn else None,
             )
 
 
