@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.rules.synchronisation._destinations import Destinations
+from torchlint.rules.synchronisation._needed_waits import may_be_needed
 from torchlint.rules.synchronisation._waits import Waits, in_words
 
 if TYPE_CHECKING:
@@ -30,23 +31,25 @@ class ReadCosts:
     def note(self, read: Read) -> str | None:
         """What evidence says about a read, beside where it is."""
         wait = self._wait(read)
-        return in_words(self._module, wait) if wait is not None else purpose(self._goes, [read])
+        return in_words(self._module, wait) if wait is not None else purpose(self._module, [read])
 
     def advice(self, reads: list[Read]) -> str | None:
         """What to do about these reads, if the same holds for all of them and is not the usual advice."""
         wait = self._wait(reads[0])
         if wait is not None and all(self._wait(read) is not None for read in reads):
             return in_words(self._module, wait)
-        return purpose(self._goes, reads)
+        return purpose(self._module, reads)
 
     def _wait(self, read: Read) -> cst.CSTNode | None:
         return self._waits.before(read.node, read.tensor)
 
 
-def purpose(goes: Destinations, reads: list[Read]) -> str | None:
+def purpose(module: SourceModule, reads: list[Read]) -> str | None:
     """What to do about reads whose values go nowhere, back to the device, or into pictures."""
+    goes = module.shared(Destinations)
     if all(goes.only(read, "nothing") for read in reads):
-        return "nothing uses the result: delete it"
+        meant = any(may_be_needed(module, read.node) for read in reads)
+        return f"nothing uses the result: delete it{', unless the wait itself is needed' if meant else ''}"
     if all(goes.only(read, "device") for read in reads):
         return f"keep it on the device: {reads[0].how} is not needed here"
     if all(goes.only(read, "picture") for read in reads):

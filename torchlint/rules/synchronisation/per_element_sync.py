@@ -113,7 +113,7 @@ class PerElementSync(Rule):
             over = f"this loop iterates over the {_WHAT[kind]}" if kind in _WHAT else "this is the loop"
             evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
-            use, drawn = purpose(goes, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
+            use, drawn = purpose(self.module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
