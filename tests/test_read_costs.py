@@ -16,9 +16,7 @@ STEP = ("out = model(x)", "loss = out.mean()", "loss.backward()", "torch.cuda.sy
 
 def finding(*body: str) -> Finding:
     """The only finding in a training loop with these lines behind a wait, which is on line 10."""
-    text = (
-        HEAD + STEP + "".join(f"        {line}\n" for line in ("torch.cuda.synchronize()", *body, "optimizer.step()"))
-    )
+    text = HEAD + LOOP + "".join(f"        {line}\n" for line in (*STEP, *body, "optimizer.step()"))
     (found,) = READS.lint(text.encode(), "x.py").findings
     return found
 
@@ -47,6 +45,11 @@ def test_reads_that_are_drawn_or_unused_say_so_beside_reads_that_are_neither() -
         "`.item()`: nothing uses the result: delete it",
         "`.item()`, between the backward pass and the optimizer step",
     ]
+
+
+@pytest.mark.parametrize("line", ["hooks.append(lambda: loss.item())", "print([loss.item() for _ in x])"])
+def test_what_runs_later_or_several_times_is_not_directly_behind_a_wait(line: str) -> None:
+    assert finding(line).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(

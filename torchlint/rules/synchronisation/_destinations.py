@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # Nowhere; back to the device; only into a picture; only a question about its shape; anywhere else.
 Destination = Literal["nothing", "device", "picture", "shape", "host"]
-_HOST: frozenset[Destination] = frozenset({"host"})
 _DEPTH = 12
 _METHODS = transfers.TENSOR_METHODS | transfers.ARRAY_METHODS | known.READING_METHODS
 # Functions whose result depends on nothing but their arguments.
@@ -47,18 +46,28 @@ class Destinations:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._known: dict[cst.CSTNode, frozenset[Destination]] = {}
+        self._known: dict[cst.CSTNode, set[Destination]] = {}
+        self._seen: set[tuple[cst.Name, _Way]] = set()  # the uses of variables that the value of one read reached
 
     def only(self, read: Read, destination: Destination) -> bool:
         """Whether the value of a read goes only there; a question about its shape does not count."""
         return self._of(read) - {"shape"} == {destination}
 
-    def _of(self, read: Read) -> frozenset[Destination]:
+    def _of(self, read: Read) -> set[Destination]:
         if read.node not in self._known:
-            followed = _gives_value(self._module, read)
-            found = frozenset(self._after(read.node, _Way(), _DEPTH)) if followed else _HOST
-            self._known[read.node] = found
+            self._known[read.node] = self._find(read)
         return self._known[read.node]
+
+    def _find(self, read: Read) -> set[Destination]:
+        if not _gives_value(self._module, read):
+            return {"host"}
+        found: set[Destination] = set()
+        self._seen.clear()
+        for destination in self._after(read.node, _Way(), _DEPTH):
+            found.add(destination)
+            if destination == "host":
+                break
+        return found
 
     def _after(self, node: cst.CSTNode, way: _Way, depth: int) -> Iterator[Destination]:
         """Where the value of an expression goes."""
@@ -144,7 +153,9 @@ class Destinations:
             if not uses:
                 yield "nothing" if way.untouched and self._is_local(name) else "host"
             for use in uses:
-                yield from self._after(use, way, depth - 1)
+                if (use, way) not in self._seen:
+                    self._seen.add((use, way))
+                    yield from self._after(use, way, depth - 1)
 
     def _is_local(self, name: cst.Name) -> bool:
         """Whether nothing but the code of a function can see a variable."""

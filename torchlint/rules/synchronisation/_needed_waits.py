@@ -21,15 +21,27 @@ _EXEMPTING_WORDS = frozenset(
 _AUTOGRAD_ARGUMENTS = frozenset({"create_graph", "retain_graph"})
 
 
-def may_be_needed(module: SourceModule, node: cst.CSTNode) -> bool:
-    """Whether the outermost function around a wait measures time, or shares memory outside of the current stream."""
-    functions = [around for around in module.ancestors(node) if isinstance(around, cst.FunctionDef)]
-    place = functions[-1] if functions else module.tree
-    names = {name.value.lower() for name in module.within(place, cst.Name)} - _AUTOGRAD_ARGUMENTS
-    words = {word for name in names for word in name.strip("_").split("_")}
-    if not words.isdisjoint(_EXEMPTING_WORDS):
-        return True
-    return any(_copies_to_host(module, call) for call in module.within(place, cst.Call))
+class NeededWaits:
+    """Answers for one module whether waits may be needed; asked once for each outermost function."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._known: dict[cst.CSTNode, bool] = {}
+
+    def may_include(self, node: cst.CSTNode) -> bool:
+        """Whether the outermost function around a wait measures time, or shares memory outside of its stream."""
+        functions = [around for around in self._module.ancestors(node) if isinstance(around, cst.FunctionDef)]
+        place = functions[-1] if functions else self._module.tree
+        if place not in self._known:
+            self._known[place] = self._measures_or_shares(place)
+        return self._known[place]
+
+    def _measures_or_shares(self, place: cst.CSTNode) -> bool:
+        names = {name.value.lower() for name in self._module.within(place, cst.Name)} - _AUTOGRAD_ARGUMENTS
+        words = {word for name in names for word in name.strip("_").split("_")}
+        if not words.isdisjoint(_EXEMPTING_WORDS):
+            return True
+        return any(_copies_to_host(self._module, call) for call in self._module.within(place, cst.Call))
 
 
 def _copies_to_host(module: SourceModule, call: cst.Call) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.rules.synchronisation._destinations import Destinations
-from torchlint.rules.synchronisation._needed_waits import may_be_needed
+from torchlint.rules.synchronisation._needed_waits import NeededWaits
 from torchlint.rules.synchronisation._waits import Waits, in_words
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class ReadCosts:
     def __init__(self, module: SourceModule, step: Step) -> None:
         self._module = module
         self._waits = Waits(module, step)
+        self._known: dict[Read, cst.CSTNode | None] = {}
         self._goes = module.shared(Destinations)
 
     def is_small(self, read: Read) -> bool:
@@ -41,14 +42,16 @@ class ReadCosts:
         return purpose(self._module, reads)
 
     def _wait(self, read: Read) -> cst.CSTNode | None:
-        return self._waits.before(read.node, read.tensor)
+        if read not in self._known:
+            self._known[read] = self._waits.before(read.node, read.tensor)
+        return self._known[read]
 
 
 def purpose(module: SourceModule, reads: list[Read]) -> str | None:
     """What to do about reads whose values go nowhere, back to the device, or into pictures."""
     goes = module.shared(Destinations)
     if all(goes.only(read, "nothing") for read in reads):
-        meant = any(may_be_needed(module, read.node) for read in reads)
+        meant = module.shared(NeededWaits).may_include(reads[0].node)
         return f"nothing uses the result: delete it{', unless the wait itself is needed' if meant else ''}"
     if all(goes.only(read, "device") for read in reads):
         return f"keep it on the device: {reads[0].how} is not needed here"

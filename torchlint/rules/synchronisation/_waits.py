@@ -26,6 +26,8 @@ _QUIET_FUNCTIONS |= {"builtins.len", "builtins.isinstance", "builtins.round"} | 
 _QUIET_METHODS = known.READING_METHODS | known.LOG_METHODS | {"append", "format", "detach"}
 _ON_HOST = frozenset({Kind.SCALAR, Kind.NDARRAY, Kind.NUMPY_SCALAR, Kind.STRING, Kind.NONE, Kind.LIST, Kind.DICT})
 _COMPUTING = (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.BooleanOperation, cst.Subscript)
+_REPEATING = (cst.Lambda, *COMPREHENSIONS)  # run later, or several times
+_REACH = 20  # statements in one block
 _BETWEEN = (cst.Else, cst.SimpleStatementLine)
 
 
@@ -54,6 +56,8 @@ class Waits:
         if not self._is_quiet(tensor) or not self._nodes:
             return None
         statement = self._module.statement_of(node)
+        if any(isinstance(around, _REPEATING) for around in self._between(node, statement)):
+            return None
         before = self._module.comes_before
         inside = {*descendants(node), *self._module.ancestors(node)}
         if any(self._queues(n) for n in self._evaluated(statement) if n not in inside and before(n, node)):
@@ -66,10 +70,13 @@ class Waits:
         while (around := self._module.parent(below)) is not None and below is not self._step.place:
             if isinstance(around, cst.IndentedBlock):
                 block = list(around.body)
-                for earlier in reversed(block[: block.index(below)]):  # type: ignore[arg-type]
+                place = block.index(below)  # type: ignore[arg-type]
+                for earlier in reversed(block[max(place - _REACH, 0) : place]):
                     wait = self._wait_in(earlier)
                     if wait is not None or not self._is_quiet(earlier):
                         return wait
+                if place > _REACH:
+                    return None
             elif isinstance(around, cst.If) and below is not around.test:
                 wait = self._wait_in_expression(around.test)
                 if wait is not None or not self._is_quiet(around.test):
@@ -154,7 +161,7 @@ class Waits:
 
 def _may_skip(node: cst.CSTNode) -> bool:
     """Whether parts of an expression may not be evaluated."""
-    return isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, *COMPREHENSIONS))
+    return isinstance(node, (cst.BooleanOperation, cst.IfExp, *_REPEATING))
 
 
 def in_words(module: SourceModule, wait: cst.CSTNode) -> str:

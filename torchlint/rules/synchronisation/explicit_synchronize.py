@@ -88,10 +88,12 @@ class ExplicitSynchronize(Rule):
     @on.call("torch.cuda.synchronize", "torch.accelerator.synchronize")
     def synchronizes(self, node: cst.Call) -> None:
         """Check a call of ``synchronize``."""
-        from torchlint.rules.synchronisation._needed_waits import may_be_needed
+        from torchlint.rules.synchronisation._needed_waits import NeededWaits
 
         module = self.module
-        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node) or may_be_needed(module, node):
+        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
+            return
+        if module.shared(NeededWaits).may_include(node):
             return
         from torchlint.rules.synchronisation._fixes import without_call
 
