@@ -74,9 +74,7 @@ class Destinations:
         parent = self._module.parent(node)
         if depth == 0 or parent is None:
             yield "host"
-        elif isinstance(parent, cst.Arg):
-            call = self._module.parent(parent)
-            assert isinstance(call, cst.Call)
+        elif (call := self._module.call_with_argument(node)) is not None:
             yield from self._into_call(call, way, depth)
         elif isinstance(parent, cst.Attribute):
             yield from self._through_attribute(parent, way, depth)
