@@ -55,6 +55,11 @@ def test_a_class_may_be_made_of_what_is_read() -> None:
     assert "accumulate" in finding("optimizer.zero_grad()", "class A(loss.item()): pass").message
 
 
+def test_reads_that_cost_little_for_different_reasons_are_one_info() -> None:
+    found = finding("print(loss.item())", "optimizer.zero_grad()", "save_image(out.cpu(), 'x.png')")
+    assert (found.severity, found.message.rpartition(": ")[2]) == (Severity.INFO, "each of them costs little")
+
+
 @pytest.mark.parametrize(
     "between",
     ["pass", "total = 1 + 2", "print('done')", "print(loss.item())", "if x is None: raise ValueError", "words = []"],

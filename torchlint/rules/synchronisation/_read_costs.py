@@ -35,11 +35,12 @@ class ReadCosts:
         return in_words(self._module, wait) if wait is not None else purpose(self._module, [read])
 
     def advice(self, reads: list[Read]) -> str | None:
-        """What to do about these reads, if the same holds for all of them and is not the usual advice."""
+        """What to do about these reads, if the same holds for all of them, and the usual advice does not fit."""
         wait = self._wait(reads[0])
         if wait is not None and all(self._wait(read) is not None for read in reads):
             return in_words(self._module, wait)
-        return purpose(self._module, reads)
+        found = purpose(self._module, reads)
+        return "each of them costs little" if found is None and all(map(self.is_small, reads)) else found
 
     def _wait(self, read: Read) -> cst.CSTNode | None:
         if read not in self._known:
