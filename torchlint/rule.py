@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint import on
 from torchlint.base.version import REPOSITORY
-from torchlint.groups import bounded, group_of, on_by_default
+from torchlint.groups import WASTE, bounded, group_of, on_by_default
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import Need
@@ -71,7 +71,8 @@ class Rule:
     ``inference``; presets depend on it. ``options_of`` names another rule that shares its options with this one.
     ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about findings
     (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
-    above the severities of that group. ``default = False`` is for rules that only a project can decide about; a rule of
+    above the severities of that group. ``about_evaluation = True`` keeps warnings in evaluation, where the findings of
+    other rules are infos. ``default = False`` is for rules that only a project can decide about; a rule of
     the group ``preview`` is off anyway.
 
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
@@ -84,6 +85,7 @@ class Rule:
     summary: ClassVar[str]
     severity: ClassVar[Severity]
     group: ClassVar[str] = ""
+    about_evaluation: ClassVar[bool] = False
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     programs: ClassVar[tuple[str, ...]] = PROGRAMS
@@ -128,15 +130,19 @@ class Rule:
         """Report a finding at a node, unless the node is unreachable.
 
         Findings of one file with the same ``cause`` (in the plural, such as ``requests for CUDA``) are shown as one.
+        A warning about waste is an info where a normal run hardly gets there, and its message says why.
         """
         if self.module.never_runs(node):
             return
+        level = bounded(severity or self.severity, self.group)
+        if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
+            level, message = Severity.INFO, f"{message} ({reason})"
         self._sink(
             Finding(
                 rule=self.id,
                 name=self.name,
                 topic=topic_of(type(self)),
-                severity=bounded(severity or self.severity, self.group),
+                severity=level,
                 path=self.module.path,
                 span=self.module.span(node),
                 message=message,
@@ -147,6 +153,13 @@ class Rule:
                 cause=cause,
             )
         )
+
+    def circumstance(self, node: cst.CSTNode) -> str | None:
+        """Why a node hardly matters in a normal run, such as ``only with `--debug```; None if it does matter."""
+        from torchlint.analysis.things.circumstances import Circumstances
+
+        circumstances = self.module.shared(Circumstances)
+        return circumstances.off(node) if self.about_evaluation else circumstances.of(node)
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
         """Fixes of code that a test runs once are unsafe: it may be what is tested, and speed matters little there."""

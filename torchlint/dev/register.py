@@ -13,11 +13,16 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """A repository, as ``owner/name``, or a package of the package index; the day of its first run, and its purpose."""
+    """A repository, as ``owner/name``, or a package of the package index; the day of its first run, and its purpose.
+
+    ``half`` is for the measurement of what the analysis resolves: ``open`` for repositories that its builders may read,
+    ``validating`` for those of which they see only totals; empty for all others.
+    """
 
     repository: str
     day: str
     purpose: str
+    half: str = ""
 
 
 class Register:
@@ -41,5 +46,5 @@ class Register:
         """Register repositories; those that are there already keep the day of their first run."""
         for repository in repositories:
             self._entries.setdefault(repository.lower(), Entry(repository, day, purpose))
-        rows = (json.dumps(entry._asdict()) + "\n" for entry in self.entries())
+        rows = (json.dumps({k: v for k, v in entry._asdict().items() if v}) + "\n" for entry in self.entries())
         self._path.write_text("".join(rows), encoding="utf-8", newline="\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection, Iterator
 
+from torchlint.project.module_files import ModuleFiles
 from torchlint.project.outline import Outlines
 
 Place = tuple[str, str]
@@ -21,6 +22,7 @@ class Definitions:
     def __init__(self, paths: Collection[str], outlines: Outlines) -> None:
         self._paths = paths
         self._outlines = outlines
+        self._files = ModuleFiles(paths)
         self._modules: dict[tuple[str, str], str | None] = {}
         self._loads: dict[str, frozenset[str]] = {}
         self._imports: dict[str, frozenset[str]] = {}
@@ -28,7 +30,9 @@ class Definitions:
     def module(self, asking: str, dotted: str) -> str | None:
         """The file that an import of a module resolves to; None if it is not part of the run.
 
-        Absolute names are resolved as for a script: next to the importing file, then in each parent folder.
+        Absolute names are resolved as for a script: next to the importing file, then in each parent folder. A name that
+        is in none of them is in a folder that an installation or the program itself puts on the path of modules, such
+        as ``src``: it is the only file with such a name, or the one that shares most folders with the importing file.
         """
         place = posixpath.dirname(asking.replace("\\", "/")), dotted
         if place not in self._modules:
@@ -43,11 +47,14 @@ class Definitions:
             for _ in range(level - 1):
                 folder = posixpath.dirname(folder)
             return self._file(posixpath.join(folder, tail) if tail else folder)
+        above = folder
         while True:
-            found = self._file(posixpath.join(folder, tail))
-            if found is not None or folder == posixpath.dirname(folder):
+            found = self._file(posixpath.join(above, tail))
+            if found is not None:
                 return found
-            folder = posixpath.dirname(folder)
+            if above == posixpath.dirname(above):
+                return self._files.elsewhere(folder, name)
+            above = posixpath.dirname(above)
 
     def _file(self, stem: str) -> str | None:
         for path in (f"{stem}.py", f"{stem}/__init__.py"):

@@ -84,13 +84,19 @@ class FixtureTests:
         assert found == [finding.span.line for finding in fixture_file.findings]
 
     def test_no_shortcut_changes_what_is_found(self, fixture_file: FixtureFile) -> None:
-        """Prefilters and quick parsing change nothing: fails if ``needs`` or ``layout = False`` is wrong."""
-        plan = session.plan(Config(select=(fixture_file.rule.id,), root=str(fixture_file.fixtures.root)))
+        """Prefilters and quick parsing change nothing: fails if ``needs`` or ``layout = False`` is wrong.
+
+        All rules run over the file, and over each flagged function or class alone with the imports of the file, so that
+        nothing beside it lets it pass the prefilters.
+        """
+        plan = session.plan(Config(select=("ALL",), preview=True, root=str(fixture_file.fixtures.root)))
         texts = {"the whole file": fixture_file.text, **dict(shapes.flagged_definitions(fixture_file.text))}
         for name, text in texts.items():
             runs = (plan, plan._replace(exhaustive=True))
-            one, other = (run.analyse(text.encode(), fixture_file.label).result.findings for run in runs)
-            assert one == other, f"{name} alone: `needs`, `layout` or the declaration of a visitor leaves out too much"
+            one, other = (run.analyse(text.encode(), fixture_file.label) for run in runs)
+            reason = f"{name} alone: `needs`, `layout` or the declaration of a visitor leaves out too much"
+            assert one.result.findings == other.result.findings, reason
+            assert one.facts == other.facts, f"{name} alone: other files are told something else"
 
     def test_fixes_make_what_the_files_beside_it_show(
         self, fixture_file: FixtureFile, pytestconfig: pytest.Config

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, literal, method
+from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -24,20 +24,48 @@ class Options:
         found = self._defaults.get(name, [])
         return found[0] if len(found) == 1 else ...
 
+    def flag(self, name: str) -> str:
+        """How the option is written on the command line: ``--log-every``; the name itself if no parser has it."""
+        return self._flags.get(name, name)
+
     @cached_property
     def _defaults(self) -> dict[str, list[object]]:
         found: dict[str, list[object]] = {}
-        for call in self._module.nodes_of(cst.Call, frozenset({"add_argument"})):
-            if method(call) == "add_argument":
-                given = keyword(call, "default")
-                found.setdefault(_attribute(call), []).append(... if given is None else literal(given))
+        for call in self._calls:
+            found.setdefault(_attribute(call), []).append(_default(call))
         return found
+
+    @cached_property
+    def _flags(self) -> dict[str, str]:
+        return {_attribute(call): _name(call) for call in self._calls}
+
+    @cached_property
+    def _calls(self) -> list[cst.Call]:
+        calls = self._module.nodes_of(cst.Call, frozenset({"add_argument"}))
+        return [call for call in calls if method(call) == "add_argument"]
+
+
+def _default(call: cst.Call) -> object:
+    """The default of an option, or ``...`` if it is unknown; None for an option that must be given to have a value."""
+    given, action = keyword(call, "default"), literal(keyword(call, "action"))
+    if given is not None:
+        return literal(given)
+    if action in _SWITCHES:
+        return _SWITCHES[action]
+    required = keyword(call, "required") is not None or not _name(call).startswith("-")
+    return ... if required or is_opaque(call) or keyword(call, "action") is not None else None
 
 
 def _attribute(call: cst.Call) -> str:
     """The attribute in which the value of an option is: its ``dest``, or else the first long name."""
     dest = literal(keyword(call, "dest"))
-    names = [dest] if isinstance(dest, str) else [literal(arg.value) for arg in call.args if arg.keyword is None]
-    texts = [name for name in names if isinstance(name, str)]
-    long = [name for name in texts if name.startswith("--")]
-    return next(iter(long + texts), "").lstrip("-").replace("-", "_")
+    return (dest if isinstance(dest, str) else _name(call)).lstrip("-").replace("-", "_")
+
+
+def _name(call: cst.Call) -> str:
+    """The first long name of an option, or else its first name."""
+    texts = [name for arg in call.args if arg.keyword is None and isinstance(name := literal(arg.value), str)]
+    return next(iter([name for name in texts if name.startswith("--")] + texts), "")
+
+
+_SWITCHES = {"store_true": False, "store_false": True}

@@ -106,6 +106,7 @@ class EvalWithoutNoGrad(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, of_library(["eval"]))
     layout = False
+    about_evaluation = True
     recipe = Recipe("graphs", "finding", "the output of the model carries an autograd graph")
 
     @on.step

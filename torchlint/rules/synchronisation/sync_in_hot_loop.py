@@ -69,14 +69,15 @@ class SyncInHotLoop(Rule):
     ```
 
     ## When to leave it
-    Where the host needs the value to continue: an agent's action, a token, the size of a tensor, a check for NaN
-    that decides about the update. The rule is silent in these cases, as far as it can see them. It is also silent
-    under conditions that hold only every N steps, or only until the code has filled a cache or an optimizer's state,
-    in exception handlers, once per epoch, in loops that `break` in their first iteration, in tests, for tensors on the
-    CPU and the output of models that are moved there, for the logging of frameworks (`self.log`), and in files that
-    move nothing to an accelerator. Loops that do not train (evaluation,
-    feature extraction) are `info`: collect results on the device, and read them once at the end. Where these are whole
-    outputs rather than numbers, copying each batch to the host keeps the memory of the device bounded: leave it.
+    Where the host needs the value to continue: an agent's action, a token, the size of a tensor, a check for NaN that
+    decides about the update. The rule is silent in these cases, as far as it can see them. It is also silent under
+    conditions that hold only every N steps, or only until the code has filled a cache or an optimizer's state, in
+    exception handlers, once per epoch, in loops that `break` in their first iteration, in tests, for tensors on the CPU
+    and the output of models that are moved there, for the logging of frameworks (`self.log`), and in files that move
+    nothing to an accelerator. What only an option switches on that is off by default is `info`. Loops that do not train
+    (evaluation, feature extraction) are `info`: collect results on the device, and read them once at the end. Where
+    these are whole outputs rather than numbers, copying each batch to the host keeps the memory of the device bounded:
+    leave it.
     Steps are also `info` if all that they read is only drawn (matplotlib, PIL, `save_image`, `add_image`), which takes
     much longer than the wait, or is read directly after the host has waited anyway: for a condition, a value that it
     needs, or `torch.cuda.synchronize()`, with nothing queued in between.
@@ -123,6 +124,7 @@ class SyncInHotLoop(Rule):
             return
         checks = [read for read in reads if required.checks_finiteness(read.node, step.place)]
         reads = [read for read in reads if read not in checks] or checks
+        reads = [read for read in reads if self.circumstance(read.node) is None] or reads
         costs = ReadCosts(self.module, step)
         costly = [read for read in reads if not costs.is_small(read)]
         self.report(

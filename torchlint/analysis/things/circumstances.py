@@ -1,0 +1,178 @@
+"""Circumstances: why code of a step hardly matters in a normal run of the program."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.scopes.guards import Guard, implied
+from torchlint.analysis.syntax.calls import literal
+from torchlint.analysis.syntax.walk import descendants, wording
+from torchlint.analysis.things.options import Options
+from torchlint.analysis.things.step import Step
+from torchlint.analysis.values.devices import is_device_name
+from torchlint.model import Heat
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+_DEPTH = 3  # callers of callers
+_COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.Is: operator.is_,
+    cst.IsNot: operator.is_not,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+    cst.LessThan: operator.lt,
+    cst.LessThanEqual: operator.le,
+}
+
+
+class Circumstances:
+    """Why the code of one module that runs in every step hardly matters: it is off by default, evaluates, or is dead.
+
+    An option that a program has for its whole work, such as ``--train``, is not meant: only conditions inside a step
+    count, which switch on something that the step does besides.
+    """
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._options = module.shared(Options)
+
+    def of(self, node: cst.CSTNode) -> str | None:
+        """The circumstance in words, such as ``only with `--debug```; None for code that a normal run executes."""
+        return self.off(node) or self._evaluation(node)
+
+    def off(self, node: cst.CSTNode) -> str | None:
+        """Why a normal run does not get to code of a step at all."""
+        if self._module.heat(node).rank < Heat.STEP.rank:
+            return None
+        return self._switched_on(node) or self._unused(node)
+
+    def _evaluation(self, node: cst.CSTNode) -> str | None:
+        if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):
+            return None
+        trains = Step(self._module, self._module.heat_analysis.enclosing_step(node)).trains
+        return None if trains else "only in evaluation"
+
+    # -- options that are off ----------------------------------------------------------------------
+
+    def _switched_on(self, node: cst.CSTNode, depth: int = _DEPTH) -> str | None:
+        """The option without which a node is not reached in a step."""
+        place = self._module.heat_analysis.enclosing_step(node)
+        guards = [g for g in self._module.guards(node, stop=place) if g.kind == "test" and g.condition is not None]
+        found = next((name for guard in guards if (name := self._option(guard)) is not None), None)
+        if found is not None:
+            return f"only with {found}"
+        if not isinstance(place, cst.FunctionDef) or depth == 0:
+            return None
+        callers = self._module.functions.callers(place)
+        reasons = [self._switched_on(site.call, depth - 1) for site in callers.sites]
+        return reasons[0] if reasons and not callers.escapes and None not in reasons else None
+
+    def _option(self, guard: Guard) -> str | None:
+        """The option that a guard requires, although it is off by default."""
+        names: list[str] = []
+
+        def is_off(test: cst.BaseExpression, holds: bool) -> bool:
+            name, outcome = self._by_default(test)
+            if outcome is not (not holds) or self._switches_training(guard, test):
+                return False
+            names.append(f"`{name}`")
+            return True
+
+        assert guard.condition is not None
+        return names[-1] if implied(guard.condition, guard.holds, is_off) else None
+
+    def _by_default(self, test: cst.BaseExpression) -> tuple[str, bool | None]:
+        """The option that a condition tests, and what the condition evaluates to by default; None if unknown."""
+        value, compared, compare = test, None, None
+        if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+            target = test.comparisons[0]
+            value, compared = test.left, literal(target.comparator)
+            compare = _COMPARISONS.get(type(target.operator))
+            if compared is ... or compare is None:
+                return "", None
+        name, default = self._default(value)
+        if default is ... or is_device_name(name.strip("-").replace("-", "_")):
+            return name, None
+        try:
+            return name, bool(compare(default, compared) if compare is not None else default)
+        except TypeError:
+            return name, None
+
+    def _switches_training(self, guard: Guard, test: cst.BaseExpression) -> bool:
+        """Whether the same option decides in its function whether the step trains, as ``if train: loss.backward()``."""
+        around = self._module.function_of(guard.node) or self._module.tree
+        branches = (node for node in descendants(around) if isinstance(node, cst.If))
+        same = wording(test)
+        return any(
+            any(wording(part) == same for part in descendants(branch.test))
+            and self._module.heat_analysis.trains(branch)
+            for branch in branches
+        )
+
+    def _default(self, node: cst.BaseExpression) -> tuple[str, object]:
+        """The name and the default of an option: of an argument parser, of a function, or of a class."""
+        if isinstance(node, cst.Name):
+            bindings = self._module.definitions(node)
+            return node.value, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
+        if not isinstance(node, cst.Attribute):
+            return "", ...
+        name, owner = node.attr.value, self._module.class_of(node)
+        if dotted(node.value) == "self" and owner is not None:
+            stored = [value for value, _ in self._module.classes.assignments(owner, name)]
+            given = stored[0] if len(stored) == 1 and isinstance(stored[0], cst.Name) else None
+            return self._default(given) if given is not None else (name, ...)
+        return self._options.flag(name), self._options.default(name)
+
+    def _of_parameter(self, binding: Binding) -> object:
+        """The default of a parameter, if no visible call passes anything else."""
+        param = binding.statement
+        if not isinstance(param, cst.Param) or param.default is None:
+            return ...
+        parameters = self._module.parent(param)
+        function = self._module.parent(parameters) if parameters is not None else None
+        default = literal(param.default)
+        if not isinstance(function, cst.FunctionDef) or default is ...:
+            return ...
+        passed = [given for site in self._module.functions.callers(function).sites for given in site.call.args]
+        named = [arg for arg in passed if arg.keyword is not None and arg.keyword.value == param.name.value]
+        known = all(literal(arg.value) == default for arg in named) and not any(arg.star for arg in passed)
+        return default if known and not self._passed_by_position(function, param) else ...
+
+    def _passed_by_position(self, function: cst.FunctionDef, param: cst.Param) -> bool:
+        of = self._module.functions
+        sites = of.callers(function).sites
+        return any(
+            of.parameter_for(function, site.call, arg) is param and arg.keyword is None
+            for site in sites
+            for arg in site.call.args
+        )
+
+    # -- functions that nothing calls --------------------------------------------------------------
+
+    def _unused(self, node: cst.CSTNode, depth: int = _DEPTH) -> str | None:
+        """The function around a node that nothing calls, although only this file could call it."""
+        function = self._module.function_of(node)
+        if function is None or depth == 0 or not self._is_internal(function):
+            return None
+        callers = self._module.functions.callers(function)
+        if callers.escapes:
+            return None
+        others = [site.call for site in callers.sites if self._module.function_of(site.call) is not function]
+        if not others:
+            return f"nothing calls `{function.name.value}`"
+        reasons = [self._unused(call, depth - 1) for call in others]
+        return reasons[0] if None not in reasons else None
+
+    def _is_internal(self, function: cst.FunctionDef) -> bool:
+        """Whether only the file itself is meant to call a function: one inside another, or a private one."""
+        if function.decorators or self._module.class_of(function) is not None:
+            return False
+        return self._module.function_of(function) is not None or function.name.value.startswith("_")
