@@ -70,7 +70,7 @@ def test_elements_are_read_one_by_one_in_loops_of_any_function(exhaustive: bool)
 
 def evidence(text: str) -> list[str]:
     """What is said of the reads of one step, in source order."""
-    (finding,) = READS.lint(f"import torch\n{STEP}{LOSS}{text}".encode(), "x.py").findings
+    (finding,) = READS.lint(f"import torch\n{STEP}{LOSS}{text}    return a, b\n".encode(), "x.py").findings
     return [one.text.partition(": ")[2] or one.text.partition(", ")[2] for one in finding.evidence]
 
 
@@ -99,7 +99,7 @@ def test_a_value_was_read_before_if_every_way_leads_through_another_read_of_it(t
 
 @pytest.mark.parametrize(("read", "bounded"), [("y.sum().item()", False), ("y.cpu()", True), ("y.to('cpu')", True)])
 def test_advice_to_keep_whole_outputs_on_the_device_mentions_its_memory(read: str, bounded: bool) -> None:
-    loop = f"    for x in loader:\n        y = model(x.cuda())\n        {read}\n"
+    loop = f"    for x in loader:\n        y = model(x.cuda())\n        found.append({read})\n"
     text = f"def test(model, loader):\n    model.cuda()\n{loop}"
     (finding,) = READS.lint(f"import torch\n{text}".encode(), "x.py").findings
     assert ("if its memory has room" in finding.message) is bounded

@@ -46,9 +46,9 @@ def read_once(module: SourceModule, found: ElementReads) -> Fix:
     if len(found.reads) != 1:
         raise Unfixable
     read = found.reads[0]
-    if found.kind == "elements" and isinstance(found.loop, COMPREHENSIONS):
+    if found.kind in ("elements", "iterations") and isinstance(found.loop, COMPREHENSIONS):
         return _read_as_list(module, found.loop, read)
-    if found.kind == "parameters":
+    if found.kind in ("parameters", "gradients"):
         return _sum_on_device(module, found, read)
     raise Unfixable
 

@@ -11,6 +11,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge import synchronisation as known
+from torchlint.rules.synchronisation._destinations import uses_of
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -137,9 +138,7 @@ class RequiredReads:
         return False
 
     def _uses(self, assign: cst.Assign, place: cst.CSTNode) -> list[cst.Name]:
-        target = assign.targets[0].target
-        binding = self._module.binding_of(target) if isinstance(target, cst.Name) else None
-        uses = self._module.uses(binding) if binding is not None else []
+        uses = uses_of(self._module, assign.targets[0].target)
         return [use for use in uses if place in self._module.ancestors(use)]
 
     def _is_tested(self, node: cst.CSTNode) -> bool:

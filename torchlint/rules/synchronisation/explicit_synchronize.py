@@ -12,15 +12,6 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-# A function that contains one of these words may need to synchronize, to measure time or to share memory.
-_EXEMPTING_WORDS = frozenset(
-    "time times timer timers timing clock tic toc elapsed latency fps throughput duration stopwatch ms bench benchmark "
-    "profile profiler profiling prof nvtx event events stream streams graph graphs cudagraph barrier queue process "
-    "thread pipe conn socket ipc nvshmem shared fork spawn ptr ctypes cupy numba pycuda trt tensorrt dlpack cache "
-    "memory debug perf monotonic speed warmup".split()
-)
-_AUTOGRAD_ARGUMENTS = frozenset({"create_graph", "retain_graph"})
-
 
 class ExplicitSynchronize(Rule):
     """
@@ -97,8 +88,12 @@ class ExplicitSynchronize(Rule):
     @on.call("torch.cuda.synchronize", "torch.accelerator.synchronize")
     def synchronizes(self, node: cst.Call) -> None:
         """Check a call of ``synchronize``."""
+        from torchlint.rules.synchronisation._needed_waits import NeededWaits
+
         module = self.module
-        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node) or self._may_be_needed(node):
+        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
+            return
+        if module.shared(NeededWaits).may_include(node):
             return
         from torchlint.rules.synchronisation._fixes import without_call
 
@@ -112,23 +107,3 @@ class ExplicitSynchronize(Rule):
             heat=Heat.STEP,
             fix=without_call(module, node),
         )
-
-    def _may_be_needed(self, node: cst.Call) -> bool:
-        """Whether the outermost function measures time, or shares memory outside of the current stream."""
-        import libcst as cst
-
-        functions = [around for around in self.module.ancestors(node) if isinstance(around, cst.FunctionDef)]
-        place = functions[-1] if functions else self.module.tree
-        names = {name.value.lower() for name in self.module.within(place, cst.Name)} - _AUTOGRAD_ARGUMENTS
-        words = {word for name in names for word in name.strip("_").split("_")}
-        if not words.isdisjoint(_EXEMPTING_WORDS):
-            return True
-        return any(self._copies_to_host(call) for call in self.module.within(place, cst.Call))
-
-    def _copies_to_host(self, call: cst.Call) -> bool:
-        """Whether a call is an asynchronous copy that may go to the host."""
-        from torchlint.analysis.syntax.calls import keyword, method
-
-        if keyword(call, "non_blocking") is None or method(call) == "cuda":
-            return False
-        return not self.module.value(call).device.accelerated

@@ -12,13 +12,15 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.rules.synchronisation._elements import LoopKind
+
 
 class PerElementSync(Rule):
     """
     ## What it finds
     A read of a tensor on an accelerator inside a loop or comprehension over parameters (`p.grad.norm().item()`),
-    over the elements of a tensor (`[float(v) for v in t]`), over indices into one (`t[i].item()`), or over values that
-    select elements of one (`hits[labels == c].sum().item()`).
+    over the elements of a tensor (`[float(v) for v in t]`), over indices into one (`t[i].item()`), over values that
+    select elements of one (`hits[labels == c].sum().item()`), or over what a function makes of one (`parts(t)`).
 
     ## Why it costs
     Each read synchronizes with the device: hundreds of times for a model's parameters. Even on the CPU, reading
@@ -66,9 +68,9 @@ class PerElementSync(Rule):
     ```
 
     ## When to leave it
-    For short lists, and checks that run once. The rule is silent under conditions that hold only every N steps, in
-    exception handlers, in tests, for tensors that are not proved to be on an accelerator, and in files that move
-    nothing to one.
+    For short lists, and checks that run once. Loops that only draw what they read are `info`. The rule is silent under
+    conditions that hold only every N steps, in exception handlers, in tests, for tensors that are not proved to be on
+    an accelerator, and in files that move nothing to one.
 
     ## Fix safety
     `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to be a plain tensor with one
@@ -96,8 +98,11 @@ class PerElementSync(Rule):
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
+        from torchlint.rules.synchronisation._destinations import Destinations
         from torchlint.rules.synchronisation._elements import ElementLoops
+        from torchlint.rules.synchronisation._read_costs import purpose
 
+        goes = self.module.shared(Destinations)
         for found in self.module.shared(ElementLoops).all():
             from torchlint.rules.synchronisation._fixes import read_once
 
@@ -105,28 +110,42 @@ class PerElementSync(Rule):
             if self.module.in_test(read.node):
                 continue
             heat = self.module.heat(read.node)
-            evidence = [self.module.evidence(found.loop, f"this loop iterates over the {_WHAT[kind]}")]
+            over = f"this loop iterates over the {_WHAT[kind]}" if kind in _WHAT else "this is the loop"
+            evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
+            use, drawn = purpose(self.module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
             script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
-                f"{read.how} synchronizes with the GPU once for each of the {_WHAT[kind]}: {_ADVICE[kind]}",
+                f"{read.how} {_often(kind)}: {use or _ADVICE[kind]}",
                 evidence=evidence,
-                severity=Severity.INFO if script else Severity.WARNING,
+                severity=Severity.INFO if script or drawn else Severity.WARNING,
                 heat=heat,
-                fix=read_once(self.module, found),
+                fix=read_once(self.module, found) if use is None or drawn else None,
             )
+
+
+def _often(kind: LoopKind) -> str:
+    """How often a read synchronizes, as far as that is known."""
+    if kind in _WHAT:
+        return f"synchronizes with the GPU once for each of the {_WHAT[kind]}"
+    return "reads a tensor from the GPU in each iteration of this loop"
 
 
 _WHAT = {
     "parameters": "parameters",
+    "buffers": "buffers",
     "elements": "elements of a tensor",
     "indices": "elements of a tensor",
     "masks": "values that select elements of a tensor",
 }
+_NORM = "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result"
 _ADVICE = {
-    "parameters": "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result",
+    "parameters": _NORM,
+    "buffers": "compute on the device, and read one result",
+    "gradients": _NORM,
     "elements": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "indices": "read the whole tensor once, with `.tolist()` or `.cpu()` before the loop",
     "masks": "copy the tensors once, with `.cpu()` before the loop",
+    "iterations": "collect the results on the device, and read them once after the loop",
 }

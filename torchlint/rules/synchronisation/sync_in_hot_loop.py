@@ -13,6 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     from torchlint.analysis.things.read import Read
     from torchlint.analysis.things.step import Step
+    from torchlint.rules.synchronisation._read_costs import ReadCosts
 
 
 class SyncInHotLoop(Rule):
@@ -77,6 +78,9 @@ class SyncInHotLoop(Rule):
     (evaluation, feature extraction) are `info`: collect results on the device, and read them once at the end. Where
     these are whole outputs rather than numbers, copying each batch to the host keeps the memory of the device bounded:
     leave it.
+    Steps are also `info` if all that they read is only drawn (matplotlib, PIL, `save_image`, `add_image`), which takes
+    much longer than the wait, or is read directly after the host has waited anyway: for a condition, a value that it
+    needs, or `torch.cuda.synchronize()`, with nothing queued in between.
 
     ## Fix safety
     There is no safe fix. Accumulating on the device rounds in float32, where Python adds in float64; reading every
@@ -111,6 +115,7 @@ class SyncInHotLoop(Rule):
             return
 
         from torchlint.rules.synchronisation._elements import ElementLoops
+        from torchlint.rules.synchronisation._read_costs import ReadCosts
         from torchlint.rules.synchronisation._required_reads import RequiredReads
 
         required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
@@ -120,20 +125,24 @@ class SyncInHotLoop(Rule):
         checks = [read for read in reads if required.checks_finiteness(read.node, step.place)]
         reads = [read for read in reads if read not in checks] or checks
         reads = [read for read in reads if self.circumstance(read.node) is None] or reads
+        costs = ReadCosts(self.module, step)
+        costly = [read for read in reads if not costs.is_small(read)]
         self.report(
-            reads[0].node,
-            self._message(reads, trains=step.trains, checks=reads == checks),
-            evidence=self._evidence(step, reads),
-            severity=Severity.WARNING if step.trains and reads != checks else Severity.INFO,
+            (costly or reads)[0].node,
+            self._message(costly or reads, costs.advice(costly or reads), trains=step.trains, checks=reads == checks),
+            evidence=self._evidence(step, reads, costs),
+            severity=Severity.WARNING if step.trains and costly and reads != checks else Severity.INFO,
             heat=Heat.STEP,
         )
 
-    def _message(self, reads: list[Read], *, trains: bool, checks: bool) -> str:
+    def _message(self, reads: list[Read], advice: str | None, *, trains: bool, checks: bool) -> str:
         lines = list(dict.fromkeys(self.module.line(read.node) for read in reads))
         more = f" ({len(reads)} such reads per step)" if len(lines) > 1 else ""
         what = f"{self._written(reads[0])} synchronizes with the GPU in every"
         if checks:
             return f"{what} step{more}: check every N steps, or let `GradScaler` skip steps that are not finite"
+        if advice is not None:
+            return f"{what} {'training step' if trains else 'step'}{more}: {advice}"
         if not trains:
             room = ", if its memory has room for them" if any(_copies_content(read) for read in reads) else ""
             return f"{what} step{more}: collect results on the device{room}, and read them once after the loop"
@@ -144,16 +153,16 @@ class SyncInHotLoop(Rule):
         code = self.module.code(read.node)
         return f"`{code}`" if len(code) <= 40 and "\n" not in code else read.how
 
-    def _evidence(self, step: Step, reads: list[Read]) -> list[Evidence]:
+    def _evidence(self, step: Step, reads: list[Read], costs: ReadCosts) -> list[Evidence]:
         from torchlint.rules.synchronisation._repeated_reads import repeated_reads
 
         again = repeated_reads(self.module, reads)
-        return [self.module.evidence(read.node, self._place(step, read, again=read in again)) for read in reads]
-
-    def _place(self, step: Step, read: Read, *, again: bool) -> str:
-        if again:
-            return f"{read.how}: the same value was already read in this step, so this costs little"
-        return f"{read.how}, {_WHERE[step.phase(read.node)]}"
+        found = []
+        for read in reads:
+            note = _AGAIN if read in again else costs.note(read)
+            place = f", {_WHERE[step.phase(read.node)]}" if note is None else f": {note}"
+            found.append(self.module.evidence(read.node, f"{read.how}{place}"))
+        return found
 
 
 def _copies_content(read: Read) -> bool:
@@ -161,6 +170,7 @@ def _copies_content(read: Read) -> bool:
     return read.how in ("`.cpu()`", "`.numpy()`", "`.tolist()`") or read.how.endswith("to the CPU")
 
 
+_AGAIN = "the same value was already read in this step, so this costs little"
 _WHERE = {
     "forward": "before the backward pass, which is queued only afterwards",
     "backward": "between the backward pass and the optimizer step",

@@ -61,9 +61,10 @@ class TensorInControlFlow(Rule):
 
     ## When to leave it
     Where the program cannot go on without the value. Checks that a loss or gradient is finite, loops that run until a
-    tensor says that they are done, and steps that do not train are `info`. The rule is silent where the condition reads
-    no content (`is None`, `x.shape`, `x.is_cuda`), for tensors on the CPU, under conditions that hold only every N
-    steps, in tests, and for what runs once or once per epoch.
+    tensor says that they are done, and steps that do not train are `info`; so is a condition that needs no work of the
+    device and comes directly after another wait, such as `torch.cuda.synchronize()`. The rule is silent where the
+    condition reads no content (`is None`, `x.shape`, `x.is_cuda`), for tensors on the CPU, under conditions that hold
+    only every N steps, in tests, and for what runs once or once per epoch.
 
     ## Fix safety
     No fix is offered: `torch.where` evaluates both branches, and a check every N steps finds a problem later.
@@ -91,13 +92,23 @@ class TensorInControlFlow(Rule):
         """A loop or function that runs in every step, with the tensors that it branches on."""
         if self.module.in_test(step.place):
             return
+        if not step.conditions:
+            return
+        from torchlint.rules.synchronisation._waits import Waits, in_words
+
+        waits = Waits(self.module, step)
+        every = "every training step" if step.trains else "every step"
         for condition in step.conditions:
             advice, is_meant = self._advice(condition)
-            every = "every training step" if step.trains else "every step"
+            repeats = condition.kind == "while"
+            wait = None if repeats else waits.before(condition.node, condition.node)
+            if wait is not None:
+                advice = in_words(self.module, wait)
+            urgent = step.trains and not is_meant and wait is None
             self.report(
                 condition.node,
                 f"{self._written(condition)} synchronizes with the GPU in {every}: {advice}",
-                severity=Severity.WARNING if step.trains and not is_meant else Severity.INFO,
+                severity=Severity.WARNING if urgent else Severity.INFO,
                 heat=Heat.STEP,
             )
 
