@@ -8,6 +8,12 @@ from tests.analysis_help import find, parse
 from torchlint.model import Heat
 
 HEADER = "import torch\nfrom torch.utils.data import DataLoader\nloader = DataLoader(ds)\n"
+LOOP = "for i, x in enumerate(loader):\n"
+SELDOM = f"{LOOP}    if i % 9 == 0:\n        "
+METHOD = " def training_step(self, b, i):\n"
+SELDOM_METHOD = f"{METHOD}  if i % 9 == 0:\n   "
+STEP_METHOD = f"class M:\n{METHOD}"
+CHOICE = "def f(log=False):\n    if log:\n        target()\n"
 
 
 def heat(code: str) -> Heat:
@@ -86,11 +92,43 @@ def heat(code: str) -> Heat:
         ("for x in loader:\n    if norm_type != float('inf'):\n        target()", Heat.STEP),
         ("for x in loader:\n    if not torch.isfinite(x):\n        target()", Heat.EPOCH),
         ("for x in loader:\n    if '%d' % n == '3':\n        target()", Heat.STEP),
+        (f"{STEP_METHOD}  if i % 9 == 0:\n   for p in ps:\n    target()", Heat.EPOCH),
+        (f"{STEP_METHOD}  if i % 9:\n   return\n  y = [target() for p in ps]", Heat.EPOCH),
+        (f"{STEP_METHOD}  if i % 9:\n   for p in ps:\n    target()", Heat.ELEMENT),
+        (f"{STEP_METHOD}  if i % 9 == 0:\n   for x in loader:\n    target()", Heat.STEP),
+        (f"{CHOICE}{LOOP}    f(i % 9 == 0)", Heat.EPOCH),
+        (f"{CHOICE}{LOOP}    f(log=i % 9 == 0)\n    f()", Heat.EPOCH),
+        (f"{CHOICE}{LOOP}    f(i % 9 == 0)\n    f(log=True)", Heat.STEP),
+        (f"{CHOICE}{LOOP}    f(*args)", Heat.STEP),
+        (f"def f(log):\n    log = log or i % 9 == 0\n    if log:\n        target()\n{LOOP}    f(b)", Heat.STEP),
+        ("class C(nn.Module):\n  def forward(self, x, log=False):\n    if log:\n      target()", Heat.STEP),
         ("with torch.profiler.profile():\n    for x in loader:\n        target()", Heat.EPOCH),
     ],
 )
 def test_heat_follows_loops_guards_and_calls(code: str, expected: Heat) -> None:
     assert heat(code) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()", True),
+        (f"class T:\n def log(self):\n  self.deep()\n def deep(self):\n  target()\n{SELDOM_METHOD}self.log()", True),
+        (f"class T:\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", True),
+        (f"class T(Trainer):\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", False),
+        (f"def collate():\n  target()\n{SELDOM}collate()", True),
+        (f"def collate():\n  target()\nloader = DataLoader(d, collate_fn=collate)\n{SELDOM}collate()", False),
+        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()\n    deep()", False),
+        (f"def f(n):\n  f(n - 1)\n  target()\n{SELDOM}f(3)", True),
+        (f"def f(n):\n  f(n - 1)\n  target()\n{LOOP}    f(3)", False),
+        ("def f():\n  target()", False),
+    ],
+)
+def test_a_guard_on_every_call_of_a_function_holds_in_it(code: str, expected: bool) -> None:
+    module = parse(HEADER + code)
+    node = find(module, "target()")
+    assert module.heat_analysis.runs_rarely(node) is expected
+    assert not expected or module.heat(node) is Heat.EPOCH
 
 
 CLASS = "class T:\n def __init__(self):\n  self.x = None\n  self.c = {}\n def forward(self, b):\n"
