@@ -10,7 +10,7 @@ from torchlint.knowledge import heat as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
-    from torchlint.analysis.heat.heat import HeatAnalysis
+    from torchlint.analysis.heat.lifetimes import HeatQueries
     from torchlint.analysis.values.evaluate import Evaluator
     from torchlint.analysis.values.fixpoint import FixpointMemo
 
@@ -21,7 +21,7 @@ _NEUTRAL_BASES = ("builtins.object", "torch.nn.Module")  # a module calls none o
 class RareCalls:
     """Decides which functions of one module are called rarely."""
 
-    def __init__(self, code: Code, values: Evaluator, heat: HeatAnalysis, memo: FixpointMemo) -> None:
+    def __init__(self, code: Code, values: Evaluator, heat: HeatQueries, memo: FixpointMemo) -> None:
         self._code, self._values, self._heat = code, values, heat
         self._memo = memo
 
