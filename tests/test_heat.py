@@ -192,6 +192,8 @@ def test_what_fills_a_cache_or_the_state_of_an_optimizer_runs_once(code: str) ->
         f"{CLASS}  if b.shape[1] > self.longest:\n   target()",
         f"{CLASS}  if len(b) > self.x:\n   self.g(b)\n  self.g(0)\n def g(self, b):\n  self.x = 0\n  target()",
         f"{CLASS}  if len(self.c) > self.last:\n   self.last = len(self.c)\n   target()",
+        f"{CLASS}  if len(b) >= self.x:\n   self.x = len(b)\n   target()",
+        f"{CLASS}  if len(b) > self.x:\n   self.x = 0\n   target()",
         f"{CLASS}  if self.step > self.last:\n   self.last = self.step\n   target()",
         f"{CLASS}  self.x += len(b)\n  if self.x > self.last:\n   self.last = self.x\n   target()",
         f"{CLASS}  self.x = 0\n  if b.shape[1] > self.x:\n   self.x = b.shape[1]\n   target()",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.evaluate import Evaluator
 
 _MORE, _LESS = (cst.GreaterThan, cst.GreaterThanEqual), (cst.LessThan, cst.LessThanEqual)
+_STRICT = (cst.GreaterThan, cst.LessThan)
 _DEPTH = 4  # of variables
 _PRESENT = (cst.In, cst.IsNot, cst.NotEqual, cst.GreaterThan)
 
@@ -96,7 +97,7 @@ class FillingGuards:
 
     def _compared(self, left: cst.BaseExpression, target: cst.ComparisonTarget, holds: bool) -> Iterator[Slot]:
         operator, right = target.operator, target.comparator
-        if isinstance(operator, (*_MORE, *_LESS)):
+        if isinstance(operator, _MORE + _LESS) and holds is isinstance(operator, _STRICT):
             longer, shorter = (left, right) if holds is isinstance(operator, _MORE) else (right, left)
             yield from self._outgrown(longer, shorter)
         if holds is isinstance(operator, _PRESENT):
@@ -265,7 +266,7 @@ def _stores(target: cst.BaseExpression, value: cst.BaseExpression, slot: Slot) -
     if slot.kind == "key" or wording(target) != place:
         return False
     if slot.kind == "length":
-        return True
+        return literal(value) is ...
     if slot.kind == "empty":
         return bool(literal(value)) and not (isinstance(value, (cst.List, cst.Dict)) and not value.elements)
     return literal(value) is (not slot.key) if slot.kind == "flag" else literal(value) is not None
