@@ -8,6 +8,12 @@ from tests.analysis_help import find, parse
 from torchlint.model import Heat
 
 HEADER = "import torch\nfrom torch.utils.data import DataLoader\nloader = DataLoader(ds)\n"
+LOOP = "for i, x in enumerate(loader):\n"
+SELDOM = f"{LOOP}    if i % 9 == 0:\n        "
+METHOD = " def training_step(self, b, i):\n"
+SELDOM_METHOD = f"{METHOD}  if i % 9 == 0:\n   "
+STEP_METHOD = f"class M:\n{METHOD}"
+CHOICE = "def f(log=False):\n    if log:\n        target()\n"
 
 
 def heat(code: str) -> Heat:
@@ -86,11 +92,43 @@ def heat(code: str) -> Heat:
         ("for x in loader:\n    if norm_type != float('inf'):\n        target()", Heat.STEP),
         ("for x in loader:\n    if not torch.isfinite(x):\n        target()", Heat.EPOCH),
         ("for x in loader:\n    if '%d' % n == '3':\n        target()", Heat.STEP),
+        (f"{STEP_METHOD}  if i % 9 == 0:\n   for p in ps:\n    target()", Heat.EPOCH),
+        (f"{STEP_METHOD}  if i % 9:\n   return\n  y = [target() for p in ps]", Heat.EPOCH),
+        (f"{STEP_METHOD}  if i % 9:\n   for p in ps:\n    target()", Heat.ELEMENT),
+        (f"{STEP_METHOD}  if i % 9 == 0:\n   for x in loader:\n    target()", Heat.STEP),
+        (f"{CHOICE}{LOOP}    f(i % 9 == 0)", Heat.EPOCH),
+        (f"{CHOICE}{LOOP}    f(log=i % 9 == 0)\n    f()", Heat.EPOCH),
+        (f"{CHOICE}{LOOP}    f(i % 9 == 0)\n    f(log=True)", Heat.STEP),
+        (f"{CHOICE}{LOOP}    f(*args)", Heat.STEP),
+        (f"def f(log):\n    log = log or i % 9 == 0\n    if log:\n        target()\n{LOOP}    f(b)", Heat.STEP),
+        ("class C(nn.Module):\n  def forward(self, x, log=False):\n    if log:\n      target()", Heat.STEP),
         ("with torch.profiler.profile():\n    for x in loader:\n        target()", Heat.EPOCH),
     ],
 )
 def test_heat_follows_loops_guards_and_calls(code: str, expected: Heat) -> None:
     assert heat(code) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()", True),
+        (f"class T:\n def log(self):\n  self.deep()\n def deep(self):\n  target()\n{SELDOM_METHOD}self.log()", True),
+        (f"class T:\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", True),
+        (f"class T(Trainer):\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", False),
+        (f"def collate():\n  target()\n{SELDOM}collate()", True),
+        (f"def collate():\n  target()\nloader = DataLoader(d, collate_fn=collate)\n{SELDOM}collate()", False),
+        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()\n    deep()", False),
+        (f"def f(n):\n  f(n - 1)\n  target()\n{SELDOM}f(3)", True),
+        (f"def f(n):\n  f(n - 1)\n  target()\n{LOOP}    f(3)", False),
+        ("def f():\n  target()", False),
+    ],
+)
+def test_a_guard_on_every_call_of_a_function_holds_in_it(code: str, expected: bool) -> None:
+    module = parse(HEADER + code)
+    node = find(module, "target()")
+    assert module.heat_analysis.runs_rarely(node) is expected
+    assert not expected or module.heat(node) is Heat.EPOCH
 
 
 CLASS = "class T:\n def __init__(self):\n  self.x = None\n  self.c = {}\n def forward(self, b):\n"
@@ -114,6 +152,13 @@ STEP = "class Adam(Optimizer):\n def step(self):\n  for group in self.param_grou
         f"{CLASS}  if not self.ready:\n   target()\n   self.ready = True",
         f"{CLASS}  if self.first:\n   self.first = False\n   target()",
         f"{CLASS}  if len(self.c) == 0:\n   self.c['n'] = target()",
+        f"{CLASS}  if b.shape[1] > self.longest:\n   self.longest = b.shape[1]\n   target()",
+        f"{CLASS}  n = b.size(1)\n  if n > self.x:\n   self.build(n)\n def build(self, n):\n  self.x = n\n  target()",
+        f"{CLASS}  if self.x.shape[0] < len(b):\n   self.x = target()",
+        f"{CLASS}  if len(b) <= len(self.x):\n   return self.x\n  self.x = target()",
+        "x = None\ndef collate(b):\n global x\n if x is None:\n  x = target()\n return x",
+        "x = None\ndef make():\n global x\n x = target()\ndef collate(b):\n if x is None:\n  make()",
+        "x = {'a': None}\ndef collate(b):\n if x['a'] is None:\n  x['a'] = target()",
         "cache = {}\ndef collate(b):\n    if b.dtype not in cache:\n        cache[b.dtype] = target()",
         f"{STEP}   for p in group['params']:\n    state = self.state[p]\n    if not state:\n     state['a'] = target()",
         f"{STEP}   if 'buffer' not in group:\n    group['buffer'] = target()",
@@ -144,6 +189,18 @@ def test_what_fills_a_cache_or_the_state_of_an_optimizer_runs_once(code: str) ->
         f"{CLASS}  key = b.sum().item()\n  if key not in self.c:\n   self.c[key] = target()",
         f"{CLASS}  if not hasattr(b, 'm'):\n   b.m = target()",
         f"{CLASS}  if not self.ready:\n   target()\n   self.ready = False",
+        f"{CLASS}  if b.shape[1] > self.longest:\n   target()",
+        f"{CLASS}  if len(b) > self.x:\n   self.g(b)\n  self.g(0)\n def g(self, b):\n  self.x = 0\n  target()",
+        f"{CLASS}  if len(self.c) > self.last:\n   self.last = len(self.c)\n   target()",
+        f"{CLASS}  if len(b) >= self.x:\n   self.x = len(b)\n   target()",
+        f"{CLASS}  if len(b) > self.x:\n   self.x = 0\n   target()",
+        f"{CLASS}  if self.step > self.last:\n   self.last = self.step\n   target()",
+        f"{CLASS}  self.x += len(b)\n  if self.x > self.last:\n   self.last = self.x\n   target()",
+        f"{CLASS}  self.x = 0\n  if b.shape[1] > self.x:\n   self.x = b.shape[1]\n   target()",
+        f"{CLASS}  if b.shape[1] < self.x:\n   self.x = b.shape[1]\n  else:\n   target()",
+        f"{CLASS}  n = len(b)\n  longest = 0\n  if n > longest:\n   longest = n\n   target()",
+        "x = None\ndef collate(b):\n global x\n if x is None:\n  x = target()\n y = x\n x = None\n return y",
+        "x = None\ndef make():\n x = target()\ndef collate(b):\n if x is None:\n  make()\n  target()",
         f"{CLASS}  out = {{}}\n  if 'n' not in out:\n   out['n'] = target()",
         f"{CLASS}  out = self.run(b)\n  if not out:\n   out['n'] = target()",
         "for i, x in enumerate(loader):\n    seen = {}\n    if i not in seen:\n        seen[i] = target()",

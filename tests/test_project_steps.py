@@ -119,6 +119,20 @@ def test_functions_and_modules_that_a_training_loop_calls_run_in_every_step(tmp_
     assert places(tmp_path, {**FILES, "train.py": TRAIN}, "TL3") == expected
 
 
+@pytest.mark.parametrize(
+    "logging",
+    [
+        "if step % 100 == 0:\n                log_losses({'loss': loss})",
+        "log(step, loss)\n\n    def log(step, x):\n        if step % 100 == 0:\n            log_losses({'loss': x})",
+    ],
+)
+def test_functions_that_are_called_only_every_hundred_steps_are_silent(tmp_path: Path, logging: str) -> None:
+    train = TRAIN.replace("for x, y in loader", "for step, (x, y) in enumerate(loader)")
+    files = {**FILES, "train.py": train.replace('log_losses({"loss": loss})', logging)}
+    assert ("losses.py", 13, "warning") not in places(tmp_path, files, "TL301")
+    assert ("losses.py", 8, "warning") in places(tmp_path, files, "TL301")
+
+
 def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
     assert places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301") == [("losses.py", 13, "info")]
 

@@ -52,6 +52,8 @@ PART_FUNCTIONS = frozenset(
 )
 # Methods whose results depend on the content of a tensor.
 CONTENT_METHODS = frozenset("item tolist cpu numpy".split())
+# Methods that return lengths.
+LENGTH_METHODS = frozenset("size numel nelement dim".split())
 # Methods that store in containers, or set attributes, and those that remove from containers.
 FILLING_METHODS = frozenset("add append appendleft extend insert setdefault".split())
 REGISTERING = frozenset("register_buffer register_parameter add_module __setattr__".split())

@@ -30,8 +30,13 @@ LEGACY_DTYPES = {
 }
 FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
 
+# Methods whose result says how a tensor is stored, and functions of `torch` that return the same.
+_ABOUT_STORAGE = frozenset(
+    "is_complex is_conj is_neg is_signed is_inference is_shared is_coalesced is_set_to is_same_size storage_offset "
+    "sparse_dim dense_dim has_names".split()
+)
 # Functions of the torch namespace whose result is not a single tensor.
-NOT_TENSOR_FUNCTIONS = frozenset(
+NOT_TENSOR_FUNCTIONS = frozenset(f"torch.{name}" for name in _ABOUT_STORAGE) | frozenset(
     f"torch.{name}"
     for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode "
     "set_grad_enabled compile Size "
@@ -57,6 +62,7 @@ TUPLE_FUNCTIONS = frozenset({"torch.autograd.grad"}) | frozenset(
 )
 # Methods whose result is neither a tensor nor on the device.
 HOST_METHODS = {
+    **dict.fromkeys(_ABOUT_STORAGE, "scalar"),
     "item": "scalar",
     "tolist": "list",
     "numpy": "ndarray",

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.heat.lifetimes import Lifetimes, root
+from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants, wording
 from torchlint.knowledge import heat as known
+from torchlint.knowledge.synchronisation import COUNTERS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
     from torchlint.analysis.heat.lifetimes import HeatQueries
+    from torchlint.analysis.scopes.bindings import Binding
     from torchlint.analysis.values.evaluate import Evaluator
 
+_MORE, _LESS = (cst.GreaterThan, cst.GreaterThanEqual), (cst.LessThan, cst.LessThanEqual)
+_STRICT = (cst.GreaterThan, cst.LessThan)
+_DEPTH = 4  # of variables
 _PRESENT = (cst.In, cst.IsNot, cst.NotEqual, cst.GreaterThan)
 
 
@@ -26,7 +32,8 @@ class Slot(NamedTuple):
     """What a guard tests: whether ``place`` is still empty.
 
     ``kind`` is ``key`` for a missing key of a container, ``attribute`` for a missing attribute, ``none`` for a place
-    that holds None, ``empty`` for an empty container, and ``flag`` for a place that holds ``key``, a bool.
+    that holds None, ``empty`` for an empty container, ``flag`` for a place that holds ``key``, a bool, and ``length``
+    for one that is too short for an input, or holds the length of the longest input so far.
     """
 
     kind: str
@@ -65,7 +72,16 @@ class FillingGuards:
 
         if not self._lifetimes.outlives_step(slot.place, filled):
             return False
-        return not any(self._empties(node, slot, guard.node) for node in self._candidates(slot))
+        others = (n for n in self._candidates(slot) if slot.kind != "length" or not self._extends(n, ours, guard.node))
+        return not any(self._empties(node, slot, guard.node) for node in others)
+
+    def _extends(self, node: cst.CSTNode, ours: set[cst.CSTNode], guard: cst.If) -> bool:
+        """Whether an assignment is part of the guarded code, or of a function that other code calls seldom."""
+        function = self._code.function_of(node)
+        if node in ours or function is None or function is self._code.function_of(guard):
+            return node in ours
+        calls = [site.call for site in self._values.functions.callers(function).sites]
+        return not ours.isdisjoint(calls) and all(c in ours or self._is_seldom(c, guard) for c in calls)
 
     # -- what is tested --------------------------------------------------------------------------
 
@@ -81,6 +97,9 @@ class FillingGuards:
 
     def _compared(self, left: cst.BaseExpression, target: cst.ComparisonTarget, holds: bool) -> Iterator[Slot]:
         operator, right = target.operator, target.comparator
+        if isinstance(operator, _MORE + _LESS) and holds is isinstance(operator, _STRICT):
+            longer, shorter = (left, right) if holds is isinstance(operator, _MORE) else (right, left)
+            yield from self._outgrown(longer, shorter)
         if holds is isinstance(operator, _PRESENT):
             return
         if isinstance(operator, (cst.In, cst.NotIn)):
@@ -98,6 +117,29 @@ class FillingGuards:
             yield Slot("empty", first)
         elif name == "builtins.hasattr":
             yield Slot("attribute", first, literal(positional(call, 1)))
+
+    def _outgrown(self, needed: cst.BaseExpression, kept: cst.BaseExpression) -> Iterator[Slot]:
+        """``x.shape[1] > self.longest``, ``n > len(self.table)``: only a longer input than any before passes again."""
+        place = _measured(kept)
+        if isinstance(place, (cst.Name, cst.Attribute, cst.Subscript)) and self._is_length(needed, _DEPTH):
+            yield Slot("length", place)
+
+    def _is_length(self, node: cst.BaseExpression, depth: int) -> bool:
+        """Whether a number is the length of an input, or a parameter that is named after no counter."""
+        if isinstance(node, cst.BinaryOperation) and depth:
+            sides = (node.left, node.right)
+            return all(isinstance(literal(s), int) or self._is_length(s, depth - 1) for s in sides)
+        if not isinstance(node, cst.Name):
+            name = dotted(measured := _measured(node))
+            return measured is not node and name is not None and not name.startswith("self.")
+        bindings = self._code.definitions(node) if depth else ()
+        return bool(bindings) and all(self._holds_length(binding, depth) for binding in bindings)
+
+    def _holds_length(self, binding: Binding, depth: int) -> bool:
+        if binding.kind == "parameter":
+            return binding.name.lower() not in COUNTERS
+        whole = binding.kind == "assign" and not binding.path and binding.value is not None
+        return whole and self._is_length(binding.value, depth - 1)  # type: ignore[arg-type]
 
     def _getattr(self, node: cst.BaseExpression) -> Slot | None:
         """``getattr(x, "name", None)``, which is None where the attribute is missing."""
@@ -146,7 +188,14 @@ class FillingGuards:
         if given and slot.kind in ("key", "empty"):
             return any(isinstance(t, cst.Subscript) for assign in assigns for t in _targets(assign))
         own = (root(slot.place)[0] or "").startswith("self") and (method(call) is not None)
+        own = own or self._is_global(slot.place, function)
         return own and any(_stores(target, assign.value, slot) for assign in assigns for target in _targets(assign))
+
+    def _is_global(self, place: cst.BaseExpression, function: cst.FunctionDef) -> bool:
+        """Whether a place is a variable of the module in a function."""
+        name = place.value if isinstance(place, cst.Name) else None
+        statements = self._code.within(function, cst.Global)
+        return any(item.name.value == name for statement in statements for item in statement.names)
 
     # -- what empties it -------------------------------------------------------------------------
 
@@ -216,6 +265,8 @@ def _stores(target: cst.BaseExpression, value: cst.BaseExpression, slot: Slot) -
         return slot.kind == "empty" or _index(target) == wording(slot.key)  # type: ignore[arg-type]
     if slot.kind == "key" or wording(target) != place:
         return False
+    if slot.kind == "length":
+        return literal(value) is ...
     if slot.kind == "empty":
         return bool(literal(value)) and not (isinstance(value, (cst.List, cst.Dict)) and not value.elements)
     return literal(value) is (not slot.key) if slot.kind == "flag" else literal(value) is not None
@@ -238,3 +289,14 @@ def _members(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
             yield from _members(element.value)
     else:
         yield node
+
+
+def _measured(node: cst.BaseExpression) -> cst.BaseExpression:
+    """``x`` for ``len(x)``, ``x.shape[0]``, ``x.size(0)`` and ``x.numel()``; anything else as it is."""
+    if isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Name) and node.func.value == "len" and len(node.args) == 1:
+            return node.args[0].value
+        return receiver(node) or node if method(node) in known.LENGTH_METHODS else node
+    if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute) and node.value.attr.value == "shape":
+        return node.value.value
+    return node

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.heat.rare_calls import RareCalls
 from torchlint.analysis.heat.throttling import ThrottlingGuards, excludes_training
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.flow import LOOPS, may_repeat
@@ -39,6 +40,7 @@ class HeatAnalysis:
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
         self._memo = FixpointMemo()
+        self._rare_calls = RareCalls(code, values, self, self._memo)
         self._throttling = ThrottlingGuards(code, values, self, self._memo)
         self._repeating: dict[cst.CSTNode, bool] = {}
         self._evaluating: dict[cst.CSTNode, bool] = {}
@@ -48,8 +50,17 @@ class HeatAnalysis:
         loops, function = self.enclosing_loops(node)
         base = self.function_heat(function) if function is not None else Heat.ONCE
         heat = self._through(loops, base)
-        cold = heat.rank > Heat.EPOCH.rank and self.is_throttled(node, loops[-1] if loops else function)
+        cold = heat.rank > Heat.EPOCH.rank and self.is_throttled(node, self._hot_part(loops, function, base))
         return Heat.EPOCH if cold else heat
+
+    def _hot_part(self, loops: list[cst.CSTNode], function: cst.FunctionDef | None, base: Heat) -> cst.CSTNode | None:
+        """The code around a node that runs in every step, or makes the steps: guards outside do not count.
+
+        A guard on ``for p in parameters`` in a function that is called in every step is one on each iteration; a guard
+        on a loop over batches is not.
+        """
+        called = base.rank >= Heat.STEP.rank and all(self.loop_kind(loop) != "step" for loop in loops)
+        return function if called or not loops else loops[-1]
 
     def enclosing_loops(self, node: cst.CSTNode) -> tuple[list[cst.CSTNode], cst.FunctionDef | None]:
         """The loops that repeat and the comprehensions around a node, innermost first, and its function."""
@@ -230,7 +241,7 @@ class HeatAnalysis:
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
-        if name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and self._code.class_of(function) is not None):
+        if self._is_hot_by_name(function) and not self._rare_calls.only(function):
             return Heat.STEP
         if self._code.step_caller(function) is not None or is_optimizer_step(self._code, function):
             return Heat.STEP
@@ -242,6 +253,15 @@ class HeatAnalysis:
             return Heat.STEP
         rank = max(ranks, default=0)
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
+
+    def _is_hot_by_name(self, function: cst.FunctionDef) -> bool:
+        name, owner = function.name.value, self._code.class_of(function)
+        return name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and owner is not None)
+
+    def runs_rarely(self, node: cst.CSTNode) -> bool:
+        """Whether a guard rarely passes that is on a node in its function, or on every call of this function."""
+        _, function = self.enclosing_loops(node)
+        return self.is_throttled(node, function) or (function is not None and self._rare_calls.only(function))
 
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"

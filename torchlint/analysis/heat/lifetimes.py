@@ -29,7 +29,7 @@ _DEFINITIONS = ("import", "function", "class")
 
 
 class HeatQueries(Protocol):
-    """What lifetimes ask the analysis of heat."""
+    """What the parts of the analysis of heat ask it."""
 
     def of(self, node: cst.CSTNode) -> Heat:
         """How often a node runs."""
@@ -39,6 +39,9 @@ class HeatQueries(Protocol):
 
     def loop_kind(self, loop: cst.CSTNode) -> str | None:
         """``step``, ``epoch`` or None."""
+
+    def runs_rarely(self, node: cst.CSTNode) -> bool:
+        """Whether a guard rarely passes that is on a node, or on every call of its function."""
 
 
 class Lifetimes:

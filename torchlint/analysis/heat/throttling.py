@@ -14,8 +14,11 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge import synchronisation as known
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torchlint.analysis.code import Code
     from torchlint.analysis.heat.lifetimes import HeatQueries
+    from torchlint.analysis.scopes.bindings import Binding
     from torchlint.analysis.values.evaluate import Evaluator
     from torchlint.analysis.values.fixpoint import FixpointMemo
 
@@ -131,11 +134,21 @@ class ThrottlingGuards:
 
     def _named(self, node: cst.BaseExpression, holds: bool, depth: int) -> bool:
         """A variable is rarely true if everything assigned to it is, or if its name says so."""
+        if literal(node) is (not holds):
+            return True
         if isinstance(node, cst.Name):
-            values = [b.value for b in self._code.definitions(node) if b.value is not None and not b.path]
-            if values and all(self._rarely(v, holds, depth - 1) for v in values):
+            values = [value for binding in self._code.definitions(node) for value in self._given(binding)]
+            if values and all(v is not None and self._rarely(v, holds, depth - 1) for v in values):
                 return True
         return holds and _by_words((dotted(node) or "").rpartition(".")[2].lower())
+
+    def _given(self, binding: Binding) -> Sequence[cst.BaseExpression | None]:
+        """What a variable gets: the assigned value, or the arguments of all calls; a None stands for the unknown."""
+        if binding.kind != "parameter":
+            return [binding.value] if binding.value is not None and not binding.path else []
+        function = self._code.function_of(binding.node)
+        elsewhere = function is None or self._code.step_caller(function) is not None
+        return [None] if elsewhere else self._values.parameters.all_arguments(binding) or [None]
 
 
 def _is_modulo(node: cst.CSTNode) -> bool:

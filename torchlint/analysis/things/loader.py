@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.calls import keyword, literal
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.batch_flow import BatchFlow
 from torchlint.analysis.things.batch_uses import BatchUses
+from torchlint.analysis.things.callables import called_function
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.things.options import Options
@@ -140,21 +141,23 @@ class Loader:
         return (value.accelerated and counts) or self._uses_accelerator(arg.value)
 
     def _unpinnable_collate(self, node: cst.BaseExpression) -> bool:
-        definition: cst.CSTNode | None = node if isinstance(node, cst.Lambda) else self._module.value(node).node
-        if isinstance(definition, cst.ClassDef):
-            return self._module.classes.method(definition, "pin_memory") is None
-        if not isinstance(definition, (cst.FunctionDef, cst.Lambda)):
+        value = self._module.value(node)
+        if value.kind is Kind.CLASS and isinstance(value.node, cst.ClassDef):
+            return self._module.classes.method(value.node, "pin_memory") is None
+        function = called_function(self._module, node)
+        if function is None:
             return False
-        if self._uses_accelerator(definition.body):
+        own = value.node if isinstance(value.node, cst.ClassDef) else function  # a collator may call its other methods
+        if self._uses_accelerator(own.body):
             return True
-        names = {n.value for n in descendants(definition.body) if isinstance(n, cst.Name)}
-        return bool(names & known.UNPINNABLE) or self._returns_unpinnable_object(definition)
+        names = {n.value for n in descendants(own.body) if isinstance(n, cst.Name)}
+        return bool(names & known.UNPINNABLE) or self._returns_unpinnable_object(function)
 
-    def _returns_unpinnable_object(self, definition: cst.FunctionDef | cst.Lambda) -> bool:
-        if isinstance(definition, cst.Lambda):
-            results: list[cst.BaseExpression | None] = [definition.body]
+    def _returns_unpinnable_object(self, function: cst.FunctionDef | cst.Lambda) -> bool:
+        if isinstance(function, cst.Lambda):
+            results: list[cst.BaseExpression | None] = [function.body]
         else:
-            results = [r.value for r in self._module.functions.body(definition).returns]
+            results = [r.value for r in self._module.functions.body(function).returns]
         for result in results:
             owner = self._module.value(result).node
             if isinstance(owner, cst.ClassDef) and self._module.classes.method(owner, "pin_memory") is None:

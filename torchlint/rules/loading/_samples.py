@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import positional
+from torchlint.analysis.things.callables import called_function
 from torchlint.analysis.things.loader import Loader, Loaders
-from torchlint.analysis.values.lattice import Kind
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -34,19 +33,5 @@ class Samples:
 
     def collates(self, loader: Loader) -> list[cst.FunctionDef | cst.Lambda]:
         """The functions of the file that a loader may get as ``collate_fn``."""
-        found = (self.function(value) for value in loader.arguments("collate_fn"))
+        found = (called_function(self._module, value) for value in loader.arguments("collate_fn"))
         return [function for function in found if function is not None]
-
-    def function(self, node: cst.BaseExpression) -> cst.FunctionDef | cst.Lambda | None:
-        """The function of the file that an argument for ``collate_fn`` is, or calls."""
-        if isinstance(node, cst.Lambda):
-            return node
-        if isinstance(node, cst.Call) and self._module.qualified(node.func) == "functools.partial":
-            first = positional(node, 0)
-            return self.function(first) if first is not None else None
-        value = self._module.value(node)
-        if value.kind is Kind.FUNCTION and isinstance(value.node, cst.FunctionDef):
-            return value.node
-        if value.kind is not Kind.CLASS and isinstance(value.node, cst.ClassDef):
-            return self._module.classes.method(value.node, "__call__")
-        return None

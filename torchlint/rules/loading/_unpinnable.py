@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.things.callables import called_function
 from torchlint.analysis.things.loader import Loader
 from torchlint.analysis.values.lattice import Kind, Value
-from torchlint.rules.loading._samples import Samples
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -29,7 +29,6 @@ class Unpinnable:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._samples = module.shared(Samples)
 
     def batch_of(self, loader: Loader) -> UnpinnedBatch | None:
         """What all batches of a loader are; None if some may be pinned."""
@@ -42,7 +41,7 @@ class Unpinnable:
         if value.kind is Kind.CLASS and isinstance(value.node, cst.ClassDef):
             owner = value.node
             return UnpinnedBatch(node, owner.name.value) if self._lacks_pinning(owner) else None
-        function = self._samples.function(node)
+        function = called_function(self._module, node)
         results = self._results(function)
         found = [self._unpinned(result) for result in results]
         return found[0] if found and all(found) else None

@@ -51,27 +51,27 @@ class ElementLoops:
         """The loops with reads, one record for each loop."""
         found: dict[cst.CSTNode, tuple[LoopKind, list[Read]]] = {}
         for read in self._module.shared(Reads).find(self._may_be_in_loop, _LOOPS):
-            inner, function = self._innermost_loop(read.node)
+            inner = self._innermost_loop(read.node)
             kind = self._kind_for_read(inner, read) if inner is not None else None
             if inner is None or kind is None or self._required.is_required(read.node, inner):
                 continue
-            if not self._module.heat_analysis.is_throttled(read.node, function):
+            if not self._module.heat_analysis.runs_rarely(read.node):
                 found.setdefault(inner, (kind, []))[1].append(read)
         return [ElementReads(loop, tuple(reads), kind) for loop, (kind, reads) in found.items()]
 
     def covers(self, read: Read) -> bool:
         """Whether the loop around a read goes through parameters or elements, so that TL302 reports it."""
-        inner, _ = self._innermost_loop(read.node)
+        inner = self._innermost_loop(read.node)
         return inner is not None and self._kind_for_read(inner, read) is not None
 
-    def _innermost_loop(self, node: cst.CSTNode) -> tuple[cst.CSTNode | None, cst.FunctionDef | None]:
-        """The innermost loop around a node, and its function."""
-        loops, function = self._module.heat_analysis.enclosing_loops(node)
-        return loops[0] if loops else None, function
+    def _innermost_loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The innermost loop around a node."""
+        loops, _ = self._module.heat_analysis.enclosing_loops(node)
+        return loops[0] if loops else None
 
     def _may_be_in_loop(self, node: cst.BaseExpression) -> bool:
         """Whether the loop around a node iterates over parameters or elements, or the node indexes a tensor in it."""
-        inner, _ = self._innermost_loop(node)
+        inner = self._innermost_loop(node)
         if inner is None:
             return False
         return self._kind_of(inner) is not None or any(_indexed_by(inner, node))
