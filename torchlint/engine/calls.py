@@ -1,0 +1,332 @@
+"""Calls: what is called, with which arguments, and the frames of functions."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.frames import Frame, Function, Scope
+from torchlint.engine.state import Exhausted, Left, Returned, number
+from torchlint.engine.union import join, join_all, key
+from torchlint.engine.values import (
+    ELEMENT,
+    NONE,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Kind,
+    Place,
+    Value,
+    sequence,
+    tensor,
+)
+from torchlint.knowledge import following as known
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_DEEP = 36  # calls of one another
+_KINDS, _KINDS_OF_METHODS, _ALL_KINDS = 8, 4, 40  # of arguments that a function is followed for
+_EVALUATIONS = 3  # of a function for one kind of arguments
+_SMALL = 6  # statements of a function that is followed for more kinds
+_READS = 400
+
+
+class Calls:
+    """Follows calls."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._state = engine, engine.state
+        self._peers: dict[Hashable, list[Frame]] = defaultdict(list)
+        self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
+        self.reached: set[ast.AST] = set()
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.Call, scope: Scope) -> Value:
+        """The value of a call."""
+        self._state.spend()
+        function = self._engine.evaluate(node.func, scope)
+        values, named = self._given(node, scope)
+        for member in function.members:
+            self._call_back(member, [*values, *named.values()], node, scope)
+        found = self.call(function, values, named, node, scope)
+        if found.kind is Kind.UNKNOWN and function.kind in (Kind.FUNCTION, Kind.LIBRARY):
+            return self._engine.libraries.configured(found, function, Arguments(values, named, node, scope))
+        return found
+
+    def _given(self, node: ast.Call, scope: Scope) -> tuple[list[Value], dict[str, Value]]:
+        values: list[Value] = []
+        for argument in node.args:
+            value = self._engine.evaluate(argument, scope)
+            if not isinstance(argument, ast.Starred):
+                values.append(value)
+            elif value.kind in (Kind.TUPLE, Kind.MODULES):
+                values += value.items
+            else:
+                values.append(self._engine.containers.element(value, argument, scope))
+        named: dict[str, Value] = {}
+        for keyword in node.keywords:
+            value = self._engine.evaluate(keyword.value, scope)
+            if keyword.arg is not None:
+                named[keyword.arg] = value
+            elif value.kind is Kind.DICT:
+                named.update({name: item for name, item in value.fields.items() if isinstance(name, str)})
+            elif value.kind is Kind.INSTANCE and value.target.class_ is None:
+                named.update(value.target.fields)
+        return values, named
+
+    def _call_back(self, function: Value, given: list[Value], node: ast.Call, scope: Scope) -> None:
+        """A function of the project that is handed to a library is called by it."""
+        receiver = function.receiver
+        of_library = function.kind in (Kind.LIBRARY, Kind.UNKNOWN) or (
+            function.kind is Kind.METHOD and receiver is not None and receiver.kind in _LIBRARY_THINGS
+        )
+        if not of_library:
+            return
+        if function.kind is Kind.LIBRARY and function.detail.rpartition(".")[2] in known.NO_CALLBACK:
+            return
+        for value in given:
+            for each in value.items if value.kind is Kind.TUPLE else (value,):
+                self._run(each, node, scope)
+
+    def _run(self, callback: Value, node: ast.Call, scope: Scope) -> None:
+        target = callback.target if callback.kind is Kind.FUNCTION else None
+        bound = int(callback.receiver is not None)
+        if callback.kind is Kind.PARTIAL and callback.target.kind is Kind.FUNCTION:
+            target, bound = callback.target.target, len(callback.items) + len(callback.fields)
+        if target is None or (target.node in self.reached and not isinstance(target.node, ast.Lambda)):
+            return
+        needed = len(target.node.args.args) - len(target.node.args.defaults) - bound
+        try:
+            self.call(callback, [UNKNOWN] * max(needed, 0), {}, node, scope)
+        except (Returned, Left):
+            return
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def call(self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
+        """What calling a value gives."""
+        kind = function.kind
+        if kind is Kind.UNION:
+            return self._engine.containers.each(function, lambda each: self.call(each, args, named, node, scope))
+        if kind is Kind.FUNCTION:
+            receiver = [function.receiver] if function.receiver is not None else []
+            return self.invoke(function.target, [*receiver, *args], named, node)
+        if kind is Kind.CLASS:
+            return self._engine.classes.instantiate(function.target, args, named, node, scope)
+        if kind is Kind.PARTIAL:
+            return self.call(function.target, [*function.items, *args], {**function.fields, **named}, node, scope)
+        if kind is Kind.INSTANCE:
+            return self._call_instance(function, args, named, node, scope)
+        if kind is Kind.MODULES:
+            for member in function.items:
+                args = [self.call(member, args, {}, node, scope)]
+            return args[0] if args else UNKNOWN
+        if isinstance(node, ast.Call) and kind in (Kind.METHOD, Kind.LIBRARY):
+            name = str(function.detail).rpartition(".")[2]
+            given = Arguments(args, named, node, scope, function.receiver or UNKNOWN, name)
+            return self._engine.libraries.call(function, given)
+        if kind is Kind.LIBRARY_MODULE:
+            return self._engine.libraries.module_result(function, device_of([*args, *named.values()]))
+        if kind is Kind.TENSOR:
+            return tensor(function.device or Place.UNKNOWN, sure=False)
+        on_device = device_of([*args, *named.values()]) is Place.ACCELERATOR
+        return tensor(Place.ACCELERATOR, sure=False) if on_device else UNKNOWN
+
+    def _call_instance(
+        self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
+    ) -> Value:
+        classes = self._engine.classes
+        if not classes.is_module(function):
+            method = classes.method(function, "__call__") or classes.method(function, "forward")
+            return self.call(method, args, named, node, scope) if method is not None else UNKNOWN
+        self._state.mark("model")
+        forward = classes.method(function, "forward")
+        found = self.call(forward, args, named, node, scope) if forward is not None else UNKNOWN
+        device = device_of([*args, *named.values()])
+        return tensor(device or Place.ACCELERATOR, sure=False) if found.kind in (Kind.UNKNOWN, Kind.CONSTANT) else found
+
+    # -- functions of the project ------------------------------------------------------------------
+
+    def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
+        """The result of a function, followed once for each kind of arguments."""
+        if self._state.depth > _DEEP:
+            return UNKNOWN
+        names = self._bind(function, args, named)
+        frame = self._frame(function, names)
+        self._state.called(frame, "call", node)
+        self.reached.add(function.node)
+        if frame.active:
+            return frame.result or UNKNOWN
+        if frame.evaluations and (frame.evaluations >= _EVALUATIONS or self._is_valid(frame, function)):
+            self._repeat(frame)
+            return frame.result or UNKNOWN
+        return self._follow(frame, function, names)
+
+    def _frame(self, function: Function, names: dict[str, Value]) -> Frame:
+        first = next(iter(names.values()), None)
+        own = first if function.class_ is not None and not function.kind else None
+        receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
+        within = id(function.frame) if function.scope.function is not None else 0
+        place = (function.node, within, self._state.worker, tuple((name, key(value)) for name, value in names.items()))
+        frame = self._state.frames.get(place)
+        if frame is None:
+            frame = self._nearest(function, within, receiver) or self._new(function, within, receiver)
+            self._state.frames[place] = frame
+        return frame
+
+    def _nearest(self, function: Function, within: int, receiver: object) -> Frame | None:
+        """A frame for other arguments, if there are too many kinds of them."""
+        peers = self._peers[function.node, within]
+        mine = [peer for peer in peers if peer.receiver is receiver] if receiver is not None else peers
+        small = not isinstance(function.node, ast.Lambda) and len(function.node.body) <= _SMALL
+        limit = (_KINDS if receiver is None else _KINDS_OF_METHODS) * (1 + small)
+        if len(mine) >= limit or len(peers) >= _ALL_KINDS * (1 + 2 * small):
+            return (mine or peers)[-1]
+        return None
+
+    def _new(self, function: Function, within: int, receiver: object) -> Frame:
+        frame = Frame(function, function.scope.module, function.name)
+        frame.receiver = receiver  # type: ignore[assignment]
+        frame.worker = self._state.worker
+        self._peers[function.node, within].append(frame)
+        return frame
+
+    def _is_valid(self, frame: Frame, function: Function) -> bool:
+        """Whether nothing that the frame depends on has changed since it was followed."""
+        same = frame.function is not None and frame.function.scope is function.scope
+        if not same and frame.evaluations < 2:
+            return False
+        if frame.valid_at == self._state.epoch:
+            return True
+        for (owner, name), expected in frame.reads.items():
+            value = owner.fields.get(name)
+            if (key(value, 1) if value is not None else None) != expected:
+                return False
+        frame.valid_at = self._state.epoch
+        return True
+
+    def _repeat(self, frame: Frame) -> None:
+        """What the frame depends on and changes, the caller depends on and changes."""
+        self._depend(frame)
+        for (owner, name), value in frame.writes.items():
+            self._state.set_field(owner, name, value)
+
+    def _depend(self, frame: Frame) -> None:
+        caller = self._state.frame
+        for place, expected in frame.reads.items():
+            if place not in caller.seen and len(caller.reads) < _READS:
+                caller.seen.add(place)
+                caller.reads[place] = expected
+
+    def _follow(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
+        scope = Scope(dict(names), function.scope.module, function.scope)
+        scope.function = function
+        generates, scope.losses = self._about(function.node)
+        scope.yielded = [] if generates else None
+        frame.function, frame.reads, frame.seen = function, {}, set()
+        frame.active = True
+        frame.evaluations += 1
+        since = self._state.changes
+        self._state.depth += 1
+        try:
+            with self._state.at(frame):
+                self._state.spend()
+                found = self._body(function, scope)
+            if generates:
+                yields = any(region.over_batches and region.yields for region in frame.regions.values())
+                element = join_all(scope.yielded or ())
+                found = Value(Kind.GENERATOR, "loader" if yields else None, element=element, target=frame)
+            frame.result, frame.valid_at = found, -1
+        except Exhausted:
+            frame.result = frame.result or UNKNOWN
+            raise
+        finally:
+            self._state.depth -= 1
+            frame.active = False
+        frame.writes = self._state.changed(since)
+        self._depend(frame)
+        self._state.frame.seen.update(frame.writes)
+        return found
+
+    def _body(self, function: Function, scope: Scope) -> Value:
+        if isinstance(function.node, ast.Lambda):
+            return self._engine.evaluate(function.node.body, scope)
+        found: Value | None = None
+        try:
+            self._engine.statements.block(function.node.body, scope)
+        except Returned as end:
+            found = end.value
+        except Left:
+            found = None if scope.returned else UNKNOWN
+        for value in scope.returned:
+            found = join(found, value)
+        return found if found is not None else NONE
+
+    def _about(self, node: ast.AST) -> tuple[bool, frozenset[str]]:
+        """Whether a function is a generator, and the names that it calls ``backward`` on."""
+        if node not in self._losses:
+            self._losses[node] = _about(node)
+        return self._losses[node]
+
+    # -- arguments ---------------------------------------------------------------------------------
+
+    def _bind(self, function: Function, args: list[Value], named: dict[str, Value]) -> dict[str, Value]:
+        given = function.node.args
+        ordered = [*given.posonlyargs, *given.args]
+        names = [each.arg for each in ordered]
+        found = dict(zip(names, args, strict=False))
+        if given.vararg is not None:
+            found[given.vararg.arg] = sequence(args[len(names) :])
+        keywords = {*names, *(each.arg for each in given.kwonlyargs)}
+        found.update({name: value for name, value in named.items() if name in keywords})
+        if given.kwarg is not None:
+            others = {name: value for name, value in named.items() if name not in keywords}
+            found[given.kwarg.arg] = Value(Kind.DICT, fields=others)
+        defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
+        defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
+        for name, default in defaults:
+            if name not in found:
+                found[name] = self._engine.expressions.safely(default, function.scope)
+        for each in (*ordered, *given.kwonlyargs):
+            value = found.setdefault(each.arg, UNKNOWN)
+            if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
+                found[each.arg] = self._annotated(each.annotation, function)
+        return {name: number(value) for name, value in found.items()}
+
+    def _annotated(self, annotation: ast.expr, function: Function) -> Value:
+        text = ast.unparse(annotation)
+        if text in ("int", "float"):
+            return NUMBER
+        if text == "str":
+            return TEXT
+        if text.rpartition(".")[2] == "Tensor":
+            return tensor()
+        if known.LOADER.search(text.partition("[")[0]):
+            batch = tensor(Place.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
+            return Value(Kind.LOADER, element=batch)
+        return UNKNOWN
+
+
+def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
+    generates, losses = False, set[str]()
+    stack: list[ast.AST] = list(getattr(node, "body", ())) if not isinstance(node, ast.Lambda) else []
+    while stack:
+        part = stack.pop()
+        generates = generates or isinstance(part, (ast.Yield, ast.YieldFrom))
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in known.BACKWARD:
+            loss = part.args[0] if part.args else part.func.value
+            while isinstance(loss, ast.BinOp):
+                loss = loss.left
+            if isinstance(loss, ast.Name):
+                losses.add(loss.id)
+        if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(part))
+    return generates, frozenset(losses)
+
+
+_LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

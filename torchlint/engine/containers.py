@@ -1,0 +1,291 @@
+"""Containers and iterables: their elements and items, and assignments to them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from torchlint.engine.frames import Scope
+from torchlint.engine.state import Left, Returned
+from torchlint.engine.union import join, join_all
+from torchlint.engine.values import (
+    COUNTER,
+    ELEMENT,
+    MASK,
+    NONE,
+    NUMBER,
+    TEXT,
+    UNKNOWN,
+    Kind,
+    Place,
+    Value,
+    collection,
+    leaves,
+    sequence,
+    tensor,
+)
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_JOINED = 60  # fields of a dict that a key that is not known may mean
+
+
+class Containers:
+    """Iterates over values, and reads and writes their items."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._state = engine, engine.state
+
+    # -- iteration ---------------------------------------------------------------------------------
+
+    def iterate(self, iterable: Value, node: ast.AST) -> None:
+        """Note what the loop that was just entered iterates over."""
+        if is_loader(iterable) or self.holds_loader(iterable):
+            self._state.region.over_batches = True
+        self.consume(iterable, node)
+
+    def consume(self, iterable: Value, node: ast.AST) -> None:
+        """The code of a generator runs where its values are asked for."""
+        if iterable.kind is Kind.GENERATOR and iterable.target is not None:
+            self._state.called(iterable.target, "generator", node)
+
+    def holds_loader(self, iterable: Value) -> bool:
+        """Whether an object that is iterated over has a loader, whose batches it probably yields."""
+        objects = [member for member in iterable.members if member.kind is Kind.INSTANCE]
+        return any(is_loader(field) for one in objects for field in one.target.fields.values())
+
+    def element(self, iterable: Value, node: ast.AST, scope: Scope) -> Value:
+        """What iterating over a value gives."""
+        kind = iterable.kind
+        if kind in (Kind.LOADER, Kind.LIST, Kind.GENERATOR):
+            return iterable.element or UNKNOWN
+        if kind is Kind.UNION:
+            return self.each(iterable, lambda member: self.element(member, node, scope))
+        if kind in (Kind.TUPLE, Kind.MODULES):
+            return join_all(iterable.items)
+        if kind is Kind.TENSOR:
+            return _part(iterable)
+        if kind is Kind.DICT:
+            return TEXT if iterable.fields and all(isinstance(name, str) for name in iterable.fields) else UNKNOWN
+        if kind is Kind.INSTANCE:
+            return self._of_instance(iterable, node, scope)
+        return _ELEMENTS.get(kind, iterable if kind is Kind.ARRAY else UNKNOWN)
+
+    def _of_instance(self, iterable: Value, node: ast.AST, scope: Scope) -> Value:
+        classes = self._engine.classes
+        iterate = classes.method(iterable, "__iter__")
+        if iterate is not None:
+            iterator = self._engine.call(iterate, [], {}, node, scope)
+            if iterator.kind is not Kind.INSTANCE:
+                self.consume(iterator, node)
+                return self.element(iterator, node, scope)
+            advance = classes.method(iterator, "__next__")
+            return self._engine.call(advance, [], {}, node, scope) if advance is not None else UNKNOWN
+        get = classes.method(iterable, "__getitem__")
+        return self._engine.call(get, [NUMBER], {}, node, scope) if get is not None else ELEMENT
+
+    def each(self, union: Value, act: Callable[[Value], Value]) -> Value:
+        """What something gives for any member of a union."""
+        found: Value | None = None
+        for member in union.items:
+            try:
+                found = join(found, act(member))
+            except (Returned, Left):
+                continue
+        return found if found is not None else UNKNOWN
+
+    # -- items -------------------------------------------------------------------------------------
+
+    def item(self, owner: Value, indices: list[Value | None], node: ast.AST, scope: Scope) -> Value:
+        """``owner[indices]``; None among the indices stands for a slice."""
+        if owner.kind is Kind.UNION:
+            return join_all(self.item(member, indices, node, scope) for member in owner.items)
+        for index in indices:
+            if index is not None:
+                self._index(owner, index, node, scope)
+        index = indices[0] if len(indices) == 1 else sequence([each or NONE for each in indices])
+        if owner.kind is Kind.TENSOR:
+            return tensor(
+                owner.device or Place.UNKNOWN,
+                sure=owner.sure or len(indices) > 1,
+                detail=owner.detail,
+                origin=owner.origin,
+            )
+        if owner.kind is Kind.INSTANCE:
+            return self._item_of_instance(owner, index, node, scope)
+        return self._plain_item(owner, index)
+
+    def _index(self, owner: Value, index: Value, node: ast.AST, scope: Scope) -> None:
+        """What an index makes the host wait for, or copy."""
+        state = self._state
+        if state.is_on_device(index):
+            if owner.kind in (Kind.LIST, Kind.TUPLE) or (owner.kind is Kind.DICT and owner.fields):
+                state.happen("read", node, scope, "a tensor as index of a list")
+            elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Place.HOST):
+                state.happen("read", node, scope, "an index on the device of a tensor on the host")
+            elif owner.kind is Kind.TENSOR and index.detail == MASK and state.on_device(owner):
+                state.happen("wait", node, scope, "a mask as index")
+        elif owner.sure and owner.device is Place.ACCELERATOR and _is_content_of_host(index):
+            state.happen("copy", node, scope, "an index on the host", index.origin)
+
+    def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
+        get = self._engine.classes.method(owner, "__getitem__")
+        if get is not None:
+            return self._engine.call(get, [index or UNKNOWN], {}, node, scope)
+        if index is not None and index.kind is Kind.CONSTANT and index.detail in owner.target.fields:
+            return self._state.field(owner.target, index.detail) or UNKNOWN
+        return owner.target.fields.get(ANY_FIELD, UNKNOWN)  # type: ignore[no-any-return]
+
+    def _plain_item(self, owner: Value, index: Value | None) -> Value:
+        kind = owner.kind
+        if kind is Kind.DICT:
+            return _field(owner, index)
+        if kind is Kind.TUPLE:
+            place = index.detail if index is not None and index.kind is Kind.CONSTANT else None
+            if isinstance(place, int) and -len(owner.items) <= place < len(owner.items):
+                return owner.items[place]
+            return owner if index is None else join_all(owner.items)
+        if kind in (Kind.LIST, Kind.GENERATOR):
+            return owner if index is None else owner.element or UNKNOWN
+        if kind is Kind.MODULES:
+            return owner if index is None else join_all(owner.items)
+        if kind is Kind.SHAPE:
+            return NUMBER if index is not None else owner
+        if kind in (Kind.ARRAY, Kind.LIBRARY_MODULE, Kind.TEXT):
+            return owner
+        return ELEMENT if kind is Kind.UNKNOWN and owner.is_batch else UNKNOWN
+
+    def unpacked(self, value: Value, place: int) -> Value:
+        """An element of what is unpacked."""
+        if value.kind is Kind.UNION:
+            return join_all(self.unpacked(member, place) for member in value.items)
+        if value.kind is Kind.TUPLE:
+            return value.items[place] if place < len(value.items) else UNKNOWN
+        if value.kind in (Kind.LIST, Kind.GENERATOR, Kind.LOADER):
+            return value.element or UNKNOWN
+        if value.kind is Kind.MODULES:
+            return value.items[place] if place < len(value.items) else join_all(value.items)
+        if value.kind is Kind.TENSOR:
+            return _part(value)
+        if value.kind is Kind.DICT:
+            return value.fields.get(place, value.element or UNKNOWN)
+        if value.kind is Kind.ARRAY:
+            return value
+        return NUMBER if value.kind is Kind.SHAPE else ELEMENT if value.is_batch else UNKNOWN
+
+    # -- assignments -------------------------------------------------------------------------------
+
+    def assign(self, target: ast.expr, value: Value, scope: Scope) -> None:
+        """Bind a target to a value."""
+        if isinstance(target, ast.Name):
+            unsure = value.kind is Kind.UNKNOWN or (value.kind is Kind.TENSOR and not value.sure)
+            scope.set(target.id, tensor(Place.ACCELERATOR) if unsure and target.id in scope.losses else value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, scope)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, value, scope)
+        elif isinstance(target, ast.Attribute):
+            for owner in self._engine.evaluate(target.value, scope).members:
+                self._assign_field(owner, target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            owner = self._engine.evaluate(target.value, scope)
+            self._assign_item(owner, self._engine.evaluate(target.slice, scope), value, target, scope)
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
+        if value.kind is Kind.INSTANCE:
+            value = collection(self.element(value, target, scope))
+        for place, part in enumerate(target.elts):
+            if isinstance(part, ast.Starred):
+                self.assign(part.value, collection(self.element(value, target, scope)), scope)
+            else:
+                self.assign(part, self.unpacked(value, place), scope)
+
+    def _assign_field(self, owner: Value, name: str, value: Value) -> None:
+        if owner.kind is Kind.INSTANCE:
+            held = owner.target.fields.get(name)
+            self._state.set_field(owner.target, name, value if value.kind is not Kind.UNKNOWN else join(value, held))
+        elif owner.kind is Kind.CLASS:
+            owner.target.fields[name] = join(value, owner.target.fields.get(name))
+        elif owner.kind is Kind.MODULE:
+            owner.target.names[name] = value
+        elif owner.kind is Kind.DICT:
+            owner.fields[name] = value
+
+    def _assign_item(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        if owner.kind is Kind.DICT:
+            if index.kind is Kind.CONSTANT and isinstance(index.detail, (str, int)):
+                owner.fields[index.detail] = value
+            else:
+                owner.element = join(owner.element, value)
+        elif owner.kind is Kind.LIST:
+            owner.element = join(owner.element, value)
+        elif owner.kind is Kind.TENSOR and index.is_text:
+            self._assign_to_batch(owner, index, value, node, scope)
+        elif owner.kind in (Kind.TENSOR, Kind.ARRAY):
+            self._store(owner, index, value, node, scope)
+        elif owner.kind is Kind.INSTANCE:
+            store = self._engine.classes.method(owner, "__setitem__")
+            if store is not None:
+                self._engine.call(store, [index, value], {}, node, scope)
+            else:
+                known = index.kind is Kind.CONSTANT and isinstance(index.detail, str)
+                self._state.set_field(owner.target, index.detail if known else ANY_FIELD, value)
+
+    def _assign_to_batch(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        """A batch of unknown shape that is used as a dict is one."""
+        if isinstance(node.value, ast.Name):
+            known = index.kind is Kind.CONSTANT
+            fields = {index.detail: value} if known else {}
+            scope.set(node.value.id, Value(Kind.DICT, fields=fields, element=owner if known else value))
+
+    def _store(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        """``tensor[index] = value`` between the host and the device."""
+        state, on_host = self._state, owner.kind is Kind.ARRAY or owner.device is Place.HOST
+        if on_host:
+            if any(leaf.kind is Kind.TENSOR and leaf.device is Place.ACCELERATOR for leaf in leaves(value)):
+                state.happen("read", node, scope, "storing a tensor of the device in one of the host")
+        elif owner.device is Place.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Place.HOST:
+            state.happen("copy", node, scope, "storing a tensor of the host in one of the device", value.origin)
+        elif owner.device is Place.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
+            state.happen("copy", node, scope, "storing an array in a tensor of the device", value.origin)
+        elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
+            state.happen("wait", node, scope, "assigning through a mask")
+
+
+def is_loader(value: Value) -> bool:
+    """Whether iterating over a value gives batches of a loader."""
+    if value.kind is Kind.UNION:
+        return any(is_loader(member) for member in value.items)
+    if value.kind is Kind.INSTANCE:
+        return BATCHES in value.target.fields
+    return value.kind is Kind.LOADER or (value.kind is Kind.GENERATOR and value.detail == "loader")
+
+
+def _part(value: Value) -> Value:
+    return tensor(value.device or Place.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
+
+
+def _field(owner: Value, index: Value | None) -> Value:
+    known = index is not None and index.kind is Kind.CONSTANT and index.sure
+    if known and index is not None and isinstance(index.detail, (str, int)) and index.detail in owner.fields:
+        return owner.fields[index.detail]
+    values = [*owner.fields.values(), *([owner.element] if owner.element is not None else [])]
+    if not known and values and len(values) <= _JOINED:
+        return join_all(values)
+    return owner.element or (ELEMENT if owner.is_batch else UNKNOWN)
+
+
+def _is_content_of_host(value: Value) -> bool:
+    return value.kind is Kind.ARRAY or (value.kind is Kind.TENSOR and value.device is Place.HOST)
+
+
+def _selects_one(index: Value) -> bool:
+    parts = index.items if index.kind is Kind.TUPLE else [index]
+    return all(part.kind in (Kind.CONSTANT, Kind.NUMBER) for part in parts)
+
+
+ANY_FIELD = "?"  # the field that stands for those with a name that is not known
+BATCHES = "?batches"  # the batches of an object that derives from a loader
+_ELEMENTS = {Kind.RANGE: COUNTER, Kind.SHAPE: NUMBER, Kind.UNKNOWN: ELEMENT}

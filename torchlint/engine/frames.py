@@ -1,0 +1,155 @@
+"""Functions that were followed: what they do, whom they call, and around which loops and guards."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ast
+
+    from torchlint.engine.values import Origin, Value
+    from torchlint.program.modules import Module
+
+
+class Region:
+    """A loop or a guard in a frame, or the frame as a whole.
+
+    ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
+    over the batches of a loader. ``acts``: a loop that steps an environment.
+    """
+
+    __slots__ = ("acts", "backward", "is_step", "kind", "node", "option", "over_batches", "rare", "up", "yields")
+
+    def __init__(
+        self, up: Region | None, kind: str, node: ast.AST | None, *, rare: bool = False, option: str | None = None
+    ) -> None:
+        self.up, self.kind, self.node, self.rare, self.option = up, kind, node, rare, option
+        self.is_step = self.backward = self.over_batches = self.acts = self.yields = False
+
+    def around(self) -> Iterator[Region]:
+        """This region and those around it, innermost first."""
+        region: Region | None = self
+        while region is not None:
+            yield region
+            region = region.up
+
+    def loop(self) -> Region | None:
+        """The innermost loop."""
+        return next((region for region in self.around() if region.kind == "loop"), None)
+
+
+class Place(NamedTuple):
+    """Where something happens in a file: the position as in ``ast``, and the region around it."""
+
+    line: int
+    column: int
+    region: Region
+
+
+class Happening(NamedTuple):
+    """Something that concerns the device: ``read``, ``wait`` or ``copy``; in which file, how, and what is copied."""
+
+    path: str
+    node: ast.AST
+    what: str
+    origin: Origin | None
+
+
+class Call(NamedTuple):
+    """A call of a frame in a region; ``kind`` is ``generator`` where it consumes what a generator yields."""
+
+    region: Region
+    callee: Frame
+    kind: str
+
+
+class Object:
+    """An object, by the place where it is created."""
+
+    __slots__ = ("class_", "fields")
+
+    def __init__(self, class_: Class | None) -> None:
+        self.class_ = class_
+        self.fields: dict[str, Value] = {}
+
+
+class Class:
+    """A class of the project."""
+
+    __slots__ = ("created", "fields", "lineage", "node", "scope")
+
+    def __init__(self, node: ast.ClassDef, scope: Scope) -> None:
+        self.node, self.scope = node, scope
+        self.fields: dict[str, Value] = {}
+        self.lineage: tuple[tuple[Class, ...], frozenset[str]] | None = None
+        self.created = 0  # objects
+
+
+class Function:
+    """A function of the project: its node, the scope around it, the class that defines it."""
+
+    __slots__ = ("class_", "frame", "kind", "node", "scope")
+
+    def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope, frame: Frame) -> None:
+        self.node, self.scope, self.frame = node, scope, frame
+        self.class_: Class | None = None
+        self.kind = ""  # static, class, property
+
+    @property
+    def name(self) -> str:
+        """The name; a lambda has none."""
+        return getattr(self.node, "name", "<lambda>")
+
+
+class Scope:
+    """The names of a module, class, function or comprehension."""
+
+    __slots__ = ("function", "losses", "module", "names", "of_module", "returned", "up", "yielded")
+
+    def __init__(self, names: dict[str, Value], module: Module, up: Scope | None = None) -> None:
+        self.names, self.module, self.up = names, module, up
+        self.function: Function | None = up.function if up is not None else None
+        self.returned: list[Value] = []
+        self.yielded: list[Value] | None = None
+        self.losses: frozenset[str] = frozenset()  # names that `backward` is called on
+        self.of_module: set[str] = set()  # `global` names
+
+    def get(self, name: str) -> Value | None:
+        """The value of a name; None if it has none."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is not None:
+                return found
+            scope = scope.up
+        return self.module.names.get(name)
+
+    def set(self, name: str, value: Value) -> None:
+        """Bind a name."""
+        (self.module.names if name in self.of_module else self.names)[name] = value
+
+
+class Frame:
+    """One function with one kind of arguments; or the body of a module, or what stands for an assumed caller."""
+
+    def __init__(self, function: Function | None, module: Module, name: str) -> None:
+        self.function, self.module, self.name = function, module, name
+        self.root = Region(None, "root", None)
+        self.regions: dict[Hashable, Region] = {}
+        self.happenings: dict[tuple[str, Place], Happening] = {}
+        self.calls: dict[Call, int] = {}  # with their lines
+        self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`
+        self.receiver: Object | None = None
+        self.assumed = False  # nothing is known to call it
+        self.assumes_step = False  # a `forward` that is assumed to run in a step
+        self.worker = False  # runs in the worker of a loader
+        # The evaluation
+        self.result: Value | None = None
+        self.evaluations = 0
+        self.active = False
+        self.loops = 0  # around what is being evaluated
+        self.reads: dict[tuple[Object, str], Hashable] = {}
+        self.writes: dict[tuple[Object, str], Value] = {}
+        self.seen: set[tuple[Object, str]] = set()
+        self.valid_at = -1

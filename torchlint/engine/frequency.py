@@ -1,0 +1,221 @@
+"""How often what a program does happens, and in which phase: solved on the graph of the frames that were followed.
+
+A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
+through any number of calls; loops around are epochs. A loop over a loader, or a loop that calls a model, that does not
+reach ``backward`` is a step of an evaluation or of inference.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from torchlint.engine.frames import Frame, Region
+
+_GOING_BACK = ("backward", "step")
+
+
+class Phase(Enum):
+    """What a step is part of."""
+
+    TRAINING = "training"
+    INFERENCE = "inference"  # an evaluation, or the work of a program that does not train
+    NONE = "none"
+
+
+class State(NamedTuple):
+    """How often something happens: the phase whose steps it is part of, and what makes it rarer than them."""
+
+    phase: Phase = Phase.NONE
+    in_loop: bool = False  # around steps, such as once per epoch
+    rare: bool = False
+    option: str | None = None
+    assumed: bool = False
+
+    @property
+    def rank(self) -> tuple[int, bool, bool, bool, bool]:
+        """Larger for what happens more often."""
+        order = (Phase.NONE, Phase.INFERENCE, Phase.TRAINING)
+        return order.index(self.phase), not self.rare, self.option is None, not self.assumed, self.in_loop
+
+
+class Step(NamedTuple):
+    """The loop that is a step, or the assumed caller, from which a frame is reached."""
+
+    frame: Frame
+    region: Region
+
+
+class Frequency:
+    """Solves the frequency of every frame."""
+
+    def __init__(self, frames: Iterable[Frame], *, on_accelerator: bool) -> None:
+        self.frames = list(dict.fromkeys(frames))
+        self._on_accelerator = on_accelerator
+        self._callers: dict[Frame, list[tuple[Frame, Region]]] = defaultdict(list)
+        for frame in self.frames:
+            for call in frame.calls:
+                self._callers[call.callee].append((frame, call.region))
+        self._exposed: set[Frame] = set()  # that go backward outside of their own loops
+        self._computing: set[Frame] = set()  # that call a model outside of their own loops
+        self._loading: set[Frame] = set()  # with loops over a loader that are steps
+        self._states = {frame: State() for frame in self.frames}
+        self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
+        self._mark_backward()
+        self._mark_steps()
+        self._spread()
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _closure(self, start: Iterable[Frame], through: Callable[[Region], bool]) -> set[Frame]:
+        """Frames, and those that call them in regions that a predicate accepts."""
+        found = set(start)
+        todo = list(found)
+        while todo:
+            for caller, region in self._callers[todo.pop()]:
+                if caller not in found and through(region):
+                    found.add(caller)
+                    todo.append(caller)
+        return found
+
+    def _mark_backward(self) -> None:
+        """The regions from which ``backward`` is reached."""
+        marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind in _GOING_BACK]
+        for _, region in marked:
+            _set_backward(region)
+        for frame in self._closure((frame for frame, _ in marked), _anywhere):
+            for _, region in self._callers[frame]:
+                _set_backward(region)
+        outside = (frame for frame, region in marked if region.loop() is None)
+        self._exposed = self._closure(outside, lambda region: region.loop() is None)
+        models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
+        self._computing = self._closure(models, lambda region: region.loop() is None)
+
+    def _mark_steps(self) -> None:
+        for frame in self.frames:
+            spots = [region for kind, region in frame.marks if kind in _GOING_BACK]
+            spots += [call.region for call in frame.calls if call.callee in self._exposed]
+            for region in spots:
+                loop = region.loop()
+                if loop is not None:
+                    loop.is_step = True
+            for region in frame.regions.values():
+                if region.kind == "loop" and region.over_batches and region.backward:
+                    region.is_step = True
+        loading = [f for f in self.frames if any(r.over_batches and r.is_step for r in f.regions.values())]
+        for frame in loading:
+            for region in frame.regions.values():
+                if region.over_batches and region.is_step:
+                    _are_epochs(region.up)
+        self._loading = self._closure(loading, _is_usual)
+        for frame in self._loading:
+            for _, region in self._callers[frame]:
+                if _is_usual(region):
+                    _are_epochs(region)
+
+    def _infers(self, frame: Frame, region: Region) -> bool:
+        """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
+        if region.over_batches:
+            return True
+        models = any(kind == "model" and _inside(place, region) for kind, place in frame.marks)
+        calls = (call for call in frame.calls if _inside(call.region, region))
+        return models or any(call.callee in self._computing for call in calls)
+
+    # -- frequency ---------------------------------------------------------------------------------
+
+    def of(self, frame: Frame, region: Region) -> State:
+        """How often a region of a frame runs."""
+        return self._in_region(frame, region)[0]
+
+    def _in_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
+        """The state of a region, and the loop that is its step if that is in the frame."""
+        rare, option, base = False, None, self._states[frame]
+        for around in region.around():
+            if around.kind == "guard" and not around.backward:
+                rare = rare or around.rare
+                option = option or around.option
+            elif around.kind == "loop":
+                phase = self._phase(frame, around, base)
+                if phase is not Phase.NONE:
+                    return State(phase, True, rare, option, base.assumed), around
+        in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
+        return State(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed), None
+
+    def _phase(self, frame: Frame, loop: Region, base: State) -> Phase:
+        """The phase of a loop that is a step."""
+        if loop.is_step:
+            return Phase.TRAINING
+        around = loop.up.around() if loop.up is not None else ()
+        trained = base.in_loop or any(region.kind == "loop" and region.backward for region in around)
+        if loop.acts and trained:
+            return Phase.TRAINING  # a rollout
+        if base.phase is Phase.TRAINING or loop.backward:
+            return Phase.NONE
+        return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
+
+    def _spread(self) -> None:
+        """From callers to callees, until nothing happens more often."""
+        todo = deque(self.frames)
+        for frame in self.frames:
+            if frame.assumed:
+                self._states[frame] = self._assumed(frame)
+        while todo:
+            frame = todo.popleft()
+            for call, line in frame.calls.items():
+                state = self.of(frame, call.region)
+                if state.rank > self._states[call.callee].rank:
+                    self._states[call.callee] = state
+                    self.reached_by[call.callee] = frame, call.region, line
+                    todo.append(call.callee)
+
+    def _assumed(self, frame: Frame) -> State:
+        goes_back = any(call.callee in self._exposed and call.callee not in self._loading for call in frame.calls)
+        steps = frame.assumes_step and self._on_accelerator
+        return State(Phase.TRAINING if steps or goes_back else Phase.NONE, assumed=True)
+
+    # -- the way there -----------------------------------------------------------------------------
+
+    def way(self, frame: Frame, region: Region) -> list[tuple[str, int, str]]:
+        """The loop that is the step, and the calls from there: path, line, and the name of the function."""
+        found: list[tuple[str, int, str]] = []
+        seen: set[Frame] = set()
+        while frame not in seen:
+            seen.add(frame)
+            _, loop = self._in_region(frame, region)
+            if loop is not None:
+                found.append((frame.module.path, getattr(loop.node, "lineno", 0), "step"))
+                break
+            if frame not in self.reached_by:
+                break
+            caller, region, line = self.reached_by[frame]
+            if not caller.assumed:
+                found.append((caller.module.path, line, frame.name))
+            frame = caller
+        return found[::-1]
+
+
+def _set_backward(region: Region) -> None:
+    for around in region.around():
+        around.backward = True
+
+
+def _is_usual(region: Region) -> bool:
+    """Whether a normal run gets there: no option that is off guards it."""
+    return all(around.option is None for around in region.around())
+
+
+def _are_epochs(region: Region | None) -> None:
+    """Loops around a loop over a loader are no steps."""
+    for around in region.around() if region is not None else ():
+        if around.kind == "loop" and not around.over_batches:
+            around.is_step = False
+
+
+def _anywhere(_: Region) -> bool:
+    return True
+
+
+def _inside(region: Region, loop: Region) -> bool:
+    return any(around is loop for around in region.around())

@@ -1,0 +1,129 @@
+"""Operations and comparisons of values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from torchlint.engine.union import join, join_all
+from torchlint.engine.values import (
+    COUNTER,
+    FLAG,
+    MASK,
+    NUMBER,
+    PLAIN,
+    SEQUENCES,
+    TEXT,
+    UNKNOWN,
+    Counted,
+    Kind,
+    Option,
+    Place,
+    Value,
+    collection,
+    constant,
+    sequence,
+    tensor,
+)
+
+_COMPARE: dict[type, Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
+    """The result of a binary operation on two values."""
+    kinds = {left.kind, right.kind}
+    if Kind.TENSOR in kinds:
+        return _of_tensors(left, right, operation)
+    if isinstance(operation, ast.Mod) and left.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.FLAG):
+        return Value(Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN, Counted.REMAINDER)
+    if kinds <= SEQUENCES:
+        return _concatenated(left, right)
+    if isinstance(operation, ast.Mult) and kinds & SEQUENCES:
+        repeated = left if left.kind in SEQUENCES else right
+        return collection(repeated.element if repeated.kind is Kind.LIST else join_all(repeated.items))
+    if Kind.ARRAY in kinds:
+        return left if left.kind is Kind.ARRAY and left.origin else right if right.kind is Kind.ARRAY else left
+    if left.is_text:
+        return TEXT
+    if Counted.TIME in (left.detail, right.detail):
+        return Value(Kind.NUMBER, Counted.TIME)
+    if kinds <= {*PLAIN, Kind.SHAPE}:
+        return COUNTER if Counted.STEPS in (left.detail, right.detail) else NUMBER
+    return NUMBER if Kind.NUMBER in kinds and isinstance(operation, (ast.FloorDiv, ast.Pow)) else UNKNOWN
+
+
+def identical(left: Value, right: Value, expected: bool) -> Value:
+    """``x is None`` and the like."""
+    if not right.is_none:
+        return FLAG
+    if left.option is not None:
+        return Value(Kind.FLAG, option=Option(left.option.name, left.option.on is not expected))
+    unclear = left.maybe_none or left.kind in (Kind.UNKNOWN, Kind.UNION, Kind.FLAG) or not left.sure
+    return FLAG if unclear else constant(left.is_none == expected)
+
+
+def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Value:
+    """A comparison of values of the host."""
+    compare = _COMPARE.get(type(operation))
+    for value in (left, right):
+        if value.option is not None:
+            return _with_option(left, right, compare, value.option)
+    details = (left.detail, right.detail)
+    equal, unequal = isinstance(operation, ast.Eq), isinstance(operation, ast.NotEq)
+    greater = isinstance(operation, (ast.Gt, ast.GtE))
+    if Counted.REMAINDER in details:
+        return Value(Kind.FLAG, rarely=1 if equal else -1 if unequal else 0 if greater else 1)
+    if Counted.TIME in details and not equal and not unequal:
+        return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.TIME) == greater else -1)
+    if Counted.STEPS in details and (equal or unequal):
+        return Value(Kind.FLAG, rarely=1 if equal else -1)
+    known = all(value.kind is Kind.CONSTANT and value.sure for value in (left, right)) and others == 1
+    if known and compare is not None:
+        try:
+            return constant(bool(compare(left.detail, right.detail)))
+        except TypeError:
+            return UNKNOWN
+    return FLAG
+
+
+def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] | None, option: Option) -> Value:
+    """A comparison with an option of the program: what it is by default, and open otherwise."""
+    known = left.kind is right.kind is Kind.CONSTANT and not isinstance(left.detail, str)
+    if not known or compare is None:
+        return FLAG
+    try:
+        return Value(Kind.FLAG, option=Option(option.name, bool(compare(left.detail, right.detail))))
+    except TypeError:
+        return FLAG
+
+
+def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Value:
+    tensors = [value for value in (left, right) if value.kind is Kind.TENSOR]
+    on_device = any(value.device is Place.ACCELERATOR for value in tensors)
+    known = all(value.kind in _OPERANDS for value in (left, right))
+    masks = isinstance(operation, (ast.BitAnd, ast.BitOr, ast.BitXor)) and MASK in (left.detail, right.detail)
+    return tensor(
+        Place.ACCELERATOR if on_device else tensors[0].device or Place.UNKNOWN,
+        sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
+        detail=MASK if masks else None,
+        origin=next((value.origin for value in tensors if value.origin), None),
+    )
+
+
+def _concatenated(left: Value, right: Value) -> Value:
+    if left.kind is right.kind is Kind.TUPLE:
+        return sequence([*left.items, *right.items])
+    elements = [v.element if v.kind is Kind.LIST else join_all(v.items) if v.items else None for v in (left, right)]
+    return collection(join(*elements) if any(elements) else None)
+
+
+_OPERANDS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.CONSTANT, Kind.ARRAY})

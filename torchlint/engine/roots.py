@@ -1,0 +1,171 @@
+"""Where a run begins: the programs of a project; and, by assumption, functions that no program reaches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchlint.engine.frames import Class, Function, Scope
+from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Kind, Place, Value, constant, tensor
+from torchlint.knowledge import following as known
+from torchlint.program.modules import Module, is_main_guard
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
+_ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
+_LAYERS = 3  # callers of callers of functions that go backward
+# Names under which anything may be called: they say nothing about what calls them.
+_COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
+_TRAINING = (b"backward(", b"def forward(", b"def training_step", b"def compute_loss", b"Optimizer)")
+
+
+class Root(NamedTuple):
+    """A function that may be entered by assumption. ``stepped``: a framework calls it in every step."""
+
+    function: Function
+    class_: Class | None
+    stepped: bool
+
+
+class Roots:
+    """Follows programs, and then what none of them reaches."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._state = engine, engine.state
+        self._statements = engine.statements
+
+    def follow(self) -> None:
+        """Follow everything, as far as the budget goes."""
+        self._programs()
+        self._modules()
+        roots = list(self._roots())
+        for layer in self._layers([root.function for root in roots if not self._is_reached(root)]):
+            for root in roots:
+                if root.function.node in layer and not self._is_reached(root):
+                    self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=False))
+        trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
+        for root in roots:
+            if root.stepped and (not self._is_reached(root) or not trains):
+                self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+
+    def _within(self, share: float, act: object) -> None:
+        assert callable(act)
+        self._state.within(int(self._state.total * share), act)
+
+    def _is_reached(self, root: Root) -> bool:
+        return root.function.node in self._engine.calls.reached
+
+    # -- programs ----------------------------------------------------------------------------------
+
+    def _programs(self) -> None:
+        for module in self._engine.program.programs():
+            left = self._state.total * _FOR_PROGRAMS - self._state.work
+            guards = [statement for statement in module.tree.body if is_main_guard(statement)]
+            if left <= 0 or (module.loaded and not guards):
+                continue
+            share = min(_ONE_PROGRAM, left / self._state.total)
+            self._within(share, lambda module=module, guards=guards: self._program(module, guards))
+
+    def _program(self, module: Module, guards: list[ast.stmt]) -> None:
+        self._statements.load(module)
+        module.names["__name__"] = constant("__main__")
+        with self._state.at(self._engine.frame_of(module)):
+            for statement in guards:
+                self._statements.block(getattr(statement, "body", ()), Scope(module.names, module))
+
+    def _modules(self) -> None:
+        """The bodies of files that may hold a step, although no program imports them."""
+        for module in self._engine.program.modules.values():
+            relevant = not module.is_test and any(word in module.content for word in _TRAINING)
+            if relevant and not module.loaded and self._state.work < self._state.total * _FOR_MODULES:
+                self._within(_ONE_PROGRAM / 4, lambda module=module: self._statements.load(module))
+
+    # -- functions that nothing reaches ------------------------------------------------------------
+
+    def _roots(self) -> Iterator[Root]:
+        for class_ in list(self._engine.classes.all):
+            if not class_.scope.module.is_test:
+                libraries = self._engine.classes.lineage(class_)[1]
+                for name, value in list(class_.fields.items()):
+                    if _is_definition(value):
+                        yield Root(value.target, class_, _is_stepped(name, libraries))
+        for module in self._engine.program.modules.values():
+            if module.loaded and not module.is_test:
+                own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
+                yield from (Root(value.target, None, False) for value in own)
+
+    def _layers(self, functions: Iterable[Function]) -> list[set[ast.AST]]:
+        """Functions that go backward, and before them those that call them, judging by names; outermost first."""
+        calls = {function.node: _called_names(function.node) for function in functions}
+        layer = {node for node, names in calls.items() if names & {"backward", "manual_backward"}}
+        layers, done = [layer], set(layer)
+        for _ in range(_LAYERS):
+            wanted = {getattr(node, "name", "") for node in layer} - _COMMON
+            layer = {node for node, names in calls.items() if node not in done and names & wanted}
+            done |= layer
+            layers += [layer] if layer else []
+        return layers[::-1]  # type: ignore[return-value]
+
+    def _assume(self, root: Root, *, stepped: bool) -> None:
+        """Enter a function with assumed arguments."""
+        function, module = root.function, root.function.scope.module
+        args: list[Value] = []
+        if root.class_ is not None and function.kind != "static":
+            with self._state.at(self._state.new_frame(module, "<made>")):
+                made = self._engine.classes.instantiate(root.class_, [], {}, function.node, function.scope)
+            if made.kind is not Kind.INSTANCE:
+                return
+            args.append(made)
+        frame = self._state.new_frame(module, "<assumed>")
+        frame.assumed, frame.assumes_step = True, stepped
+        with self._state.at(frame):
+            args += [_assumed(arg, function, stepped) for arg in _required(function)[len(args) :]]
+            self._engine.calls.invoke(function, args, {}, function.node)
+
+
+def _required(function: Function) -> list[ast.arg]:
+    given = function.node.args
+    ordered = [*given.posonlyargs, *given.args]
+    return ordered[: len(ordered) - len(given.defaults)]
+
+
+def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
+    """What is assumed to be passed: tensors of the device to what runs in a step."""
+    annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
+    if annotation in ("int", "float"):
+        return NUMBER
+    if annotation == "str":
+        return TEXT
+    if not stepped or annotation == "bool" or arg.arg in ("ctx", "batch_idx"):
+        return UNKNOWN
+    return tensor(Place.UNKNOWN, sure="Tensor" in annotation or _is_used_as_tensor(function.node, arg.arg))
+
+
+def _is_used_as_tensor(node: ast.AST, name: str) -> bool:
+    attributes = (
+        part for part in ast.walk(node) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
+    )
+    used = {part.attr for part in attributes if part.value.id == name}  # type: ignore[attr-defined]
+    return not used.isdisjoint(known.SURE_METHODS | {"shape", "size", "device", "dim"})
+
+
+def _is_definition(value: Value) -> bool:
+    return value.kind is Kind.FUNCTION and isinstance(value.target.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
+    """Whether a framework calls a method in every step."""
+    if name == "step":
+        return any(base.startswith("torch.optim") and "lr_sched" not in base for base in libraries)
+    if name.startswith("forward_"):
+        return any(base.startswith("torch.nn") for base in libraries)
+    return name in known.STEPPED and any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
+
+
+def _called_names(node: ast.AST) -> set[str]:
+    functions = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    names = {part.attr for part in functions if isinstance(part, ast.Attribute)}
+    return names | {part.id for part in functions if isinstance(part, ast.Name)}

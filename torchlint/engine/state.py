@@ -1,0 +1,205 @@
+"""The state of following a program: where it is, what it has done, the fields of objects, and the budget."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from torchlint.engine.frames import Call, Frame, Happening, Object, Place, Region, Scope
+from torchlint.engine.union import key
+from torchlint.engine.values import Kind, Origin, Value, leaves
+from torchlint.engine.values import Place as Device
+from torchlint.program.modules import Module
+
+Result = TypeVar("Result")
+_READS = 400  # fields that a frame is known to depend on
+
+
+class Exhausted(Exception):
+    """The budget is spent."""
+
+
+class Left(Exception):
+    """A statement that leaves the block: ``break``, ``continue``, ``raise``."""
+
+
+class Returned(Exception):
+    """A ``return`` with its value."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+class State:
+    """What is being followed. ``frame`` and ``region`` are where; what happens is recorded there."""
+
+    def __init__(self, work: int) -> None:
+        idle = Module("", "", b"")
+        self.frame = Frame(None, idle, "<idle>")
+        self.region = self.frame.root
+        self.frames: dict[Hashable, Frame] = {0: self.frame}
+        self.worker = False  # in the worker of a loader, where nothing is on the accelerator
+        self.depth = 0  # calls
+        self.work, self.total, self.limit = 0, work, work
+        self.epoch = 0  # changes of fields that matter
+        self._log: list[tuple[Object, str, Value | None]] = []
+
+    # -- the budget --------------------------------------------------------------------------------
+
+    def spend(self) -> None:
+        """Count a statement or call. Raises :class:`Exhausted`."""
+        self.work += 1
+        if self.work > self.limit:
+            raise Exhausted
+
+    def within(self, work: int, act: Callable[[], Result]) -> Result | None:
+        """Follow something with a share of the budget; None if it ends early."""
+        saved = self.frame, self.region, self.limit
+        self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
+        try:
+            return act()
+        except (Returned, Left, Exhausted, RecursionError):
+            return None
+        finally:
+            (self.frame, self.region), self.limit = saved[:2], self.total
+
+    # -- where -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at(self, frame: Frame, region: Region | None = None) -> Iterator[None]:
+        """Follow something in another frame."""
+        saved = self.frame, self.region
+        self.frame, self.region = frame, region or frame.root
+        try:
+            yield
+        finally:
+            self.frame, self.region = saved
+
+    @contextmanager
+    def inside(
+        self, kind: str, node: ast.AST, tag: object = 0, *, rare: bool = False, option: str | None = None
+    ) -> Iterator[Region]:
+        """Follow something in a region of the frame."""
+        saved = self.region
+        try:
+            yield self.enter(kind, node, tag, rare=rare, option=option)
+        finally:
+            self.region = saved
+
+    def enter(
+        self, kind: str, node: ast.AST, tag: object = 0, *, rare: bool = False, option: str | None = None
+    ) -> Region:
+        """Go on in a region, which the caller leaves by restoring ``region``."""
+        place = (self.region, node, kind, tag)
+        found = self.frame.regions.get(place)
+        if found is None:
+            found = self.frame.regions[place] = Region(self.region, kind, node, rare=rare, option=option)
+        self.region = found
+        return found
+
+    def new_frame(self, module: Module, name: str) -> Frame:
+        """A frame that is no function."""
+        frame = Frame(None, module, name)
+        self.frames[id(frame)] = frame
+        return frame
+
+    # -- what happens ------------------------------------------------------------------------------
+
+    def on_device(self, value: Value) -> bool:
+        """Whether a tensor is on the accelerator; one of unknown place is, except in workers of loaders."""
+        return value.device is Device.ACCELERATOR or (value.device is Device.UNKNOWN and not self.worker)
+
+    def is_on_device(self, value: Value) -> bool:
+        """Whether a value is certainly a tensor, and on the accelerator."""
+        return value.kind is Kind.TENSOR and value.sure and self.on_device(value)
+
+    def happen(self, kind: str, node: ast.AST, scope: Scope, what: str, origin: Origin | None = None) -> None:
+        """Record a read, another wait or a copy."""
+        place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
+        self.frame.happenings.setdefault((kind, place), Happening(scope.module.path, node, what, origin))
+
+    def reads(self, value: Value, node: ast.AST, scope: Scope, what: str) -> None:
+        """The host uses the content of every tensor in a value."""
+        for leaf in leaves(value):
+            if self.is_on_device(leaf):
+                self.happen("read", node, scope, what)
+
+    def waits(self, value: Value, node: ast.AST, scope: Scope, what: str) -> None:
+        """The host waits for a tensor, if it is one on the accelerator."""
+        if self.is_on_device(value):
+            self.happen("read", node, scope, what)
+
+    def mark(self, kind: str) -> None:
+        """Record that this place goes backward, makes an optimizer's step, or steps an environment."""
+        self.frame.marks[kind, self.region] = None
+        if kind == "act" and (loop := self.region.loop()) is not None:
+            loop.acts = True
+
+    def called(self, callee: Frame, kind: str, node: ast.AST) -> None:
+        """Record a call of a frame."""
+        self.frame.calls.setdefault(Call(self.region, callee, kind), getattr(node, "lineno", 0))
+
+    def origin(self, kind: str, node: ast.AST) -> Origin:
+        """Where content of the host is made: here."""
+        return Origin(kind, self.frame, self.region, node)
+
+    # -- fields of objects -------------------------------------------------------------------------
+
+    def field(self, owner: Object, name: str) -> Value | None:
+        """The value of a field, on which the frame depends from now on."""
+        value = owner.fields.get(name)
+        place, frame = (owner, name), self.frame
+        if place not in frame.seen and len(frame.reads) < _READS:
+            frame.seen.add(place)
+            frame.reads[place] = key(value, 1) if value is not None else None
+        return value
+
+    def set_field(self, owner: Object, name: str, value: Value) -> None:
+        """Change a field."""
+        if (
+            value.kind is Kind.CONSTANT
+            and isinstance(value.detail, (int, float))
+            and not isinstance(value.detail, bool)
+        ):
+            value = Value(Kind.NUMBER, option=value.option) if not value.option else value
+        before = owner.fields.get(name)
+        if before is value:
+            return
+        self._log.append((owner, name, before))
+        owner.fields[name] = value
+        self.frame.seen.add((owner, name))
+        if before is None or key(before, 1) != key(value, 1):
+            self.epoch += 1
+
+    @property
+    def changes(self) -> int:
+        """The number of changes of fields so far."""
+        return len(self._log)
+
+    def changed(self, since: int) -> dict[tuple[Object, str], Value]:
+        """The fields that were changed since then, with their present values."""
+        return {(o, n): o.fields[n] for o, n, _ in self._log[since:] if n in o.fields}
+
+    def undo(self, since: int) -> dict[tuple[Object, str], Value]:
+        """Take back the changes of fields since then; gives the values that they had last."""
+        done: dict[tuple[Object, str], Value] = {}
+        for owner, name, before in reversed(self._log[since:]):
+            if name in owner.fields:
+                done.setdefault((owner, name), owner.fields[name])
+            if before is None:
+                owner.fields.pop(name, None)
+            else:
+                owner.fields[name] = before
+        del self._log[since:]
+        return done
+
+
+def number(value: Value) -> Value:
+    """A literal number as an argument: functions are followed for any number, but know zero."""
+    plain = isinstance(value.detail, (int, float)) and not isinstance(value.detail, bool)
+    if value.kind is not Kind.CONSTANT or not plain or value.option or value.detail == 0:
+        return value
+    return Value(Kind.NUMBER)

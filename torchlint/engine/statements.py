@@ -1,0 +1,394 @@
+"""Statements, followed in order; alternatives start from the same state, and their states are joined."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torchlint.engine.frames import Class, Function, Object, Scope
+from torchlint.engine.imports import Imports
+from torchlint.engine.operations import operate
+from torchlint.engine.state import Left, Returned
+from torchlint.engine.union import join, join_all, key
+from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Option, Value
+from torchlint.program.modules import Module, is_main_guard
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_ROUNDS = 2  # of a loop's body
+_NESTED = 3  # loops in which rounds are compared
+# Names in conditions of which nothing else is known, that hold seldom in most programs.
+_SELDOM = re.compile(
+    r"debug|verbose|interval|_freq|freq_|freq$|_every|every_|period|should_log|do_log|log_step|print_step", re.I
+)
+
+
+class Branch(NamedTuple):
+    """An alternative: its statements, whether it is taken seldom, and the option that it needs."""
+
+    body: Sequence[ast.stmt]
+    rare: bool = False
+    option: str | None = None
+
+
+class Statements:
+    """Follows statements."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._state = engine, engine.state
+        self._imports = Imports(engine)
+
+    def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
+        """Statements in order; what follows ``if test: continue`` is guarded by ``not test``."""
+        saved = self._state.region
+        try:
+            for statement in body:
+                self._state.spend()
+                follow = _FOLLOW.get(type(statement))
+                rest = follow(self, statement, scope) if follow is not None else None
+                if rest is not None:
+                    self._state.enter("guard", statement, "after", rare=rest.rare, option=rest.option)
+        finally:
+            self._state.region = saved
+
+    def load(self, module: Module) -> None:
+        """Follow the body of a module, without the part that only runs if it is the program."""
+        if module.loaded:
+            return
+        module.loaded = True
+        module.names["__name__"] = TEXT
+        body = [statement for statement in module.tree.body if not is_main_guard(statement)]
+        with self._state.at(self._engine.frame_of(module)):
+            saved, self._state.worker = self._state.worker, False
+            try:
+                self.block(body, Scope(module.names, module))
+            except (Returned, Left):
+                pass
+            finally:
+                self._state.worker = saved
+
+    # -- simple statements -------------------------------------------------------------------------
+
+    def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        self._engine.evaluate(node.value, scope)
+
+    def _assign(self, node: ast.Assign, scope: Scope) -> None:
+        if self._moves_once(node, scope):
+            with self._state.inside("guard", node, "once", rare=True):
+                self._engine.assign(node.targets[0], self._engine.evaluate(node.value, scope), scope)
+            return
+        value = self._engine.evaluate(node.value, scope)
+        if isinstance(node.targets[0], ast.Tuple) and _is_method(node.value, "step"):
+            self._state.mark("act")  # obs, reward, done, info = env.step(action)
+        for target in node.targets:
+            self._engine.assign(target, value, scope)
+
+    def _moves_once(self, node: ast.Assign, scope: Scope) -> bool:
+        """``self.mask = self.mask.to(x.device)``, which copies in the first call only."""
+        target, value = node.targets[0], node.value
+        if not isinstance(target, ast.Attribute) or not isinstance(value, ast.Call):
+            return False
+        if not isinstance(value.func, ast.Attribute) or value.func.attr not in ("to", "cuda", "type_as", "type"):
+            return False
+        if ast.dump(target.value) != ast.dump(getattr(value.func.value, "value", value)):
+            return False
+        if getattr(value.func.value, "attr", None) != target.attr:
+            return False
+        owner = self._engine.evaluate(target.value, scope)
+        held = owner.target.fields.get(target.attr) if owner.kind is Kind.INSTANCE else None
+        return held is not None and held.origin is not None and held.origin.frame is not self._state.frame
+
+    def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if node.value is not None:
+            self._engine.assign(node.target, self._engine.evaluate(node.value, scope), scope)
+
+    def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        left = self._engine.evaluate(node.target, scope)
+        right = self._engine.evaluate(node.value, scope)
+        value = operate(left, right, node.op)
+        plain = (Kind.NUMBER, Kind.CONSTANT)
+        if value.kind in plain and right.kind in plain and isinstance(node.op, (ast.Add, ast.Sub)):
+            value = COUNTER
+        self._engine.assign(node.target, value, scope)
+
+    def _return_(self, node: ast.Return, scope: Scope) -> None:
+        raise Returned(self._engine.evaluate(node.value, scope) if node.value is not None else NONE)
+
+    def _global_(self, node: ast.Global, scope: Scope) -> None:
+        scope.of_module.update(node.names)
+
+    def _leave(self, node: ast.stmt, scope: Scope) -> None:
+        raise Left
+
+    def _raise_(self, node: ast.Raise, scope: Scope) -> None:
+        raise Left
+
+    def _assert_(self, node: ast.Assert, scope: Scope) -> None:
+        self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "assert on a tensor")
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        value = Value(Kind.FUNCTION, node.name, target=Function(node, scope, self._state.frame))
+        scope.set(node.name, value)
+        scope.set(node.name, self._engine.classes.decorated(node, value, scope))
+
+    def _class_(self, node: ast.ClassDef, scope: Scope) -> None:
+        class_ = Class(node, scope)
+        self._engine.classes.all.append(class_)
+        value = Value(Kind.CLASS, node.name, target=class_)
+        scope.set(node.name, value)
+        with suppress(Returned, Left):
+            self.block(node.body, Scope(class_.fields, scope.module, scope))
+        for member in class_.fields.values():
+            if member.kind is Kind.FUNCTION and member.target.class_ is None:
+                member.target.class_ = class_
+        scope.set(node.name, self._engine.classes.decorated(node, value, scope))
+
+    def _import(self, node: ast.Import, scope: Scope) -> None:
+        self._imports.plain(node, scope)
+
+    def _import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        self._imports.names(node, scope)
+
+    # -- branches ----------------------------------------------------------------------------------
+
+    def _if_(self, node: ast.If, scope: Scope) -> Branch | None:
+        test = self._engine.evaluate(node.test, scope)
+        self._state.waits(test, node.test, scope, "condition on a tensor")
+        outcome = truth(test)
+        if outcome is not None:
+            self.block(node.body if outcome else node.orelse, scope)
+            return None
+        rarely = test.rarely or int(_fills(node) or (not test.option and _sounds_rare(node.test, test)))
+        branches = [Branch(node.body, rarely > 0, off(test, True)), Branch(node.orelse, rarely < 0, off(test, False))]
+        self._alternatives(node, branches, scope)
+        ends = [_leaves(node.body), _leaves(node.orelse)]
+        if ends[0] == ends[1]:
+            return None
+        return branches[1] if ends[0] else branches[0]
+
+    def _alternatives(self, node: ast.AST, branches: Sequence[Branch], scope: Scope) -> None:
+        """Follow each from the same state, and join the states of those that go on."""
+        before, since = dict(scope.names), self._state.changes
+        outcomes: list[dict[str, Value]] = []
+        writes: list[dict[tuple[Object, str], Value]] = []
+        returned: list[Value] = []
+        for number, branch in enumerate(branches):
+            scope.names.clear()
+            scope.names.update(before)
+            goes_on = True
+            with self._state.inside("guard", node, number, rare=branch.rare, option=branch.option):
+                try:
+                    self.block(branch.body, scope)
+                    outcomes.append(dict(scope.names))
+                except Returned as end:
+                    returned.append(end.value)
+                    goes_on = False
+                except Left:
+                    goes_on = False
+            changed = self._state.undo(since)
+            if goes_on:
+                writes.append(changed)
+        scope.returned += [join_all(returned)] if returned else []
+        if not outcomes:
+            if returned:
+                raise Returned(scope.returned.pop())
+            raise Left
+        scope.names.clear()
+        scope.names.update(outcomes[0])
+        for outcome in outcomes[1:]:
+            _merge(scope, outcome)
+        for place in dict.fromkeys(place for changed in writes for place in changed):
+            held = place[0].fields.get(place[1])
+            values = [changed.get(place, held) for changed in writes]
+            self._state.set_field(*place, join_all(value for value in values if value is not None))
+
+    def _match_(self, node: ast.Match, scope: Scope) -> None:
+        self._engine.evaluate(node.subject, scope)
+        self._alternatives(node, [*(Branch(case.body) for case in node.cases), Branch([])], scope)
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def _for_(self, node: ast.For, scope: Scope) -> None:
+        iterable = self._engine.evaluate(node.iter, scope)
+
+        def begin() -> None:
+            self._engine.assign(node.target, self._engine.containers.element(iterable, node.iter, scope), scope)
+
+        with self._state.inside("loop", node):
+            self._engine.containers.iterate(iterable, node)
+            self._rounds(node.body, scope, begin)
+        self._otherwise(node.orelse, scope)
+
+    def _while_(self, node: ast.While, scope: Scope) -> None:
+        def begin() -> None:
+            self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "condition on a tensor")
+
+        with self._state.inside("loop", node):
+            self._rounds(node.body, scope, begin)
+        self._otherwise(node.orelse, scope)
+
+    def _rounds(self, body: Sequence[ast.stmt], scope: Scope, begin: Callable[[], None]) -> None:
+        """Follow the body until nothing changes, at most twice; it may also not run at all."""
+        before, region = dict(scope.names), self._state.region
+        self._state.frame.loops += 1
+        try:
+            for _ in range(_ROUNDS):
+                compared = self._state.frame.loops < _NESTED
+                known = {name: key(value, 1) for name, value in scope.names.items()} if compared else {}
+                epoch = self._state.epoch
+                try:
+                    begin()
+                    self.block(body, scope)
+                except Left:
+                    pass
+                self._state.region = region
+                same = compared and epoch == self._state.epoch
+                if not compared or (same and all(known.get(n) == key(v, 1) for n, v in scope.names.items())):
+                    break
+        finally:
+            self._state.frame.loops -= 1
+        _merge(scope, before)
+
+    def _otherwise(self, body: Sequence[ast.stmt], scope: Scope) -> None:
+        with suppress(Left):
+            self.block(body, scope)
+
+    # -- other compound statements -----------------------------------------------------------------
+
+    def _with_(self, node: ast.With, scope: Scope) -> None:
+        for item in node.items:
+            value = self._engine.evaluate(item.context_expr, scope)
+            if value.kind is Kind.GENERATOR:
+                value = value.element or UNKNOWN
+            elif value.kind is Kind.INSTANCE:
+                enter = self._engine.classes.method(value, "__enter__")
+                if enter is not None:
+                    value = self._engine.call(enter, [], {}, item.context_expr, scope)
+            if item.optional_vars is not None:
+                self._engine.assign(item.optional_vars, value, scope)
+        self.block(node.body, scope)
+
+    def _try_(self, node: ast.Try, scope: Scope) -> None:
+        """The body as usual; exceptions are seldom."""
+        end: Exception | None = None
+        try:
+            self.block(node.body, scope)
+        except (Returned, Left) as left:
+            end = left
+        if scope.function is not None:
+            self._handlers(node, scope)
+        if end is None:
+            self.block(node.orelse, scope)
+        self.block(node.finalbody, scope)
+        if end is not None:
+            raise end
+
+    def _handlers(self, node: ast.Try, scope: Scope) -> None:
+        before, since = dict(scope.names), self._state.changes
+        for number, handler in enumerate(node.handlers):
+            if all(isinstance(statement, (ast.Raise, ast.Pass)) for statement in handler.body):
+                continue
+            with self._state.inside("guard", handler, number, rare=True):
+                try:
+                    self.block(handler.body, scope)
+                except Returned as end:
+                    scope.returned += [end.value] if end.value.kind is not Kind.CONSTANT else []
+                except Left:
+                    pass
+        self._state.undo(since)
+        scope.names.clear()
+        scope.names.update(before)
+
+
+def truth(test: Value) -> bool | None:
+    """What a condition evaluates to; None if that is not known."""
+    if test.maybe_none or test.option:
+        return None
+    if test.kind is Kind.CONSTANT:
+        return bool(test.detail) if test.sure else None
+    return True if test.kind in _TRUE else None
+
+
+def off(test: Value, holds: bool) -> str | None:
+    """The option without which a condition does not evaluate to ``holds``."""
+    return test.option.name if isinstance(test.option, Option) and test.option.on is not holds else None
+
+
+def _merge(scope: Scope, other: dict[str, Value]) -> None:
+    for name, value in other.items():
+        held = scope.names.get(name)
+        if held is not value:
+            scope.names[name] = join(held, value)
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
+
+
+def _is_method(node: ast.expr, name: str) -> bool:
+    """Whether a node is a call of a method with arguments."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == name
+        and bool(node.args)
+    )
+
+
+def _fills(node: ast.If) -> bool:
+    """``if self.x is None: self.x = ..``, ``if not hasattr(self, "x"): self.x = ..``: the branch runs once."""
+    test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
+        test = test.left
+    stores = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr":
+        name = test.args[1] if len(test.args) > 1 else None
+        return isinstance(name, ast.Constant) and any(store.attr == name.value for store in stores)
+    return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
+
+
+def _sounds_rare(node: ast.expr, test: Value) -> bool:
+    """Whether the names in a condition of which nothing is known say that it holds seldom."""
+    open_ = (
+        isinstance(node, (ast.Compare, ast.BoolOp, ast.Name, ast.Attribute, ast.Call)) and test.kind is not Kind.TENSOR
+    )
+    return open_ and _SELDOM.search(ast.unparse(node)) is not None
+
+
+_TRUE = frozenset(
+    {
+        Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.LOADER, Kind.OPTIMIZER, Kind.LIBRARY_MODULE,
+        Kind.MODULES,
+    }
+)  # fmt: skip
+_FOLLOW: dict[type, Callable[[Statements, Any, Scope], Branch | None]] = {
+    ast.Expr: Statements._expression,
+    ast.Assign: Statements._assign,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._augmented,
+    ast.Return: Statements._return_,
+    ast.Global: Statements._global_,
+    ast.Continue: Statements._leave,
+    ast.Raise: Statements._raise_,
+    ast.Assert: Statements._assert_,
+    ast.FunctionDef: Statements._function,
+    ast.ClassDef: Statements._class_,
+    ast.Import: Statements._import,
+    ast.ImportFrom: Statements._import_from,
+    ast.If: Statements._if_,
+    ast.Match: Statements._match_,
+    ast.For: Statements._for_,
+    ast.While: Statements._while_,
+    ast.With: Statements._with_,
+    ast.Try: Statements._try_,
+    ast.Break: Statements._leave,
+    ast.AsyncFunctionDef: Statements._function,
+    ast.AsyncFor: Statements._for_,
+    ast.AsyncWith: Statements._with_,
+}

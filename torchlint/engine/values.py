@@ -1,0 +1,226 @@
+"""Abstract values: what an expression may be in a normal run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import ast
+
+
+class Kind(Enum):
+    """What a value is."""
+
+    UNKNOWN = "unknown"
+    CONSTANT = "constant"  # `detail` is the constant
+    NUMBER = "number"  # `detail` is a Counted, for numbers that conditions are rare by
+    TEXT = "text"
+    FLAG = "flag"  # a bool of the host, or the outcome of a comparison
+    TENSOR = "tensor"
+    ARRAY = "array"  # of NumPy
+    TUPLE = "tuple"  # `items` are the elements; also a short list whose elements are known
+    LIST = "list"  # `element` is what its elements are
+    DICT = "dict"  # `fields` by key, `element` for other keys
+    INSTANCE = "instance"  # `target` is the object
+    CLASS = "class"
+    FUNCTION = "function"  # `target` is the function, `receiver` what it is bound to
+    METHOD = "method"  # of something that is no function of the project; `detail` is its name, `receiver` the thing
+    MODULE = "module"  # a file of the project
+    PACKAGE = "package"  # a folder of the project without `__init__.py`
+    LIBRARY = "library"  # `detail` is the dotted name
+    LIBRARY_MODULE = "library module"  # an `nn.Module` of a library
+    MODULES = "modules"  # a container of modules, in `items`
+    LOADER = "loader"  # `element` is its batch
+    DATASET = "dataset"  # of tensors, in `items`
+    OPTIMIZER = "optimizer"
+    DEVICE = "device"
+    GENERATOR = "generator"  # `target` is its frame
+    PARTIAL = "partial"
+    UNION = "union"  # of `items`, all of which may be called or have attributes
+    PARSER = "parser"  # of command-line arguments; `fields` are its options
+    SHAPE = "shape"
+    RANGE = "range"
+    DISTRIBUTION = "distribution"
+    PACKED = "packed"  # a packed sequence
+    SUPER = "super"
+
+
+class Place(Enum):
+    """Where a tensor is."""
+
+    ACCELERATOR = "accelerator"
+    HOST = "host"
+    UNKNOWN = "unknown"
+
+
+class Counted(Enum):
+    """What a number counts or measures, where a comparison with it holds rarely."""
+
+    STEPS = "steps"  # i, step += 1
+    REMAINDER = "remainder"  # step % n
+    TIME = "time"
+
+
+class Origin(NamedTuple):
+    """Where content of the host was made: ``made``, ``read`` from the device, or the ``batch`` of a loader.
+
+    ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
+    """
+
+    kind: str
+    frame: Any
+    region: Any
+    node: ast.AST
+
+
+class Option(NamedTuple):
+    """An option of the program that a value depends on, and whether the value is true by default."""
+
+    name: str
+    on: bool
+
+
+class Value:
+    """An abstract value; never changed after it is made, except for the content of containers.
+
+    ``sure`` means that a tensor is known by what makes it, and that a constant cannot be something else. ``rarely`` is
+    1 for a condition that holds rarely, -1 for one that rarely does not. ``maybe_none`` adds None to what it may be.
+    """
+
+    __slots__ = (
+        "detail", "device", "element", "fields", "items", "kind", "maybe_none", "option", "origin", "rarely",
+        "receiver", "sure", "target",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0913 - a record
+        self,
+        kind: Kind,
+        detail: Any = None,
+        *,
+        device: Place | None = None,
+        sure: bool = True,
+        items: list[Value] | None = None,
+        element: Value | None = None,
+        fields: dict[Any, Value] | None = None,
+        target: Any = None,
+        receiver: Value | None = None,
+        origin: Origin | None = None,
+        rarely: int = 0,
+        option: Option | None = None,
+        maybe_none: bool = False,
+    ) -> None:
+        self.kind, self.detail, self.device, self.sure = kind, detail, device, sure
+        self.items, self.element, self.fields = items or [], element, fields if fields is not None else {}
+        self.target, self.receiver, self.origin = target, receiver, origin
+        self.rarely, self.option, self.maybe_none = rarely, option, maybe_none
+
+    def or_none(self) -> Value:
+        """This value or None, as far as conditions on it may decide anything."""
+        if self.maybe_none or self.kind not in _NULLABLE:
+            return self
+        copy = Value.__new__(Value)
+        for name in Value.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy.maybe_none = True
+        return copy
+
+    @property
+    def is_text(self) -> bool:
+        """Whether this is a string, known or not."""
+        return self.kind is Kind.TEXT or (self.kind is Kind.CONSTANT and isinstance(self.detail, str))
+
+    @property
+    def is_none(self) -> bool:
+        """Whether this is certainly None."""
+        return self.kind is Kind.CONSTANT and self.detail is None
+
+    @property
+    def members(self) -> list[Value]:
+        """The members of a union, or the value itself."""
+        return self.items if self.kind is Kind.UNION else [self]
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether this is an element of an iterable that is not known, or of a loader: perhaps a batch."""
+        return isinstance(self.detail, str) and self.detail == BATCH
+
+    def __repr__(self) -> str:
+        parts = [self.kind.value, self.detail, self.device and self.device.value, "" if self.sure else "?"]
+        return f"<{' '.join(str(part) for part in parts if part)}>"
+
+
+BATCH = "batch"  # the detail of what loaders and unknown iterables yield
+MASK = "mask"  # the detail of boolean tensors
+
+_NULLABLE = frozenset(
+    {
+        Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.LIBRARY_MODULE, Kind.PARTIAL, Kind.LOADER, Kind.OPTIMIZER,
+        Kind.UNION, Kind.MODULES, Kind.TENSOR, Kind.LIBRARY,
+    }
+)  # fmt: skip
+CALLABLE = frozenset(
+    {
+        Kind.FUNCTION, Kind.CLASS, Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.UNION, Kind.PARTIAL, Kind.LOADER,
+        Kind.OPTIMIZER, Kind.MODULE, Kind.MODULES, Kind.LIBRARY, Kind.GENERATOR, Kind.SUPER,
+    }
+)  # fmt: skip
+PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT, Kind.FLAG, Kind.TEXT})  # of the host, without content of tensors
+SEQUENCES = frozenset({Kind.TUPLE, Kind.LIST})
+
+UNKNOWN = Value(Kind.UNKNOWN)
+NONE = Value(Kind.CONSTANT)
+NUMBER = Value(Kind.NUMBER)
+TEXT = Value(Kind.TEXT)
+FLAG = Value(Kind.FLAG)
+SHAPE = Value(Kind.SHAPE)
+ELEMENT = Value(Kind.UNKNOWN, BATCH)
+COUNTER = Value(Kind.NUMBER, Counted.STEPS)
+
+
+def constant(value: object) -> Value:
+    """A constant."""
+    return Value(Kind.CONSTANT, value)
+
+
+def library(name: str) -> Value:
+    """What a dotted name of a library stands for."""
+    return Value(Kind.LIBRARY, name)
+
+
+def tensor(
+    device: Place = Place.UNKNOWN, *, sure: bool = True, detail: str | None = None, origin: Origin | None = None
+) -> Value:
+    """A tensor."""
+    return Value(Kind.TENSOR, detail, device=device, sure=sure, origin=origin)
+
+
+def sequence(items: list[Value]) -> Value:
+    """A tuple, or a list whose elements are known one by one."""
+    return Value(Kind.TUPLE, items=items)
+
+
+def collection(element: Value | None) -> Value:
+    """A list, set or other collection of elements of one kind."""
+    return Value(Kind.LIST, element=element)
+
+
+def leaves(value: Value, depth: int = 2) -> Iterator[Value]:
+    """The values inside of containers; other values themselves."""
+    if value.kind is Kind.TUPLE and depth:
+        for item in value.items:
+            yield from leaves(item, depth - 1)
+    elif value.kind in (Kind.LIST, Kind.GENERATOR) and depth:
+        if value.element is not None:
+            yield from leaves(value.element, depth - 1)
+    elif value.kind is Kind.DICT and depth:
+        for item in list(value.fields.values())[:_FIELDS]:
+            yield from leaves(item, depth - 1)
+        if value.element is not None:
+            yield from leaves(value.element, depth - 1)
+    else:
+        yield value
+
+
+_FIELDS = 12  # of a dict that are looked into

@@ -1,0 +1,1 @@
+"""What libraries do with the values that a program gives them."""

@@ -1,0 +1,89 @@
+"""Devices: which one an argument names, and moves between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments
+from torchlint.engine.values import Kind, Origin, Place, Value, collection, sequence, tensor
+from torchlint.knowledge import following as known
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_ACCELERATORS = frozenset("cuda mps xpu npu hpu".split())
+_OPEN = frozenset({Kind.UNKNOWN, Kind.TEXT, Kind.METHOD, Kind.FLAG, Kind.INSTANCE})
+
+
+class Devices:
+    """Interprets devices in a world with one accelerator."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._state = engine.state
+
+    def named(self, value: Value) -> Place | None:
+        """The device that a value names; None if it names none."""
+        if value.kind is Kind.DEVICE:
+            return value.device
+        if value.kind is Kind.CONSTANT and isinstance(value.detail, str):
+            name = value.detail.partition(":")[0]
+            if name in _ACCELERATORS:
+                return Place.ACCELERATOR
+            chosen = value.option is not None and known.FOR_ACCELERATOR.search(value.option.name) is not None
+            return (Place.ACCELERATOR if chosen else Place.HOST) if name == "cpu" else None
+        index = isinstance(value.detail, int) and not isinstance(value.detail, bool)
+        return Place.ACCELERATOR if value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and index) else None
+
+    def of(self, value: Value) -> Place | None:
+        """The device that a value names or, if it is a tensor, is on; an unknown value means the accelerator."""
+        found = self.named(value)
+        if found is not None:
+            return found
+        if value.kind is Kind.TENSOR:
+            unknown = value.device is Place.UNKNOWN and not self._state.worker
+            return Place.ACCELERATOR if unknown else value.device
+        return Place.ACCELERATOR if value.kind in _OPEN and not self._state.worker else None
+
+    def target(self, given: Arguments) -> Place | None:
+        """The device that ``x.to(..)`` moves to; None if it only converts."""
+        if "device" in given.named:
+            return None if given.named["device"].is_none else self.of(given.named["device"])
+        if not given.values or given.values[0].kind is Kind.LIBRARY:
+            return None
+        return self.of(given.values[0])
+
+    def moved(self, value: Value, device: Place, given: Arguments) -> Value:
+        """A tensor at another place; records the copy."""
+        if device is Place.UNKNOWN:
+            device = Place.HOST if self._state.worker else Place.ACCELERATOR
+        if device is Place.ACCELERATOR and value.device is Place.HOST:
+            self.copy(given, value.origin)
+        if device is Place.HOST and self._state.on_device(value):
+            if value.sure:
+                self._state.happen("read", given.node, given.scope, "a move to the CPU")
+            return tensor(
+                Place.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
+            )
+        origin = value.origin if device is Place.HOST else None
+        return tensor(device, sure=value.sure, detail=value.detail, origin=origin)
+
+    def copy(self, given: Arguments, origin: Origin | None) -> None:
+        """Record a copy to the device."""
+        flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), None)
+        asynchronous = flag is not None and flag.detail is True
+        what = "an asynchronous copy" if asynchronous else "a blocking copy"
+        self._state.happen("copy", given.node, given.scope, what, origin)
+
+    def moved_all(self, value: Value, device: Place, given: Arguments, depth: int = 2) -> Value:
+        """A container whose tensors are moved, as batches of libraries move theirs."""
+        if value.kind is Kind.TENSOR:
+            return self.moved(value, device, given)
+        if not depth:
+            return value
+        if value.kind is Kind.TUPLE:
+            return sequence([self.moved_all(item, device, given, depth - 1) for item in value.items])
+        element = self.moved_all(value.element, device, given, depth - 1) if value.element is not None else None
+        if value.kind is Kind.DICT:
+            fields = {name: self.moved_all(item, device, given, depth - 1) for name, item in value.fields.items()}
+            return Value(Kind.DICT, fields=fields, element=element)
+        return collection(element) if value.kind is Kind.LIST and element is not None else value

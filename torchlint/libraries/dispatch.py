@@ -1,0 +1,108 @@
+"""Which part follows a call of a library."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments
+from torchlint.engine.union import join_all
+from torchlint.engine.values import UNKNOWN, Kind, Place, Value, sequence, tensor
+from torchlint.knowledge import following as known
+from torchlint.libraries.builtins import Builtins
+from torchlint.libraries.devices import Devices
+from torchlint.libraries.loaders import Loaders
+from torchlint.libraries.options import Options
+from torchlint.libraries.others import Others
+from torchlint.libraries.tensors import Tensors
+from torchlint.libraries.things import Things
+from torchlint.libraries.torch_functions import TorchFunctions
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+# Functions of projects and of hydra that make an object of a class, or call a function, that is given by name.
+_MAKES = re.compile(r"instan|construct|create|build|make|init")
+_CALLS = re.compile(r"call|run")
+
+
+class Libraries:
+    """Follows calls of libraries."""
+
+    def __init__(self, engine: Engine, loaders: Loaders) -> None:
+        self._engine = engine
+        devices = Devices(engine)
+        self._tensors = Tensors(engine, devices)
+        self._options = Options(engine)
+        self._builtins = Builtins(engine)
+        self._torch = TorchFunctions(engine, devices, self._tensors, loaders)
+        self._things = Things(engine, devices, loaders)
+        self._others = Others(engine, loaders, self._options)
+
+    def call(self, function: Value, given: Arguments) -> Value:
+        """What a function or method of a library gives."""
+        if function.kind is Kind.METHOD:
+            return self._method(given)
+        dotted: str = function.detail
+        top = dotted.partition(".")[0]
+        if top == "builtins" and dotted != "builtins.__import__":
+            return self._builtins.call(given)
+        found = self._torch.call(dotted, given) if top == "torch" else None
+        return found if found is not None else self._others.call(dotted, given)
+
+    def _method(self, given: Arguments) -> Value:
+        receiver = given.receiver
+        if receiver.kind is Kind.UNION:
+            return self._engine.containers.each(receiver, lambda m: self._method(given._replace(receiver=m)))
+        if receiver.kind is Kind.TENSOR:
+            return self._tensors.method(given)
+        if receiver.kind is Kind.PARSER:
+            return self._options.method(given)
+        return self._things.method(given)
+
+    def module_result(self, module: Value, device: Place | None) -> Value:
+        """What a module of a library gives."""
+        name = module.detail.rpartition(".")[2]
+        self._engine.state.mark("model")
+        found = tensor(device or Place.ACCELERATOR, sure=module.detail.startswith("torch.nn"))
+        if name in known.RECURRENT:
+            return sequence([found, sequence([found, found]) if name == "LSTM" else found])
+        return found
+
+    # -- objects by name ---------------------------------------------------------------------------
+
+    def configured(self, found: Value, function: Value, given: Arguments) -> Value:
+        """What is made from a dotted name in an argument, or from the classes that configuration files name."""
+        called = str(function.detail)
+        for value in [*given.values[:1], *given.named.values()]:
+            target = self._by_name(value, given)
+            if target is None:
+                continue
+            makes = target.kind is Kind.CLASS and _MAKES.search(called)
+            if makes or (target.kind is Kind.FUNCTION and _CALLS.search(called)):
+                return self._engine.call(target, given.values[1:], {}, given.node, given.scope)
+            return target
+        if re.search(r"instantiate|from_config$|build_from_cfg", called) and given.values:
+            return self._from_files(given)
+        return found
+
+    def _by_name(self, value: Value, given: Arguments) -> Value | None:
+        """The class or function of the project that a dotted name means."""
+        text = value.detail if value.kind is Kind.CONSTANT else None
+        if not isinstance(text, str) or not re.fullmatch(r"\w+(\.\w+)+", text):
+            return None
+        path, _, name = text.rpartition(".")
+        module = self._engine.program.find(path, given.scope.module)
+        if module is None:
+            return None
+        self._engine.statements.load(module)
+        return module.names.get(name)
+
+    def _from_files(self, given: Arguments) -> Value:
+        targets = [self._by_name(Value(Kind.CONSTANT, name), given) for name in self._engine.program.targets]
+        classes = [target for target in targets if target is not None and target.kind is Kind.CLASS]
+        made = [
+            self._engine.classes.instantiate(class_.target, [], dict(given.named), given.node, given.scope)
+            for class_ in classes[:12]
+        ]
+        return join_all(made) if made else UNKNOWN

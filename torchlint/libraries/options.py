@@ -1,0 +1,89 @@
+"""Options of a program: command-line parsers, and classes of options."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments
+from torchlint.engine.values import (
+    NONE,
+    SEQUENCES,
+    UNKNOWN,
+    Kind,
+    Option,
+    Value,
+    constant,
+    sequence,
+)
+from torchlint.knowledge import following as known
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_SWITCHES = {"store_true": False, "store_false": True}
+_GROUPS = frozenset("add_argument_group add_mutually_exclusive_group add_subparsers add_parser".split())
+
+
+class Options:
+    """Follows what gives a program its options, with their defaults."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._state = engine, engine.state
+
+    def method(self, given: Arguments) -> Value:
+        """A method of a parser."""
+        parser, name = given.receiver, given.name
+        if name == "add_argument":
+            self._add(parser, given)
+            return NONE
+        if name == "set_defaults":
+            for option, value in given.named.items():
+                parser.fields[option] = self.option(option, value)
+            return NONE
+        if name in _GROUPS:
+            return parser
+        if name not in ("parse_args", "parse_known_args"):
+            return UNKNOWN
+        made = self._engine.classes.namespace((given.node, "options"))
+        for option, value in parser.fields.items():
+            made.fields.setdefault(option, value)
+        namespace = Value(Kind.INSTANCE, "options", target=made)
+        return namespace if name == "parse_args" else sequence([namespace, UNKNOWN])
+
+    def _add(self, parser: Value, given: Arguments) -> None:
+        names = [value.detail for value in given.values if isinstance(value.detail, str)]
+        if not names:
+            return
+        long = next((name for name in names if name.startswith("--")), names[0])
+        dest = given.named.get("dest", NONE).detail or long.lstrip("-").replace("-", "_")
+        action = given.named.get("action", NONE).detail
+        required = "required" in given.named or not names[0].startswith("-")
+        default = given.named.get("default", UNKNOWN if required else NONE)
+        if action in _SWITCHES:
+            default = constant(_SWITCHES[action])
+        parser.fields[dest] = self.option(dest, default)
+
+    def option(self, name: str, default: Value) -> Value:
+        """The value of an option: its default, but open; what it guards is off if the default is false."""
+        if default.kind is not Kind.CONSTANT:
+            return default if default.kind in (*SEQUENCES, Kind.DEVICE) else UNKNOWN
+        value, for_device = default.detail, known.FOR_ACCELERATOR.search(name) is not None
+        if isinstance(value, bool):
+            if known.AGAINST_ACCELERATOR.search(name):
+                return constant(re.match("use|force", name, re.IGNORECASE) is not None and "cpu" not in name.lower())
+            return constant(True) if for_device else Value(Kind.FLAG, option=Option(name, value))
+        if value is None:
+            return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(name, False))
+        return Value(Kind.CONSTANT, value, sure=False, option=Option(name, bool(value)))
+
+    def of_class(self, given: Arguments) -> Value:
+        """A class of options that a command-line library fills: its fields are options."""
+        class_ = given.get(0)
+        made = self._engine.classes.instantiate(class_.target, [], {}, given.node, given.scope)
+        if made.kind is Kind.INSTANCE:
+            for each in self._engine.classes.lineage(class_.target)[0]:
+                for name, value in each.fields.items():
+                    if value.kind is Kind.CONSTANT and name not in made.target.fields:
+                        made.target.fields[name] = self.option(name, value)
+        return made

@@ -1,0 +1,189 @@
+"""Methods of tensors: what they give, and where the host waits or copies."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.values import (
+    FLAG,
+    MASK,
+    NONE,
+    NUMBER,
+    SHAPE,
+    TEXT,
+    Kind,
+    Place,
+    Value,
+    collection,
+    sequence,
+    tensor,
+)
+from torchlint.knowledge import following as known
+from torchlint.libraries.devices import Devices
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+
+_HOST_TYPE = re.compile(r"torch\.\w*Tensor$")
+
+
+class Tensors:
+    """Follows methods of tensors."""
+
+    def __init__(self, engine: Engine, devices: Devices) -> None:
+        self._engine, self._state, self._devices = engine, engine.state, devices
+
+    def method(self, given: Arguments) -> Value:
+        """``tensor.name(..)``"""
+        name = given.name
+        special = _METHODS.get(name)
+        if special is not None:
+            return special(self, given)
+        owner, node, scope = given.receiver, given.node, given.scope
+        on_device = self._state.on_device(owner)
+        if name in known.READING:
+            return self._read(given)
+        if on_device and name in known.WAITING and (owner.sure or name == "nonzero"):
+            self._state.happen("wait", node, scope, f"`.{name}()`")
+        if name in ("equal", "allclose", "is_nonzero"):
+            return FLAG
+        if name in known.META_METHODS:
+            return SHAPE if name == "size" and not given.values else NUMBER
+        if name in known.SIZED:
+            self.sizes(given.all, given)
+        if name in known.PAIRS and (name in ("sort", "topk") or given.all) and given.get(0).kind is not Kind.TENSOR:
+            part = tensor(owner.device or Place.UNKNOWN, sure=owner.sure)
+            return sequence([part, part])
+        if name in known.LISTS:
+            return collection(tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=owner.origin))
+        if name.startswith("new"):
+            return self._new(given)
+        return self._result(given)
+
+    def _result(self, given: Arguments) -> Value:
+        owner, name = given.receiver, given.name
+        on_device = device_of(given.all) is Place.ACCELERATOR
+        device = Place.ACCELERATOR if on_device else owner.device or Place.UNKNOWN
+        detail = MASK if name in known.MASKING else owner.detail if name in known.KEEPS_MASK else None
+        sure = owner.sure or name in known.SURE_METHODS
+        return tensor(
+            device, sure=sure, detail=detail, origin=owner.origin if device is not Place.ACCELERATOR else None
+        )
+
+    def sizes(self, values: list[Value], given: Arguments) -> None:
+        """Tensors as sizes are read."""
+        for value in values:
+            for part in value.items if value.kind is Kind.TUPLE else (value,):
+                self._state.waits(part, given.node, given.scope, "a tensor as size")
+
+    # -- reads -------------------------------------------------------------------------------------
+
+    def _read(self, given: Arguments) -> Value:
+        owner, name = given.receiver, given.name
+        on_device = self._state.on_device(owner)
+        if on_device and (owner.sure or name in ("item", "tolist")):
+            self._state.happen("read", given.node, given.scope, f"`.{name}()`")
+        origin = self._state.origin("read", given.node) if on_device else owner.origin
+        if name == "numpy":
+            return Value(Kind.ARRAY, origin=owner.origin or origin)
+        if name == "cpu":
+            return tensor(Place.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
+        return collection(NUMBER) if name == "tolist" else NUMBER
+
+    # -- moves -------------------------------------------------------------------------------------
+
+    def _backward(self, given: Arguments) -> Value:
+        self._state.mark("backward")
+        return NONE
+
+    def _to(self, given: Arguments) -> Value:
+        owner = given.receiver
+        device = self._devices.target(given)
+        if device is None:
+            return tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=owner.origin)
+        return self._devices.moved(owner, device, given)
+
+    def _cuda(self, given: Arguments) -> Value:
+        return self._devices.moved(given.receiver, Place.ACCELERATOR, given)
+
+    def _type(self, given: Arguments) -> Value:
+        owner, wanted = given.receiver, given.get(0)
+        if not given.values:
+            return TEXT
+        name = wanted.detail if wanted.kind in (Kind.LIBRARY, Kind.CONSTANT) and isinstance(wanted.detail, str) else ""
+        if ".cuda" in name:
+            return self._devices.moved(owner, Place.ACCELERATOR, given)
+        if _HOST_TYPE.match(name) and self._state.on_device(owner):
+            return self._devices.moved(owner, Place.HOST, given)
+        return tensor(
+            owner.device or Place.UNKNOWN, detail=MASK if "bool" in name.lower() else None, origin=owner.origin
+        )
+
+    def _type_as(self, given: Arguments) -> Value:
+        device = self._devices.of(given.get(0, "tensor")) or given.receiver.device
+        return self._devices.moved(given.receiver, device or Place.UNKNOWN, given)
+
+    def _copy(self, given: Arguments) -> Value:
+        owner, source = given.receiver, given.get(0, "src")
+        if owner.device is Place.HOST and source.kind is Kind.TENSOR and source.device is Place.ACCELERATOR:
+            self._state.happen("read", given.node, given.scope, "`.copy_(..)` to the host")
+        elif owner.device is Place.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Place.HOST):
+            self._devices.copy(given, source.origin)
+        return owner
+
+    def _new(self, given: Arguments) -> Value:
+        owner, name = given.receiver, given.name
+        if name == "new_tensor" and self._state.on_device(owner):
+            self._state.happen("copy", given.node, given.scope, "`new_tensor` of data of the host", given.get(0).origin)
+        origin = self._state.origin("made", given.node) if owner.device is Place.HOST else None
+        return tensor(owner.device or Place.UNKNOWN, origin=origin)
+
+    def _repeat_interleave(self, given: Arguments) -> Value:
+        if (
+            given.get(0).kind is Kind.TENSOR
+            and "output_size" not in given.named
+            and self._state.on_device(given.receiver)
+        ):
+            self._state.happen("wait", given.node, given.scope, "repeats in a tensor")
+        return self._result(given)
+
+    # -- what may be a dict of tensors -------------------------------------------------------------
+
+    def _items(self, given: Arguments) -> Value:
+        return collection(sequence([TEXT, self._part(given)]))
+
+    def _values(self, given: Arguments) -> Value:
+        return collection(self._part(given))
+
+    def _keys(self, given: Arguments) -> Value:
+        return collection(TEXT)
+
+    def _get(self, given: Arguments) -> Value:
+        number = given.get(1).kind in (Kind.NUMBER, Kind.CONSTANT)
+        return NUMBER if number and len(given.values) > 1 else self._part(given)
+
+    def _update(self, given: Arguments) -> Value:
+        return NONE
+
+    def _part(self, given: Arguments) -> Value:
+        return tensor(given.receiver.device or Place.UNKNOWN, sure=False, origin=given.receiver.origin)
+
+
+_METHODS = {
+    "backward": Tensors._backward,
+    "to": Tensors._to,
+    "cuda": Tensors._cuda,
+    "type": Tensors._type,
+    "type_as": Tensors._type_as,
+    "copy_": Tensors._copy,
+    "repeat_interleave": Tensors._repeat_interleave,
+    "items": Tensors._items,
+    "values": Tensors._values,
+    "keys": Tensors._keys,
+    "get": Tensors._get,
+    "pop": Tensors._get,
+    "update": Tensors._update,
+    "append": Tensors._update,
+}

@@ -1,0 +1,253 @@
+"""Functions and classes of ``torch``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.values import (
+    FLAG,
+    MASK,
+    NONE,
+    NUMBER,
+    SEQUENCES,
+    UNKNOWN,
+    Kind,
+    Origin,
+    Place,
+    Value,
+    collection,
+    constant,
+    leaves,
+    sequence,
+    tensor,
+)
+from torchlint.knowledge import following as known
+from torchlint.libraries.devices import Devices
+from torchlint.libraries.tensors import Tensors
+
+if TYPE_CHECKING:
+    from torchlint.engine.protocol import Engine
+    from torchlint.libraries.loaders import Loaders
+
+_HOST_DATA = frozenset({Kind.LIST, Kind.TUPLE, Kind.ARRAY, Kind.NUMBER, Kind.CONSTANT})
+
+
+class TorchFunctions:
+    """Follows calls of ``torch``."""
+
+    def __init__(self, engine: Engine, devices: Devices, tensors: Tensors, loaders: Loaders) -> None:
+        self._engine, self._state = engine, engine.state
+        self._devices, self._tensors, self._loaders = devices, tensors, loaders
+
+    def call(self, dotted: str, given: Arguments) -> Value | None:
+        """What a function gives; None for one that is not of ``torch``."""
+        name = given.name
+        special = _EXACT.get(dotted)
+        if special is not None:
+            return special(self, given)
+        if dotted.startswith("torch.utils.data."):
+            return self._loaders.function(given)
+        if name in known.WRAPPERS and dotted.startswith(("torch.nn", "torch.jit", "torch.distributed")):
+            return given.get(0, "module")
+        if dotted.startswith(("torch.optim.lr_scheduler", "torch.optim.swa")):
+            return UNKNOWN
+        if dotted.startswith("torch.optim") or name == "GradScaler":
+            return Value(Kind.OPTIMIZER, name)
+        if dotted.startswith(("torch.nn.utils", "torch.nn.functional")):
+            return self._functional(given)
+        for prefix, method in _NAMESPACES:
+            if dotted.startswith(prefix):
+                return method(self, given)
+        if name in known.NO_TENSORS or dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
+            return NUMBER if name in ("get_rank", "get_world_size") else UNKNOWN
+        if dotted.startswith("torch.multiprocessing"):
+            return None
+        return self._of_tensors(dotted, given)
+
+    # -- devices and modules -----------------------------------------------------------------------
+
+    def _device(self, given: Arguments) -> Value:
+        found = self._devices.named(given.get(0, "type")) or Place.ACCELERATOR
+        return Value(Kind.DEVICE, device=found)
+
+    def _true(self, given: Arguments) -> Value:
+        return constant(True)
+
+    def _same(self, given: Arguments) -> Value:
+        return given.get(0)
+
+    def _parameter(self, given: Arguments) -> Value:
+        return tensor(Place.ACCELERATOR)
+
+    def _checkpoint(self, given: Arguments) -> Value:
+        named = {name: value for name, value in given.named.items() if name not in _OF_CHECKPOINT}
+        return self._engine.call(given.get(0), given.values[1:], named, given.node, given.scope)
+
+    def _load(self, given: Arguments) -> Value:
+        return Value(Kind.DICT, "checkpoint")
+
+    def _is_tensor(self, given: Arguments) -> Value:
+        value = given.get(0)
+        known_ = value.kind in (Kind.TENSOR, Kind.NUMBER, Kind.ARRAY, Kind.CONSTANT) and value.sure
+        return constant(value.kind is Kind.TENSOR) if known_ and not value.maybe_none else FLAG
+
+    def _modules(self, given: Arguments) -> Value:
+        """``nn.Sequential`` and ``nn.ModuleList``."""
+        parts: list[Value] = []
+        for value in given.values:
+            if value.kind in (Kind.TUPLE, Kind.MODULES):
+                parts += value.items
+            elif value.kind is Kind.DICT and value.fields:
+                parts += value.fields.values()
+            else:
+                element = value.element if value.kind in (*SEQUENCES, Kind.DICT, Kind.GENERATOR) else None
+                parts.append(element or value)
+        modules = [each for part in parts for each in part.members if each.kind in _MODULES]
+        return Value(Kind.MODULES, items=list(dict.fromkeys(modules))[:12])
+
+    def _module_dict(self, given: Arguments) -> Value:
+        value = given.get(0, "modules")
+        return value if value.kind is Kind.DICT else Value(Kind.MODULES)
+
+    def _module(self, given: Arguments) -> Value:
+        return Value(Kind.LIBRARY_MODULE, f"torch.nn.{given.name}")
+
+    def _cuda(self, given: Arguments) -> Value:
+        if given.name in known.LEGACY_TYPES:
+            data = given.get(0)
+            if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
+                self._state.happen("copy", given.node, given.scope, "a tensor of data of the host", data.origin)
+            return tensor(Place.ACCELERATOR)
+        if given.name == "synchronize":
+            self._state.happen("wait", given.node, given.scope, "`torch.cuda.synchronize()`")
+        if given.name == "current_device":
+            return Value(Kind.DEVICE, device=Place.ACCELERATOR)
+        return NUMBER if given.name == "device_count" else UNKNOWN
+
+    def _autograd(self, given: Arguments) -> Value:
+        if given.name == "Variable":
+            return given.get(0, "data")
+        if given.name == "backward":
+            self._state.mark("backward")
+        return sequence([tensor(Place.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
+
+    def _distribution(self, given: Arguments) -> Value:
+        if not given.name[:1].isupper():
+            return UNKNOWN
+        return Value(Kind.DISTRIBUTION, device=device_of(given.all) or Place.ACCELERATOR)
+
+    # -- functional --------------------------------------------------------------------------------
+
+    def _functional(self, given: Arguments) -> Value:
+        state, first = self._state, given.get(0)
+        if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
+            if given.named.get("error_if_nonfinite", NONE).detail is True:
+                state.happen("read", given.node, given.scope, "`error_if_nonfinite=True`")
+            return tensor(Place.ACCELERATOR)
+        if given.name in ("pack_padded_sequence", "pack_sequence"):
+            state.waits(given.get(1, "lengths"), given.node, given.scope, "lengths on the device")
+            return Value(Kind.PACKED, device=first.device or Place.UNKNOWN)
+        if given.name == "pad_packed_sequence":
+            return sequence([tensor(first.device or Place.UNKNOWN), tensor(Place.HOST)])
+        if given.name == "one_hot" and len(given.values) < 2 and "num_classes" not in given.named:
+            if first.kind is Kind.TENSOR and state.on_device(first):
+                state.happen("wait", given.node, given.scope, "`one_hot` without `num_classes`")
+        elif given.name == "ctc_loss":
+            for lengths in given.values[2:4]:
+                state.waits(lengths, given.node, given.scope, "lengths on the device")
+        elif given.name == "interpolate":
+            self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
+        return tensor(device_of(given.all) or Place.UNKNOWN)
+
+    # -- tensors -----------------------------------------------------------------------------------
+
+    def _of_tensors(self, dotted: str, given: Arguments) -> Value:
+        if given.name in known.FACTORIES:
+            return self._factory(given)
+        state, node = self._state, given.node
+        device = device_of(given.all)
+        chosen = self._devices.named(given.named["device"]) if "device" in given.named else None
+        if given.name.endswith("_like") and chosen is not None:
+            return tensor(chosen, origin=state.origin("made", node))
+        if device is Place.ACCELERATOR or (device is Place.UNKNOWN and not state.worker):
+            self._waits(dotted, given)
+        if given.name in ("equal", "allclose", "is_nonzero"):
+            return FLAG
+        if given.name in ("split", "narrow"):
+            self._tensors.sizes(given.values[1:], given)
+        place = device or Place.UNKNOWN
+        several = len(given.all) > 1 and given.get(1).kind is not Kind.TENSOR
+        if (given.name in known.PAIRS and several) or given.name in ("topk", "sort"):
+            return sequence([tensor(place), tensor(place)])
+        if given.name in known.LISTS or given.name in _LISTS:
+            return collection(tensor(place))
+        return tensor(place, detail=MASK if given.name in known.MASKING else None, origin=_origin(given, place))
+
+    def _waits(self, dotted: str, given: Arguments) -> None:
+        wait = given.name in known.WAITING or (given.name == "where" and len(given.all) == 1)
+        repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
+        if wait or (repeats and "output_size" not in given.named):
+            self._state.happen("wait", given.node, given.scope, f"`{dotted}(..)`")
+
+    def _factory(self, given: Arguments) -> Value:
+        """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
+        device = self._factory_device(given)
+        if given.name in known.FROM_HOST:
+            return self._of_data(given, device)
+        self._tensors.sizes(given.all, given)
+        mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
+        origin = self._state.origin("made", given.node) if device is not Place.ACCELERATOR else None
+        return tensor(device or Place.HOST, detail=MASK if mask else None, origin=origin)
+
+    def _factory_device(self, given: Arguments) -> Place | None:
+        if "device" not in given.named:
+            return None
+        wanted = given.named["device"]
+        found = None if wanted.is_none else self._devices.of(wanted) or Place.HOST
+        return Place.ACCELERATOR if found is Place.UNKNOWN else found
+
+    def _of_data(self, given: Arguments, device: Place | None) -> Value:
+        state, data = self._state, given.get(0, "data")
+        if data.kind is Kind.TENSOR:
+            return self._devices.moved(data, device, given) if device else data
+        inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
+        if any(state.is_on_device(leaf) and leaf.device is Place.ACCELERATOR for leaf in inner):
+            state.happen("read", given.node, given.scope, f"`{given.name}` of tensors of the device")
+        origin = data.origin or state.origin("batch" if data.is_batch else "made", given.node)
+        host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
+        if device is Place.ACCELERATOR and (host or inner) and given.all:
+            state.happen("copy", given.node, given.scope, f"`{given.name}` of data of the host", origin)
+        return tensor(device or Place.HOST, origin=origin if device is not Place.ACCELERATOR else None)
+
+
+def _origin(given: Arguments, place: Place) -> Origin | None:
+    found = (leaf.origin for value in given.values for leaf in leaves(value) if leaf.origin is not None)
+    return next(found, None) if place is Place.HOST else None
+
+
+_LISTS = frozenset("svd qr eigh slogdet".split())
+_OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
+_MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
+_EXACT = {
+    "torch.device": TorchFunctions._device,
+    "torch.cuda.is_available": TorchFunctions._true,
+    "torch.backends.mps.is_available": TorchFunctions._true,
+    "torch.nn.Parameter": TorchFunctions._parameter,
+    "torch.nn.parameter.Parameter": TorchFunctions._parameter,
+    "torch.compile": TorchFunctions._same,
+    "torch.jit.script": TorchFunctions._same,
+    "torch.jit.trace": TorchFunctions._same,
+    "torch.utils.checkpoint.checkpoint": TorchFunctions._checkpoint,
+    "torch.load": TorchFunctions._load,
+    "torch.is_tensor": TorchFunctions._is_tensor,
+    "torch.nn.Sequential": TorchFunctions._modules,
+    "torch.nn.ModuleList": TorchFunctions._modules,
+    "torch.nn.ModuleDict": TorchFunctions._module_dict,
+}
+_NAMESPACES = (
+    ("torch.cuda", TorchFunctions._cuda),
+    ("torch.autograd", TorchFunctions._autograd),
+    ("torch.distributions", TorchFunctions._distribution),
+    ("torch.nn.", TorchFunctions._module),
+)

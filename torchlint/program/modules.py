@@ -1,0 +1,64 @@
+"""Modules: files of the project, parsed when something needs them."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from functools import cached_property
+from typing import Any
+
+
+class Module:
+    """A file of the project. ``names`` are its global names once it has been evaluated."""
+
+    def __init__(self, path: str, name: str, content: bytes) -> None:
+        self.path, self.name, self.content = path, name, content
+        self.names: dict[str, Any] = {}
+        self.loaded = False
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The tree; empty for a file that this Python does not parse."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(self.content)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ast.Module(body=[], type_ignores=[])
+
+    @property
+    def package(self) -> str:
+        """The dotted name of the package that relative imports start from."""
+        return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the file belongs to tests."""
+        *folders, file = self.path.lower().split("/")
+        return not _TEST_FOLDERS.isdisjoint(folders) or file.startswith(_TEST_FILES) or file.endswith("_test.py")
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the file does something when it is run: it has a main guard, or statements that work."""
+        *folders, _ = self.path.lower().split("/")
+        if self.is_test or not _NO_PROGRAMS.isdisjoint(folders):
+            return False
+        return b"__main__" in self.content or any(_works(statement) for statement in self.tree.body)
+
+
+def is_main_guard(statement: ast.stmt) -> bool:
+    """``if __name__ == "__main__":``"""
+    test = statement.test if isinstance(statement, ast.If) else None
+    sides = (test.left, *test.comparators) if isinstance(test, ast.Compare) else ()
+    return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+
+
+def _works(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.For, ast.While)) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+    )
+
+
+_TEST_FOLDERS = frozenset({"tests", "testing", "unit_tests", "unittests", "test_suite"})
+_TEST_FILES = ("test_", "conftest", "setup.py")
+_NO_PROGRAMS = frozenset({"docs", "doc", "benchmarks"})

@@ -1,0 +1,50 @@
+"""The modules of a project by the names that imports give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torchlint.program.modules import Module
+from torchlint.project.definitions import Definitions
+from torchlint.project.outline import Outlines
+
+
+class Program:
+    """The Python files of a run, as modules."""
+
+    def __init__(self, contents: Mapping[str, bytes], root: str = "", targets: tuple[str, ...] = ()) -> None:
+        paths = {path.replace("\\", "/"): content for path, content in contents.items()}
+        self._definitions = Definitions(paths, Outlines({}))
+        self.modules = {path: Module(path, _dotted(path, root), content) for path, content in sorted(paths.items())}
+        self._targets = targets
+        self._named = {module.name: module for module in self.modules.values()}
+
+    def find(self, name: str, asking: Module | None = None) -> Module | None:
+        """The module that an import of a name means; relative names begin with dots."""
+        path = self._definitions.module(asking.path if asking is not None else "", name)
+        return self.modules.get(path) if path is not None else None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The classes that the configuration files of the project name."""
+        return self._targets
+
+    def named(self, dotted: str) -> Module | None:
+        """The module with this full dotted name."""
+        return self._named.get(dotted)
+
+    def programs(self) -> list[Module]:
+        """The files that are run: first those that seem to train, then those nearest to the root."""
+        found = [module for module in self.modules.values() if module.is_program]
+        return sorted(found, key=lambda module: (_order(module), module.path.count("/")))
+
+
+def _order(module: Module) -> int:
+    file = module.path.rpartition("/")[2]
+    if b"__main__" not in module.content:
+        return 2
+    return 0 if "train" in file or "main" in file else 1
+
+
+def _dotted(path: str, root: str) -> str:
+    return path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")

@@ -1,0 +1,115 @@
+"""The solution of a project: what its steps read, wait for and copy, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torchlint.engine.engine import Engine
+from torchlint.engine.frames import Frame, Happening, Region
+from torchlint.engine.frequency import Frequency, Phase, State
+from torchlint.engine.roots import Roots
+from torchlint.libraries.dispatch import Libraries
+from torchlint.libraries.loaders import Loaders
+from torchlint.program.project import Program
+
+WORK = 100_000  # statements and calls
+
+
+class Event(NamedTuple):
+    """Something that concerns the device.
+
+    ``kind`` is ``read`` (the host uses content of the device), ``wait`` (another wait of the host) or ``copy`` (to the
+    device). ``line`` counts from 1, ``column`` from 0, in UTF-8 bytes, as in ``ast``. ``origin`` says what is copied: a
+    ``batch``, what was ``made`` in the step or is ``constant``, what was ``read`` from the device before. ``way`` are
+    the places from the step to here: path, line, and the function that is called there.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    kind: str
+    what: str
+    phase: str
+    rare: bool
+    option: str | None
+    assumed: bool
+    origin: str
+    way: tuple[tuple[str, int, str], ...]
+
+
+class Solution(NamedTuple):
+    """All events, and what following the project took: ``work`` of the budget, and whether that was all of it."""
+
+    events: tuple[Event, ...]
+    work: int
+    complete: bool
+    functions: frozenset[tuple[str, int]]  # that were reached: path and line
+
+
+def solve(contents: Mapping[str, bytes], root: str = "", targets: tuple[str, ...] = (), work: int = WORK) -> Solution:
+    """Follow the files of a project, whose contents are given by path."""
+    engine = Engine(Program(contents, root, targets), work, _libraries)
+    Roots(engine).follow()
+    modules = engine.program.modules.values()
+    on_accelerator = any(word in m.content for m in modules if m.loaded for word in (b"cuda", b"device", b"fabric"))
+    frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
+    events = _events(frequency)
+    reached = {(f.module.path, f.function.node.lineno) for f in frequency.frames if f.function is not None}
+    return Solution(events, engine.state.work, engine.state.work < engine.state.total, frozenset(reached))
+
+
+def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:
+    loaders = Loaders(engine)
+    return Libraries(engine, loaders), loaders
+
+
+def _events(frequency: Frequency) -> tuple[Event, ...]:
+    """Each place once, with the state in which it happens most often."""
+    best: dict[tuple[str, int, int, str, str], tuple[State, Frame, Region, Happening]] = {}
+    for frame in frequency.frames:
+        for (kind, place), happening in frame.happenings.items():
+            state = frequency.of(frame, place.region)
+            key = (happening.path, place.line, place.column, kind, happening.what)
+            if key not in best or state.rank > best[key][0].rank:
+                best[key] = state, frame, place.region, happening
+    found = [_event(key, *parts, frequency) for key, parts in best.items()]
+    return tuple(sorted(found, key=lambda event: event[:7]))
+
+
+def _event(
+    key: tuple[str, int, int, str, str],
+    state: State,
+    frame: Frame,
+    region: Region,
+    happening: Happening,
+    frequency: Frequency,
+) -> Event:
+    path, line, column, kind, what = key
+    node = happening.node
+    way = tuple(frequency.way(frame, region)) if state.phase is not Phase.NONE else ()
+    return Event(
+        path,
+        line,
+        column,
+        getattr(node, "end_lineno", line) or line,
+        getattr(node, "end_col_offset", column) or column,
+        kind,
+        what,
+        state.phase.value,
+        state.rare,
+        state.option,
+        state.assumed,
+        _origin(happening, frequency),
+        way,
+    )
+
+
+def _origin(happening: Happening, frequency: Frequency) -> str:
+    origin = happening.origin
+    if origin is None or origin.kind != "made":
+        return origin.kind if origin is not None else ""
+    in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
+    return "made" if in_step else "constant"
