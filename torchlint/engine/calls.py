@@ -27,6 +27,7 @@ from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
+    from torchlint.program.modules import Module
 
 _DEEP = 36  # calls of one another
 _KINDS, _KINDS_OF_METHODS, _ALL_KINDS = 8, 4, 40  # of arguments that a function is followed for
@@ -226,7 +227,7 @@ class Calls:
     def _follow(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
         scope = Scope(dict(names), function.scope.module, function.scope)
         scope.function = function
-        generates, scope.losses = self._about(function.node)
+        generates, scope.losses = self._about(function.node, scope.module)
         scope.yielded = [] if generates else None
         frame.function, frame.reads, frame.seen = function, {}, set()
         frame.active = True
@@ -267,10 +268,11 @@ class Calls:
             found = join(found, value)
         return found if found is not None else NONE
 
-    def _about(self, node: ast.AST) -> tuple[bool, frozenset[str]]:
+    def _about(self, node: ast.AST, module: Module) -> tuple[bool, frozenset[str]]:
         """Whether a function is a generator, and the names that it calls ``backward`` on."""
         if node not in self._losses:
-            self._losses[node] = _about(node)
+            told = any(word in module.content for word in _TELLING)
+            self._losses[node] = _about(node) if told else (False, frozenset())
         return self._losses[node]
 
     # -- arguments ---------------------------------------------------------------------------------
@@ -329,4 +331,5 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     return generates, frozenset(losses)
 
 
+_TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

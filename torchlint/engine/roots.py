@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Class, Function, Scope
@@ -97,17 +97,25 @@ class Roots:
                 own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
                 yield from (Root(value.target, None, False) for value in own)
 
-    def _layers(self, functions: Iterable[Function]) -> list[set[ast.AST]]:
+    def _layers(self, functions: Sequence[Function]) -> list[set[ast.AST]]:
         """Functions that go backward, and before them those that call them, judging by names; outermost first."""
-        calls = {function.node: _called_names(function.node) for function in functions}
-        layer = {node for node, names in calls.items() if names & {"backward", "manual_backward"}}
+        names: dict[ast.AST, set[str]] = {}
+
+        def calling(wanted: set[str]) -> set[ast.AST]:
+            words = [name.encode() for name in wanted]
+            for function in functions:
+                mentioned = any(word in function.scope.module.content for word in words)
+                if mentioned and function.node not in names:
+                    names[function.node] = _called_names(function.node)
+            return {node for node, called in names.items() if called & wanted}
+
+        layer = calling({"backward", "manual_backward"})
         layers, done = [layer], set(layer)
         for _ in range(_LAYERS):
-            wanted = {getattr(node, "name", "") for node in layer} - _COMMON
-            layer = {node for node, names in calls.items() if node not in done and names & wanted}
+            layer = calling({getattr(node, "name", "") for node in layer} - _COMMON) - done
             done |= layer
             layers += [layer] if layer else []
-        return layers[::-1]  # type: ignore[return-value]
+        return layers[::-1]
 
     def _assume(self, root: Root, *, stepped: bool) -> None:
         """Enter a function with assumed arguments."""

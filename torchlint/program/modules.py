@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from functools import cached_property
 from typing import Any
@@ -43,7 +44,7 @@ class Module:
         *folders, _ = self.path.lower().split("/")
         if self.is_test or not _NO_PROGRAMS.isdisjoint(folders):
             return False
-        return b"__main__" in self.content or any(_works(statement) for statement in self.tree.body)
+        return b"__main__" in self.content or _WORKS.search(self.content) is not None
 
 
 def is_main_guard(statement: ast.stmt) -> bool:
@@ -53,12 +54,8 @@ def is_main_guard(statement: ast.stmt) -> bool:
     return any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
 
 
-def _works(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.For, ast.While)) or (
-        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-    )
-
-
+# A loop or a call outside of functions and classes; files are not parsed to see that.
+_WORKS = re.compile(rb"^(?:for |while |[A-Za-z_][\w.]*\()", re.MULTILINE)
 _TEST_FOLDERS = frozenset({"tests", "testing", "unit_tests", "unittests", "test_suite"})
 _TEST_FILES = ("test_", "conftest", "setup.py")
 _NO_PROGRAMS = frozenset({"docs", "doc", "benchmarks"})
