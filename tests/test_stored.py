@@ -32,7 +32,7 @@ PROGRAM = """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = torch.nn.Sequential(torch.nn.Conv1d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(12, 2)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    loader = DataLoader(torch.randn(12, 1, 8), batch_size=4)
+    loader = DataLoader(torch.randn(12, 1, 8), batch_size=4, pin_memory=True)
     for x in loader:
         scale = torch.zeros(1).to(device)
         scale = scale + torch.tensor(np.ones((1,), dtype=np.float32)).to(device)

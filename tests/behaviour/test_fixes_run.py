@@ -86,7 +86,7 @@ def test_a_dtype_that_is_called_a_device_stays_where_it_is() -> None:
 
 @pytest.mark.parametrize("given", ["x.to('cuda', torch.float64, False)", "x.cuda(0, False)"])
 def test_an_argument_that_is_given_by_position_is_not_given_again_by_keyword(given: str) -> None:
-    loop = "for x in torch.utils.data.DataLoader(torch.ones(4, 2), 2):"
+    loop = "for x in torch.utils.data.DataLoader(torch.ones(4, 2), 2, pin_memory=True):"
     program = body("TL202", f"model = torch.nn.Linear(2, 1)\n{loop}\n    model({given}).sum().backward()")
     after, _ = fixed(program, Safety.UNSAFE)
     assert given.replace("False", "True") in after
