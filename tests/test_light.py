@@ -124,7 +124,7 @@ def outline(value: object) -> object:
 
 def same_tree(text: str) -> None:
     try:
-        tree, _, _ = parse(text)
+        tree, _, _, _ = parse(text)
     except Unsupported:
         with pytest.raises(cst.ParserSyntaxError):
             cst.parse_module(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,9 +16,9 @@ from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
 from torchlint.analysis.syntax.lazy_positions import LazyPositions
-from torchlint.analysis.syntax.light.statements import Lines
 from torchlint.analysis.syntax.positions import Layout, Positions
-from torchlint.analysis.syntax.tree import Identifiers, Keys, LazyBody, NodeIndex, attribute_key, spelling_key
+from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
+from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
 from torchlint.prefilter.text_index import TextIndex
@@ -28,7 +28,9 @@ from torchlint.project.view import ProjectView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torchlint.analysis.syntax.light.parse import Light
     from torchlint.project.facts import GivenLoader, StepCaller
+    from torchlint.project.followed import FollowedStep, Range
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -45,7 +47,7 @@ class Code:
         path: str,
         target_torch: str | None = None,
         project: ProjectView | None = None,
-        light: tuple[Sequence[LazyBody], Lines] | None = None,
+        light: Light | None = None,
         text_index: TextIndex | None = None,
     ) -> None:
         self.tree = tree
@@ -55,10 +57,9 @@ class Code:
         self.project = project or ProjectView(Project(), path)
         self._shared: dict[object, object] = {}
         self._spellings: Spellings = []
-        bodies: Sequence[LazyBody] = light[0] if light is not None else ()
-        self._statement_lines = light[1] if light is not None else None
+        self._light = light
         self.text_index = text_index or TextIndex.of_text(text)
-        self._index = NodeIndex(tree, bodies)
+        self._index = NodeIndex(tree, light.bodies if light is not None else ())
 
     @classmethod
     def parse(
@@ -81,8 +82,9 @@ class Code:
         if not layout:
             from torchlint.analysis.syntax.light.parse import parse
 
-            tree, bodies, lines = parse(text, at_once=not lazy)
-            return cls(tree, text, path, target_torch, project, (bodies, lines), text_index)
+            wanted = frozenset(place for place, _ in project.followed().tensors) if project is not None else ()
+            light = parse(text, at_once=not lazy, wanted=wanted)
+            return cls(light.tree, text, path, target_torch, project, light, text_index)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -219,8 +221,8 @@ class Code:
     @cached_property
     def positions(self) -> Layout:
         """The positions of all nodes."""
-        if self._statement_lines is not None:
-            return LazyPositions(self.text, self._index, self._statement_lines)
+        if self._light is not None:
+            return LazyPositions(self.text, self._index, self._light.lines)
         with spelled_as_written(self._spellings):
             return Positions(self.tree)
 
@@ -320,6 +322,40 @@ class Code:
         owner = self.class_of(function)
         name = function.name.value
         return callers.get(name if owner is None else f"{owner.name.value}.{name}")
+
+    # -- what following the programs of the project tells ----------------------------------------
+
+    @cached_property
+    def _tensors(self) -> dict[Range, str]:
+        return dict(self.project.followed().tensors)
+
+    @cached_property
+    def _ranges(self) -> Mapping[cst.CSTNode, Range]:
+        """The ranges of the expressions that are known to be tensors."""
+        if self._light is not None:
+            return self._light.ranges
+        every = ((node, self._range(node)) for node in descendants(self.tree) if isinstance(node, cst.BaseExpression))
+        return {node: place for node, place in every if place in self._tensors}
+
+    def _range(self, node: cst.CSTNode) -> Range:
+        """The range of a node as :mod:`ast` gives it."""
+        span = self.span(node)
+        ends = ((span.line, span.column), (span.end_line, span.end_column))
+        (line, start), (last, end) = ((at, len(self._lines[at - 1][: column - 1].encode())) for at, column in ends)
+        return line, start, last, end
+
+    def followed_tensor(self, node: cst.CSTNode) -> str | None:
+        """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
+        place = self._ranges.get(node) if self._tensors else None
+        return self._tensors[place] if place is not None else None
+
+    @cached_property
+    def _steps(self) -> dict[int, FollowedStep]:
+        return {step.line: step for step in self.project.followed().steps}
+
+    def followed_step(self, place: cst.CSTNode) -> FollowedStep | None:
+        """How a function runs in every step, or a loop makes steps; None if that is not known."""
+        return self._steps.get(self.positions.lines_of(place)[0]) if self._steps else None
 
     def given_loaders(self, function: cst.FunctionDef) -> dict[str, GivenLoader]:
         """The data loaders that other project files pass to a function; for a constructor, to its class."""

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.operations import compared, identical, operate
+from torchlint.engine.operations import compared, identical, is_foreign, operate
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.statements import off, truth
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
+    FLAG,
     MASK,
     NONE,
     NUMBER,
@@ -55,7 +56,10 @@ class Expressions:
         """The value of an expression."""
         follow = _FOLLOW.get(type(node))
         if follow is not None:
-            return follow(self, node, scope)
+            value = follow(self, node, scope)
+            if value.kind is Kind.TENSOR and value.sure and not self._state.assuming:
+                self._state.note(value, node, scope)
+            return value
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.expr):
                 self.evaluate(child, scope)
@@ -280,6 +284,8 @@ class Expressions:
         if isinstance(operation, (ast.In, ast.NotIn)):
             return self._contained(left, right, node, scope)
         if any(value.kind is Kind.TENSOR for value in (left, *others)):
+            if any(is_foreign(value) for value in (left, *others)):
+                return FLAG
             found = operate(left, right, None)
             unknown = any(value.kind is Kind.UNKNOWN for value in (left, *others))
             sure = (found.sure and not unknown) or (left.sure and left.kind is Kind.TENSOR)

@@ -56,6 +56,15 @@ class Happening(NamedTuple):
     origin: Origin | None
 
 
+class Tensor(NamedTuple):
+    """A tensor that an expression of a file is, in a region of a frame: on the device or not, a mask or not."""
+
+    path: str
+    frame: Frame
+    on_device: bool
+    masks: bool
+
+
 class Call(NamedTuple):
     """A call of a frame in a region; ``kind`` is ``generator`` where it consumes what a generator yields."""
 

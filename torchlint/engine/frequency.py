@@ -129,6 +129,10 @@ class Frequency:
         """How often a region of a frame runs."""
         return self._in_region(frame, region)[0]
 
+    def is_step(self, frame: Frame, loop: Region) -> bool:
+        """Whether each iteration of a loop is a step."""
+        return self._in_region(frame, loop)[1] is loop
+
     def _in_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
         """The state of a region, and the loop that is its step if that is in the frame."""
         rare, option, base = False, None, self._states[frame]

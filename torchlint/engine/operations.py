@@ -71,6 +71,11 @@ def identical(left: Value, right: Value, expected: bool) -> Value:
     return FLAG if unclear else constant(left.is_none == expected)
 
 
+def is_foreign(value: Value) -> bool:
+    """Whether a tensor compares with a value as different from it, without looking at any content."""
+    return value.kind in SEQUENCES or value.kind is Kind.DICT or value.is_text or value.is_none
+
+
 def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Value:
     """A comparison of values of the host."""
     compare = _COMPARE.get(type(operation))
@@ -86,6 +91,8 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.TIME) == greater else -1)
     if Counted.STEPS in details and (equal or unequal):
         return Value(Kind.FLAG, rarely=1 if equal else -1)
+    if Counted.STEPS in details and Kind.CONSTANT in (left.kind, right.kind):  # the first steps, or those after them
+        return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.STEPS) != greater else -1)
     known = all(value.kind is Kind.CONSTANT and value.sure for value in (left, right)) and others == 1
     if known and compare is not None:
         try:

@@ -42,6 +42,7 @@ class Roots:
         self._programs()
         self._modules()
         roots = list(self._roots())
+        self._state.assuming = True
         for layer in self._layers([root.function for root in roots if not self._is_reached(root)]):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from torchlint.engine.frames import Call, Frame, Happening, Object, Place, Region, Scope
+from torchlint.engine.frames import Call, Frame, Happening, Object, Place, Region, Scope, Tensor
 from torchlint.engine.union import key
-from torchlint.engine.values import Kind, Origin, Value, leaves
+from torchlint.engine.values import MASK, Kind, Origin, Value, leaves
 from torchlint.engine.values import Place as Device
 from torchlint.program.modules import Module
 
@@ -45,6 +45,8 @@ class State:
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
+        self.assuming = False  # that something calls what is being followed
+        self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}  # where nothing is assumed
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -145,6 +147,13 @@ class State:
     def origin(self, kind: str, node: ast.AST) -> Origin:
         """Where content of the host is made: here."""
         return Origin(kind, self.frame, self.region, node)
+
+    def note(self, value: Value, node: ast.expr, scope: Scope) -> None:
+        """Record the tensor that an expression is."""
+        on_device = self.on_device(value)
+        place = node, self.region, on_device
+        if place not in self.tensors:
+            self.tensors[place] = Tensor(scope.module.path, self.frame, on_device, value.detail == MASK)
 
     # -- fields of objects -------------------------------------------------------------------------
 

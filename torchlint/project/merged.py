@@ -7,6 +7,7 @@ from functools import cached_property
 
 from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
+from torchlint.project.followed import NOT_FOLLOWED, FollowedFile
 from torchlint.project.outline import Outlines
 from torchlint.project.programs import Programs
 
@@ -14,9 +15,18 @@ _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "mov
 
 
 class Project:
-    """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries."""
+    """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries.
 
-    def __init__(self, facts: Mapping[str, FileFacts] | None = None, outlines: Outlines | None = None) -> None:
+    ``followed`` is what following the programs of the project tells of each file.
+    """
+
+    def __init__(
+        self,
+        facts: Mapping[str, FileFacts] | None = None,
+        outlines: Outlines | None = None,
+        followed: Mapping[str, FollowedFile] | None = None,
+    ) -> None:
+        self._followed = followed or {}
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
         self._definitions = Definitions(self.facts, outlines or Outlines({}))
         self._programs = Programs(self.facts, self._definitions)
@@ -24,7 +34,7 @@ class Project:
 
     def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
         """The same files with other facts about them."""
-        found = Project(facts)
+        found = Project(facts, followed=self._followed)
         found._definitions = self._definitions
         found._programs = self._programs
         return found
@@ -49,6 +59,10 @@ class Project:
         return self._definitions.unresolved(path)
 
     # -- queries ---------------------------------------------------------------------------------
+
+    def followed(self, asking: str) -> FollowedFile:
+        """What following the programs of the project tells of the asking file."""
+        return self._followed.get(asking, NOT_FOLLOWED)
 
     def flag_helper(self, asking: str, name: str) -> tuple[str, FlagHelper] | None:
         """The callee in another file, if it sets backend flags, with its path."""

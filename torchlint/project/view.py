@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
+    from torchlint.project.followed import FollowedFile
     from torchlint.project.merged import Project
 
 Query = tuple[str, ...]
@@ -28,6 +29,10 @@ class ProjectView:
         if query not in self.queries:
             self.queries[query] = run_query(self._project, self._path, query)
         return self.queries[query]
+
+    def followed(self) -> FollowedFile:
+        """See :meth:`Project.followed`."""
+        return self._run("followed")  # type: ignore[no-any-return]
 
     def seeds(self) -> bool:
         """See :meth:`Project.seeds`."""
@@ -173,7 +178,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
+    "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
     "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results "
     "given_loaders made_loader runs_framework step_callers step_result device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs device_choice needs_cuda cuda_check".split()

@@ -198,7 +198,8 @@ def _assume_callers(text_index: TextIndex, view: ProjectView) -> bool:
 
     Returns whether other files call its functions in every step.
     """
-    called = bool(view.step_callers())
+    followed = view.followed()
+    called = bool(view.step_callers() or followed.steps or followed.tensors)
     if called:
         for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
             text_index.assume(concept)

@@ -16,6 +16,7 @@ from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines
 from torchlint.run import contents, registry
 from torchlint.run.builtin import BUILT_IN
+from torchlint.run.following import follow
 from torchlint.run.plan import Plan
 from torchlint.run.sources import is_notebook
 from torchlint.run.understood import understood
@@ -136,7 +137,7 @@ class Tree:
         """Lint again, with the facts of all files, what these affect; see :meth:`_lint`."""
         self.analyses = dict(self._alone)
         self._later.clear()
-        self.project = Project(self._facts(), self._outlines)
+        self.project = Project(self._facts(), self._outlines, follow(self.contents))
         again, followed = set[str](), self._follow()
         for _ in range(_ROUNDS):
             stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}

@@ -46,7 +46,7 @@ class DeviceEvidence:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        if self._code.project.step_callers():
+        if self._code.project.step_callers() or self._code.project.followed().tensors:
             return True
         if self._is_used_in_training():
             return True

@@ -60,6 +60,9 @@ class Evaluator:
 
     def _of(self, handler: Callable[..., Value], node: cst.CSTNode) -> Value:
         found = handler(self, node)
+        followed = self.code.followed_tensor(node)
+        if followed is not None:
+            found = _as_followed(found, followed, node)
         return bounded(found) if found.elements is not None or found.element is not None else found
 
     # -- names -----------------------------------------------------------------------------------
@@ -332,6 +335,18 @@ class Evaluator:
 
     def number(self, node: cst.CSTNode) -> Value:
         return Value(Kind.SCALAR, literal=str(literal(node)))
+
+
+def _as_followed(found: Value, followed: str, node: cst.CSTNode) -> Value:
+    """The value of an expression that following the program knows to be a tensor: its device, and that of a mask."""
+    where, _, mask = followed.partition(" ")
+    if found.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+        return found
+    if where == "host":
+        return found._replace(kind=Kind.TENSOR, device=Device.CPU)
+    dtype = found.dtype or ("bool" if mask else None)
+    device = found.device if found.accelerated else Device.VARIABLE
+    return found._replace(kind=Kind.TENSOR, device=device, dtype=dtype, origin=found.origin or node)
 
 
 def _names_cuda(node: cst.CSTNode) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import libcst as cst
@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.identifiers import normalised
 from torchlint.analysis.syntax.light.formatted import string_of
 from torchlint.analysis.syntax.light.make import Node, maker, operators
 from torchlint.analysis.syntax.light.source import Source
+from torchlint.project.followed import Range
 
 BINARY_KINDS: dict[type[ast.AST], type[cst.BaseBinaryOp]] = {
     ast.Add: cst.Add,
@@ -104,16 +105,23 @@ class Unsupported(Exception):
 class Expressions:
     """Converts the expressions of one text to nodes."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, wanted: Collection[Range] = ()) -> None:
         self.source = source
+        self._wanted = wanted
+        self.ranges: dict[cst.CSTNode, Range] = {}
 
     def of(self, node: ast.expr) -> Node:
-        """The node for an expression."""
-        return _FINDERS[node.__class__](self, node)
+        """The node for an expression; its range is kept if it is a wanted one."""
+        made = _FINDERS[node.__class__](self, node)
+        if self._wanted:
+            place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+            if place in self._wanted:
+                self.ranges[made] = place  # type: ignore[assignment]
+        return made
 
     def optional(self, node: ast.expr | None) -> Node:
         """The node for an expression, or None for None."""
-        return _FINDERS[node.__class__](self, node) if node is not None else None
+        return self.of(node) if node is not None else None
 
     # -- atoms -----------------------------------------------------------------------------------
 
@@ -208,7 +216,7 @@ class Expressions:
     def _argument(self, arg: ast.expr) -> Node:
         if arg.__class__ is ast.Starred:
             return _arg(self.of(arg.value), None, "*")
-        return _arg(_FINDERS[arg.__class__](self, arg), None, "")
+        return _arg(self.of(arg), None, "")
 
     def _keyword(self, keyword: ast.keyword) -> Node:
         value = self.of(keyword.value)
@@ -243,7 +251,7 @@ class Expressions:
 
     def _elements(self, nodes: list[ast.expr]) -> list[Node]:
         return [
-            self._starred(node) if node.__class__ is ast.Starred else element(_FINDERS[node.__class__](self, node))
+            self._starred(node) if node.__class__ is ast.Starred else element(self.of(node))
             for node in nodes
         ]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -12,22 +13,35 @@ from torchlint.analysis.syntax.light.make import Node
 from torchlint.analysis.syntax.light.source import Source
 from torchlint.analysis.syntax.light.statements import Lines, Statements, first_line
 from torchlint.analysis.syntax.tree import LazyBlock, LazyBody
+from torchlint.project.followed import Range
 from torchlint.text.lines import line_starts
 
 
-def parse(text: str, *, at_once: bool = False) -> tuple[cst.Module, list[LazyBody], Lines]:
-    """Parse a text; returns the tree, its lazy bodies and the lines of its statements (see :class:`Statements`).
+class Light(NamedTuple):
+    """A light tree: its lazy bodies, the lines of its statements (see :class:`Statements`), and the ranges of nodes.
+
+    There are ranges of the wanted expressions alone, and of those in lazy bodies only once these have been parsed.
+    """
+
+    tree: cst.Module
+    bodies: list[LazyBody]
+    lines: Lines
+    ranges: dict[cst.CSTNode, Range]
+
+
+def parse(text: str, *, at_once: bool = False, wanted: Collection[Range] = ()) -> Light:
+    """Parse a text. ``wanted`` are the ranges of expressions whose nodes are looked for.
 
     With ``at_once`` every function body is parsed at once, and there are no lazy bodies. Raises :class:`Unsupported` if
     CPython's parser refuses the text: LibCST's parser may accept it, or has a better error message.
     """
     try:
-        return _parse(text, at_once=at_once)
+        return _parse(text, wanted, at_once=at_once)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise Unsupported("CPython does not read the file") from error
 
 
-def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[LazyBody], Lines]:
+def _parse(text: str, wanted: Collection[Range], *, at_once: bool) -> Light:
     plain = ast.parse(text)
     starts = line_starts(text)
     bodies: list[LazyBody] = []
@@ -40,9 +54,9 @@ def _parse(text: str, *, at_once: bool) -> tuple[cst.Module, list[LazyBody], Lin
         bodies.append(lazy_body)
         return lazy_body.block
 
-    maker = Statements(Source(text), None if at_once else defer)
+    maker = Statements(Source(text), None if at_once else defer, wanted)
     tree = maker.module(plain)
-    return tree, bodies, maker.lines
+    return Light(tree, bodies, maker.lines, maker.ranges)
 
 
 def _start_line(statements: Sequence[ast.stmt]) -> int:

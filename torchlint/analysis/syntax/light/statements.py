@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -21,6 +21,7 @@ from torchlint.analysis.syntax.light.expressions import (
 )
 from torchlint.analysis.syntax.light.make import Node, maker, operators
 from torchlint.analysis.syntax.light.source import Source
+from torchlint.project.followed import Range
 
 _AUGMENTED = operators({operator: getattr(cst, f"{kind.__name__}Assign") for operator, kind in BINARY_KINDS.items()})
 _DOT = maker(cst.Dot)()
@@ -98,8 +99,8 @@ class Statements(Expressions):
     without it, function bodies are ordinary blocks.
     """
 
-    def __init__(self, source: Source, defer: Deferred | None) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, defer: Deferred | None, wanted: Collection[Range] = ()) -> None:
+        super().__init__(source, wanted)
         self._defer = defer
         self.lines = Lines({}, {})
 

@@ -1,0 +1,24 @@
+"""Following the programs of the files of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torchlint.base import limits
+from torchlint.base.interpreter import deep_recursion, no_collection
+from torchlint.base.timings import phase
+from torchlint.project.followed import FollowedFile
+
+# Without any of these words there is no step to follow.
+_STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(")
+
+
+def follow(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+    """What following the programs tells of each file, by path with forward slashes."""
+    if not any(word in data for data in contents.values() for word in _STEPS):
+        return {}
+    from torchlint.solution import solve
+
+    read = {path.replace("\\", "/"): data for path, data in contents.items() if len(data) <= limits.MAX_BYTES}
+    with phase("following"), deep_recursion(), no_collection():
+        return solve(read).files
