@@ -14,7 +14,7 @@ from torchlint.engine.roots import Roots
 from torchlint.libraries.dispatch import Libraries
 from torchlint.libraries.loaders import Loaders
 from torchlint.program.project import Program
-from torchlint.project.followed import FollowedFile, FollowedStep, Range
+from torchlint.project.followed import FollowedFile, FollowedStep, Range, digest
 
 WORK = 100_000  # statements and calls
 
@@ -80,7 +80,9 @@ def _files(engine: Engine, frequency: Frequency) -> dict[str, FollowedFile]:
             steps[path][step.line] = state, step
     return {
         path: FollowedFile(
-            tuple(sorted(tensors[path].items())), tuple(step for _, (_, step) in sorted(steps[path].items()))
+            digest(engine.program.modules[path].content),
+            tuple(sorted(tensors[path].items())),
+            tuple(step for _, (_, step) in sorted(steps[path].items())),
         )
         for path in sorted({*tensors, *steps})
     }
@@ -114,7 +116,11 @@ def _steps(frequency: Frequency) -> Iterator[tuple[str, State, FollowedStep]]:
         for region, line in spots:
             state = frequency.of(frame, region)
             if state.phase is not Phase.NONE and not (state.rare or state.assumed or state.option):
-                yield frame.module.path, state, FollowedStep(line, state.phase.value, tuple(frequency.way(frame, region)))
+                yield (
+                    frame.module.path,
+                    state,
+                    FollowedStep(line, state.phase.value, tuple(frequency.way(frame, region))),
+                )
 
 
 def _range(node: ast.expr) -> Range:

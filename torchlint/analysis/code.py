@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,11 +14,11 @@ from torchlint.analysis.scopes.names import Names
 from torchlint.analysis.scopes.reaching import ReachingDefinitions
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
+from torchlint.analysis.syntax.followed import FollowedNodes
 from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
 from torchlint.analysis.syntax.lazy_positions import LazyPositions
 from torchlint.analysis.syntax.positions import Layout, Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
-from torchlint.analysis.syntax.walk import descendants
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
 from torchlint.prefilter.text_index import TextIndex
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.syntax.light.parse import Light
     from torchlint.project.facts import GivenLoader, StepCaller
-    from torchlint.project.followed import FollowedStep, Range
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -323,39 +322,11 @@ class Code:
         name = function.name.value
         return callers.get(name if owner is None else f"{owner.name.value}.{name}")
 
-    # -- what following the programs of the project tells ----------------------------------------
-
     @cached_property
-    def _tensors(self) -> dict[Range, str]:
-        return dict(self.project.followed().tensors)
-
-    @cached_property
-    def _ranges(self) -> Mapping[cst.CSTNode, Range]:
-        """The ranges of the expressions that are known to be tensors."""
-        if self._light is not None:
-            return self._light.ranges
-        every = ((node, self._range(node)) for node in descendants(self.tree) if isinstance(node, cst.BaseExpression))
-        return {node: place for node, place in every if place in self._tensors}
-
-    def _range(self, node: cst.CSTNode) -> Range:
-        """The range of a node as :mod:`ast` gives it."""
-        span = self.span(node)
-        ends = ((span.line, span.column), (span.end_line, span.end_column))
-        (line, start), (last, end) = ((at, len(self._lines[at - 1][: column - 1].encode())) for at, column in ends)
-        return line, start, last, end
-
-    def followed_tensor(self, node: cst.CSTNode) -> str | None:
-        """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
-        place = self._ranges.get(node) if self._tensors else None
-        return self._tensors[place] if place is not None else None
-
-    @cached_property
-    def _steps(self) -> dict[int, FollowedStep]:
-        return {step.line: step for step in self.project.followed().steps}
-
-    def followed_step(self, place: cst.CSTNode) -> FollowedStep | None:
-        """How a function runs in every step, or a loop makes steps; None if that is not known."""
-        return self._steps.get(self.positions.lines_of(place)[0]) if self._steps else None
+    def followed(self) -> FollowedNodes:
+        """What following the programs of the project tells of the nodes of this file."""
+        ranges = self._light.ranges if self._light is not None else None
+        return FollowedNodes(self.tree, self.text, lambda: self.positions, ranges, self.project.followed())
 
     def given_loaders(self, function: cst.FunctionDef) -> dict[str, GivenLoader]:
         """The data loaders that other project files pass to a function; for a constructor, to its class."""

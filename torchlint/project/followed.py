@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
@@ -24,11 +25,18 @@ class FollowedFile(NamedTuple):
     """The tensors that expressions of the file are in a normal run, and what runs in every step.
 
     A tensor is ``device`` or ``host``, wherever the expression is evaluated; ``device mask`` and ``host mask`` are
-    boolean ones. A file of which nothing is known has neither.
+    boolean ones. A file of which nothing is known has neither. ``content`` is a digest of what was followed: for any
+    other content of the file, the ranges mean nothing.
     """
 
+    content: str = ""
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
 
 
 NOT_FOLLOWED = FollowedFile()
+
+
+def digest(content: bytes) -> str:
+    """A digest of the content of a file."""
+    return blake2b(content, digest_size=8).hexdigest()

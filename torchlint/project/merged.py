@@ -7,7 +7,7 @@ from functools import cached_property
 
 from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
-from torchlint.project.followed import NOT_FOLLOWED, FollowedFile
+from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, digest
 from torchlint.project.outline import Outlines
 from torchlint.project.programs import Programs
 
@@ -17,7 +17,8 @@ _FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "mov
 class Project:
     """The facts about all files of a run, by path with forward slashes. ``asking`` is the file that queries.
 
-    ``followed`` is what following the programs of the project tells of each file.
+    ``followed`` is what following the programs of the project tells of each file. Without facts, each file is linted
+    ``alone``, with its own facts and with what is followed.
     """
 
     def __init__(
@@ -26,17 +27,38 @@ class Project:
         outlines: Outlines | None = None,
         followed: Mapping[str, FollowedFile] | None = None,
     ) -> None:
+        self.alone = facts is None
         self._followed = followed or {}
         self.facts = {path.replace("\\", "/"): found for path, found in sorted((facts or {}).items())}
         self._definitions = Definitions(self.facts, outlines or Outlines({}))
         self._programs = Programs(self.facts, self._definitions)
         self._cuda_packages: dict[str, str | None] = {}
 
+    def for_content(self, path: str, content: bytes) -> Project:
+        """The project for linting this content of a file: without what was followed of another content of it."""
+        name = path.replace("\\", "/")
+        known = self._followed.get(name)
+        if known is None or known.content == digest(content):
+            return self
+        found = Project(None if self.alone else self.facts, followed={**self._followed, name: NOT_FOLLOWED})
+        found._definitions, found._programs = self._definitions, self._programs
+        return found
+
+    def of_file(self, path: str, facts: FileFacts) -> Project:
+        """A file with its own facts alone, and with what is followed."""
+        return Project({path: facts}, followed=self._followed)
+
     def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
         """The same files with other facts about them."""
         found = Project(facts, followed=self._followed)
         found._definitions = self._definitions
         found._programs = self._programs
+        return found
+
+    def with_followed(self, followed: Mapping[str, FollowedFile]) -> Project:
+        """The same files, of which something else is known."""
+        found = self.with_facts(self.facts)
+        found._followed = followed
         return found
 
     # -- where a name is defined -----------------------------------------------------------------

@@ -14,7 +14,7 @@ import os
 import platform
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
+from torchlint.project.followed import FollowedFile, FollowedStep, Range
 from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 6
+_FORMAT = 7
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -146,6 +147,20 @@ class Cache:
             self._used[key] = [analysis.facts, analysis.later, analysis.queries, *_pack(result)]
             self._changed = True
 
+    def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
+        """What following the programs of these files, by path, told the last time."""
+        key = _key_of_all(contents)
+        entry = self._entries.get(key)
+        if entry is None or not fits(entry, list[_PackedFollowed]):
+            return None
+        self._used[key] = entry
+        return {path: _unpack_followed(packed) for path, *packed in entry}
+
+    def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
+        """Store what following the programs of these files tells."""
+        self._used[_key_of_all(contents)] = [[path, *known] for path, known in found.items()]
+        self._changed = True
+
     def _key(self, path: str, data: bytes) -> str:
         counts = self._counting.of(path) if self._counting is not None else b""
         return digest(counts, _encoded(path), data)
@@ -181,6 +196,11 @@ class Cache:
     def _signature(self, body: bytes, key: bytes) -> bytes:
         """A signature of this body and file name that only this user can create."""
         return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
+
+
+def _key_of_all(contents: Mapping[str, bytes]) -> str:
+    """The key of an entry about all files together."""
+    return digest(b"followed", *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
 
 
 def _prepare(directory: Path, *, own: bool) -> None:
@@ -242,6 +262,23 @@ _PackedFinding = tuple[
     tuple[int, int] | None,
 ]
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
+
+
+# What is followed of a file: path, digest of the content, tensors, and steps.
+_PackedFollowed = tuple[
+    str, str, list[tuple[tuple[int, int, int, int], str]], list[tuple[int, str, list[tuple[str, int, str]]]]
+]
+
+
+def _unpack_followed(packed: list[Any]) -> FollowedFile:
+    content, tensors, steps = packed
+    found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
+    return FollowedFile(content, tuple((_range(place), kind) for place, kind in tensors), tuple(found))
+
+
+def _range(numbers: list[int]) -> Range:
+    line, column, end_line, end_column = numbers
+    return line, column, end_line, end_column
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:

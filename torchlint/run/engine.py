@@ -73,15 +73,15 @@ class _File:
         rules: Sequence[type[Rule]],
         active: frozenset[str],
         config: Config,
-        project: Project | None,
+        project: Project,
         screened: Screened,
         asked: Asked | None = None,
     ) -> None:
-        self.view = ProjectView(project if project is not None else Project({path: screened.facts}), path)
+        self.alone = project.alone
+        self.view = ProjectView(project.of_file(path, screened.facts) if project.alone else project, path)
         self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
         self.later: FileFacts = {}
-        self.alone = project is None
         self.screened = screened
         self.asked = asked
         self.path = path
@@ -138,16 +138,17 @@ def analyse(
     ``exhaustive`` parses every file with LibCST and runs every rule, with the same result. ``known`` is the result of
     :func:`screen_alone`, if it has been called.
     """
+    project = (project or Project()).for_content(path, data)
     data = with_line_feeds(data)
     text_index = TextIndex(data)
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
         return _without_result(path, problem, config, {})
-    _assume_callers(text_index, ProjectView(project or Project(), path))
+    _assume_callers(text_index, ProjectView(project, path))
     if known is None:
-        known = screened(data, text_index, rules, here, alone=project is None, exhaustive=exhaustive)
+        known = screened(data, text_index, rules, here, alone=project.alone, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
-    if _assume_callers(text_index, file.view) and project is not None:  # recorded: the prefilters depend on them
+    if _assume_callers(text_index, file.view) and not project.alone:  # recorded: the prefilters depend on them
         file.screened = known = known._replace(needs_facts=True)
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16)):
@@ -162,7 +163,7 @@ def follow(
     data = with_line_feeds(data)
     text_index = TextIndex(data)
     known = screened(data, text_index, rules, frozenset(), alone=False, exhaustive=exhaustive)
-    file = _File(path, rules, frozenset(), config, None, known._replace(needs_facts=True), asked)
+    file = _File(path, rules, frozenset(), config, Project(), known._replace(needs_facts=True), asked)
     if not (known.unnormalized or text_index.has(identifiers(*asked.identifiers()))):
         return file.result()
     return _within_limits(file, data, text_index, exhaustive=exhaustive)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from torchlint.base import limits
 from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
 from torchlint.project.followed import FollowedFile
 
+if TYPE_CHECKING:
+    from torchlint.run.cache import Cache
+
 # Without any of these words there is no step to follow.
 _STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(")
 
 
-def follow(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+def follow_programs(contents: Mapping[str, bytes], cache: Cache | None = None) -> dict[str, FollowedFile]:
     """What following the programs tells of each file, by path with forward slashes."""
     if not any(word in data for data in contents.values() for word in _STEPS):
         return {}
+    known = cache.followed(contents) if cache is not None else None
+    if known is not None:
+        return known
+    found = _followed(contents)
+    if cache is not None:
+        cache.put_followed(contents, found)
+    return found
+
+
+def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
     from torchlint.solution import solve
 
     read = {path.replace("\\", "/"): data for path, data in contents.items() if len(data) <= limits.MAX_BYTES}

@@ -32,7 +32,7 @@ _SMALL_FILE = 8_000
 Work = tuple[str, bytes]
 
 
-def analyse_all(todo: list[Work], what: Plan, project: Project | None, jobs: int) -> Iterator[tuple[Work, Analysis]]:
+def analyse_all(todo: list[Work], what: Plan, project: Project, jobs: int) -> Iterator[tuple[Work, Analysis]]:
     """Lint files, in other processes if that pays; in no particular order."""
     shared = _Shared(what, project, dict(todo) if _forks() else None)
     known = _screened_ahead(todo, shared, jobs)
@@ -62,7 +62,7 @@ class _Shared(NamedTuple):
     """
 
     what: Plan
-    project: Project | None
+    project: Project
     contents: Mapping[str, bytes] | None
     enough: mmap | None = None
 
@@ -134,7 +134,7 @@ def _task(work: Work, shared: _Shared, known: Mapping[str, Screened]) -> _Task:
 
 def _screened_ahead(todo: list[Work], shared: _Shared, jobs: int) -> dict[str, Screened]:
     """Let other processes prefilter the smaller files while this one imports LibCST."""
-    if shared.contents is None or shared.project is not None or _is_imported():
+    if shared.contents is None or not shared.project.alone or _is_imported():
         return {}
     if not any(b"torch" in data for _, data in todo):
         return {}

@@ -49,7 +49,7 @@ class Plan(NamedTuple):
         return least is not None and finding.severity.rank >= least.rank and not finding.is_notice
 
     def lint(self, data: bytes, path: str) -> FileResult:
-        """Lint the bytes of one file without facts of other files."""
+        """Lint the bytes of one file, as a project of its own."""
         return self.analyse(data, path).result
 
     def analyse(
@@ -62,15 +62,18 @@ class Plan(NamedTuple):
     ) -> Analysis:
         """Lint the bytes of one file, and collect its facts or use those of a project.
 
-        ``seconds`` replaces the time limit of the configuration.
+        Without a project it is one of its own. ``seconds`` replaces the time limit of the configuration.
         """
         from torchlint.run.engine import analyse, follow
+        from torchlint.run.following import follow_programs
 
         config, active = self.scope(path)
         if seconds is not None:
             config = config._replace(time_limit=seconds)
         if self.asked is not None:
             return follow(data, path, self.rules, self.asked[path], config, exhaustive=self.exhaustive)
+        if project is None:
+            project = Project(followed=follow_programs({path: data}))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

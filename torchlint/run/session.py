@@ -14,9 +14,10 @@ from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResu
 from torchlint.project.asked import unanswered
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines
+from torchlint.project.view import query_digest
 from torchlint.run import contents, registry
 from torchlint.run.builtin import BUILT_IN
-from torchlint.run.following import follow
+from torchlint.run.following import follow_programs
 from torchlint.run.plan import Plan
 from torchlint.run.sources import is_notebook
 from torchlint.run.understood import understood
@@ -103,12 +104,13 @@ class Tree:
         self._edited = set(given or ()) & set(self.contents)
         self._seconds: dict[str, float] = {}
         self._outlines = Outlines(self.contents)
+        self._followed = follow_programs(self.contents, cache)
         self._alone: dict[str, Analysis] = {}
         self._before: dict[str, list[Analysis]] = {}  # of the present content, with facts of other files; latest last
         self._later: dict[str, FileFacts] = {}
         self._cached: set[str] = set()
         if cache is not None:
-            found = {p: known for p, data in self.contents.items() if (known := cache.get(p, data)) is not None}
+            found = {p: known for p, data in self.contents.items() if (known := self._stored(cache, p, data))}
             self._alone = {p: known for p, known in found.items() if not (repaired and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
@@ -130,14 +132,14 @@ class Tree:
 
     def _lint_alone(self, paths: set[str], progress: Progress | None) -> None:
         with phase("files alone"):
-            for (path, _), analysis in self._analyse(paths, None, progress):
+            for (path, _), analysis in self._analyse(paths, Project(followed=self._followed), progress):
                 self._alone[path] = analysis
 
     def _combine(self) -> tuple[set[str], set[str]]:
         """Lint again, with the facts of all files, what these affect; see :meth:`_lint`."""
         self.analyses = dict(self._alone)
         self._later.clear()
-        self.project = Project(self._facts(), self._outlines, follow(self.contents))
+        self.project = Project(self._facts(), self._outlines, self._followed)
         again, followed = set[str](), self._follow()
         for _ in range(_ROUNDS):
             stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}
@@ -178,7 +180,7 @@ class Tree:
         asked = {p: found[name] for p, a in self._alone.items() if (name := _slashes(p)) in found and not a.unfinished}
         with phase("facts asked for"):
             what = self._what._replace(asked=asked)
-            for (path, _), analysis in self._analyse(set(asked), None, None, what):
+            for (path, _), analysis in self._analyse(set(asked), Project(), None, what):
                 for known in (self._alone, self.analyses):
                     known[path] = _with_answers(known[path], analysis, asked[path])
         self.project = self.project.with_facts(self._facts())
@@ -196,7 +198,7 @@ class Tree:
         return bool(found)
 
     def _analyse(
-        self, paths: set[str], project: Project | None, progress: Progress | None, what: Plan | None = None
+        self, paths: set[str], project: Project, progress: Progress | None, what: Plan | None = None
     ) -> Iterator[tuple[Work, Analysis]]:
         what = what or self._what
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
@@ -205,14 +207,14 @@ class Tree:
             yield found
             _report(progress, 1)
 
-    def _spread(self, todo: list[Work], project: Project | None, what: Plan) -> Iterator[tuple[Work, Analysis]]:
+    def _spread(self, todo: list[Work], project: Project, what: Plan) -> Iterator[tuple[Work, Analysis]]:
         if self._jobs == 1 or not limits.is_much(data for _, data in todo):
             return self._in_turn(todo, project, what)
         from torchlint.run.parallel import analyse_all
 
         return analyse_all(todo, what, project, self._jobs)
 
-    def _in_turn(self, todo: list[Work], project: Project | None, what: Plan) -> Iterator[tuple[Work, Analysis]]:
+    def _in_turn(self, todo: list[Work], project: Project, what: Plan) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
             self._begin(path)
             budget = limits.Budget(0)
@@ -237,13 +239,26 @@ class Tree:
         self._seconds.clear()
         told, outlined = {path: self._told(path) for path in changed}, self._outlines
         self._outlines = outlined.updated(changed, removed)
-        self._lint_alone(set(changed), None)
-        nothing_new = not removed and all(
+        moved = self._follow_again() - changed.keys()
+        self._lint_alone({*changed, *moved}, None)
+        nothing_new = not (removed or moved) and all(
             self._told(path) == told[path] and self._outlines.of(path) == outlined.of(path) for path in changed
         )
         if not (nothing_new and self._concerns_only(changed)):
             self._combine()
         return dict(self._seconds)
+
+    def _follow_again(self) -> set[str]:
+        """Follow the programs as they are now; returns the files of which something else is known."""
+        before, self._followed = self._followed, follow_programs(self.contents)
+        self.project = self.project.with_followed(self._followed)
+        return {path for path in self.contents if before.get(_slashes(path)) != self._followed.get(_slashes(path))}
+
+    def _stored(self, cache: Cache, path: str, data: bytes) -> Analysis | None:
+        """The stored result for a file, if it was linted with what is followed now."""
+        known, query = cache.get(path, data), ("followed",)
+        now = query, query_digest(Project(followed=self._followed), path, query)
+        return known if known is not None and now in known.queries else None
 
     def _told(self, path: str) -> FileFacts | None:
         """What a file tells the others: facts about it alone, and those that follow from facts of others."""

@@ -132,7 +132,7 @@ class HeatAnalysis:
             return None
         if isinstance(loop, cst.For) and self.iterates_batches(loop.iter):
             return "step"
-        if self._code.followed_step(loop) is not None:
+        if self._code.followed.step(loop) is not None:
             return "step"
         content = self._content(loop.body)
         return "epoch" if content == "step" and _counts_epochs(loop) else content
@@ -245,7 +245,7 @@ class HeatAnalysis:
         name = function.name.value
         if self._is_hot_by_name(function) and not self._rare_calls.only(function):
             return Heat.STEP
-        elsewhere = self._code.step_caller(function) is not None or self._code.followed_step(function) is not None
+        elsewhere = self._code.step_caller(function) is not None or self._code.followed.step(function) is not None
         if elsewhere or is_optimizer_step(self._code, function):
             return Heat.STEP
         callers = self._values.functions.callers(function)

@@ -44,7 +44,7 @@ class Step:
 
     def _trains(self, place: cst.CSTNode, depth: int) -> bool:
         heat = self._module.heat_analysis
-        followed = None if isinstance(place, COMPREHENSIONS) else self._module.followed_step(place)
+        followed = None if isinstance(place, COMPREHENSIONS) else self._module.followed.step(place)
         if followed is not None:
             return followed.phase == "training"
         if heat.trains(place) or (isinstance(place, cst.FunctionDef) and updates_parameters(self._module, place)):

@@ -60,7 +60,7 @@ class Evaluator:
 
     def _of(self, handler: Callable[..., Value], node: cst.CSTNode) -> Value:
         found = handler(self, node)
-        followed = self.code.followed_tensor(node)
+        followed = self.code.followed.tensor(node)
         if followed is not None:
             found = _as_followed(found, followed, node)
         return bounded(found) if found.elements is not None or found.element is not None else found

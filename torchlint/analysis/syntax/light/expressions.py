@@ -250,10 +250,7 @@ class Expressions:
     # -- collections -----------------------------------------------------------------------------
 
     def _elements(self, nodes: list[ast.expr]) -> list[Node]:
-        return [
-            self._starred(node) if node.__class__ is ast.Starred else element(self.of(node))
-            for node in nodes
-        ]
+        return [self._starred(node) if node.__class__ is ast.Starred else element(self.of(node)) for node in nodes]
 
     def _starred(self, node: ast.Starred) -> Node:
         return _starred(self.of(node.value))

@@ -1,0 +1,70 @@
+"""What following the programs of a project tells, for the nodes of a file."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.walk import descendants
+from torchlint.text.lines import split_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from torchlint.analysis.syntax.positions import Layout
+    from torchlint.project.followed import FollowedFile, FollowedStep, Range
+
+
+class FollowedNodes:
+    """Finds what is known of nodes by their positions; ``ranges`` are those of a light tree, if it is one."""
+
+    def __init__(
+        self,
+        tree: cst.Module,
+        text: str,
+        positions: Callable[[], Layout],
+        ranges: Mapping[cst.CSTNode, Range] | None,
+        known: FollowedFile,
+    ) -> None:
+        self._tree, self._text, self._positions = tree, text, positions
+        self._light = ranges
+        self._tensors = dict(known.tensors)
+        self._steps = {step.line: step for step in known.steps}
+
+    def tensor(self, node: cst.CSTNode) -> str | None:
+        """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
+        place = self._ranges.get(node) if self._tensors else None
+        return self._tensors[place] if place is not None else None
+
+    def step(self, place: cst.CSTNode) -> FollowedStep | None:
+        """How a function runs in every step, or how a loop makes steps; None if that is not known."""
+        return self._steps.get(self._positions().lines_of(place)[0]) if self._steps else None
+
+    @cached_property
+    def _ranges(self) -> Mapping[cst.CSTNode, Range]:
+        """The ranges of the expressions that are known to be tensors."""
+        if self._light is not None:
+            return self._light
+        every = ((node, self._range(node)) for node in descendants(self._tree) if isinstance(node, cst.BaseExpression))
+        return {node: place for node, place in every if place in self._tensors}
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return split_lines(self._text)
+
+    def _range(self, node: cst.CSTNode) -> Range:
+        """The range of a node as :mod:`ast` gives it."""
+        span = self._positions().span(node)
+        return (
+            span.line,
+            self._bytes(span.line, span.column),
+            span.end_line,
+            self._bytes(span.end_line, span.end_column),
+        )
+
+    def _bytes(self, line: int, column: int) -> int:
+        """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""
+        text = self._lines[line - 1]
+        return column - 1 if text.isascii() else len(text[: column - 1].encode())
