@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from torchlint.engine.engine import Engine
-from torchlint.engine.frames import Frame, Happening, Region, Tensor
+from torchlint.engine.files import known_of_files
+from torchlint.engine.frames import Frame, Happening, Region
 from torchlint.engine.frequency import Frequency, Phase, State
 from torchlint.engine.roots import Roots
 from torchlint.libraries.dispatch import Libraries
 from torchlint.libraries.loaders import Loaders
 from torchlint.program.project import Program
-from torchlint.project.followed import FollowedFile, FollowedStep, Range, digest
+from torchlint.project.followed import FollowedFile
 
 WORK = 100_000  # statements and calls
 
@@ -65,66 +64,9 @@ def solve(contents: Mapping[str, bytes], root: str = "", targets: tuple[str, ...
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
     events = _events(frequency)
     reached = {(f.module.path, f.function.node.lineno) for f in frequency.frames if f.function is not None}
-    files = _files(engine, frequency) if on_accelerator else {}
+    files = known_of_files(engine.state, frequency, engine.program.modules) if on_accelerator else {}
     complete = engine.state.work < engine.state.total
     return Solution(events, files, engine.state.work, complete, frozenset(reached))
-
-
-def _files(engine: Engine, frequency: Frequency) -> dict[str, FollowedFile]:
-    """What is known of each file, from the programs alone."""
-    tensors = _tensors(engine, frequency)
-    steps: dict[str, dict[int, tuple[State, FollowedStep]]] = defaultdict(dict)
-    for path, state, step in _steps(frequency):
-        known = steps[path].get(step.line)
-        if known is None or state.rank > known[0].rank:
-            steps[path][step.line] = state, step
-    return {
-        path: FollowedFile(
-            digest(engine.program.modules[path].content),
-            tuple(sorted(tensors[path].items())),
-            tuple(step for _, (_, step) in sorted(steps[path].items())),
-        )
-        for path in sorted({*tensors, *steps})
-    }
-
-
-def _tensors(engine: Engine, frequency: Frequency) -> dict[str, dict[Range, str]]:
-    """The tensors that expressions are in a normal run: those that are at the same place whenever that happens."""
-    found: dict[ast.expr, set[Tensor]] = defaultdict(set)
-    for (node, region, _), tensor in engine.state.tensors.items():
-        state = frequency.of(tensor.frame, region)
-        if not (state.rare or state.option or state.assumed):
-            found[node].add(tensor)
-    files: dict[str, dict[Range, str]] = defaultdict(dict)
-    for node, every in found.items():
-        if len({tensor.on_device for tensor in every}) == 1:
-            one = next(iter(every))
-            mask = " mask" if all(tensor.masks for tensor in every) else ""
-            files[one.path][_range(node)] = f"{'device' if one.on_device else 'host'}{mask}"
-    return files
-
-
-def _steps(frequency: Frequency) -> Iterator[tuple[str, State, FollowedStep]]:
-    """The functions that run in every step of a program, and the loops that make steps."""
-    for frame in frequency.frames:
-        spots = [(frame.root, frame.function.node.lineno)] if frame.function is not None else []
-        spots += [
-            (region, getattr(region.node, "lineno", 0))
-            for region in frame.regions.values()
-            if region.kind == "loop" and frequency.is_step(frame, region)
-        ]
-        for region, line in spots:
-            state = frequency.of(frame, region)
-            if state.phase is not Phase.NONE and not (state.rare or state.assumed or state.option):
-                yield (
-                    frame.module.path,
-                    state,
-                    FollowedStep(line, state.phase.value, tuple(frequency.way(frame, region))),
-                )
-
-
-def _range(node: ast.expr) -> Range:
-    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:

@@ -187,6 +187,7 @@ class Calls:
         small = not isinstance(function.node, ast.Lambda) and len(function.node.body) <= _SMALL
         limit = (_KINDS if receiver is None else _KINDS_OF_METHODS) * (1 + small)
         if len(mine) >= limit or len(peers) >= _ALL_KINDS * (1 + 2 * small):
+            self._state.partial.add(function.node)
             return (mine or peers)[-1]
         return None
 
@@ -243,8 +244,9 @@ class Calls:
                 element = join_all(scope.yielded or ())
                 found = Value(Kind.GENERATOR, "loader" if yields else None, element=element, target=frame)
             frame.result, frame.valid_at = found, -1
-        except Exhausted:
+        except (Exhausted, RecursionError):
             frame.result = frame.result or UNKNOWN
+            self._state.partial.add(function.node)
             raise
         finally:
             self._state.depth -= 1

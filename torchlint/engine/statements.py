@@ -48,6 +48,7 @@ class Statements:
         try:
             for statement in body:
                 self._state.spend()
+                self._state.ran[statement][self._state.region] = self._state.frame
                 follow = _FOLLOW.get(type(statement))
                 rest = follow(self, statement, scope) if follow is not None else None
                 if rest is not None:

@@ -22,16 +22,18 @@ class FollowedStep(NamedTuple):
 
 
 class FollowedFile(NamedTuple):
-    """The tensors that expressions of the file are in a normal run, and what runs in every step.
+    """What is known of a file; nothing of one that no program reaches.
 
-    A tensor is ``device`` or ``host``, wherever the expression is evaluated; ``device mask`` and ``host mask`` are
-    boolean ones. A file of which nothing is known has neither. ``content`` is a digest of what was followed: for any
-    other content of the file, the ranges mean nothing.
+    ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
+    ``device mask`` and ``host mask`` are boolean ones. ``unusual``: statements that a normal run does not get to, or only
+    with an option that is off by default, by their first and last line, with the reason in words. ``content`` is a
+    digest of what was followed: positions mean nothing for any other content of the file.
     """
 
     content: str = ""
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
+    unusual: tuple[tuple[int, int, str], ...] = ()
 
 
 NOT_FOLLOWED = FollowedFile()

@@ -266,14 +266,19 @@ _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
 # What is followed of a file: path, digest of the content, tensors, and steps.
 _PackedFollowed = tuple[
-    str, str, list[tuple[tuple[int, int, int, int], str]], list[tuple[int, str, list[tuple[str, int, str]]]]
+    str,
+    str,
+    list[tuple[tuple[int, int, int, int], str]],
+    list[tuple[int, str, list[tuple[str, int, str]]]],
+    list[tuple[int, int, str]],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps = packed
+    content, tensors, steps, unusual = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
-    return FollowedFile(content, tuple((_range(place), kind) for place, kind in tensors), tuple(found))
+    ranges = tuple((_range(place), kind) for place, kind in tensors)
+    return FollowedFile(content, ranges, tuple(found), tuple((first, last, why) for first, last, why in unusual))
 
 
 def _range(numbers: list[int]) -> Range:

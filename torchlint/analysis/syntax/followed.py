@@ -31,6 +31,7 @@ class FollowedNodes:
         self._tree, self._text, self._positions = tree, text, positions
         self._light = ranges
         self._tensors = dict(known.tensors)
+        self._unusual = known.unusual
         self._steps = {step.line: step for step in known.steps}
 
     def tensor(self, node: cst.CSTNode) -> str | None:
@@ -41,6 +42,13 @@ class FollowedNodes:
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""
         return self._steps.get(self._positions().lines_of(place)[0]) if self._steps else None
+
+    def unusual(self, node: cst.CSTNode) -> str | None:
+        """Why a normal run does not get to a node, in words; None if it does, or if that is not known."""
+        if not self._unusual:
+            return None
+        line = self._positions().span(node).line
+        return next((why for first, last, why in self._unusual if first <= line <= last), None)
 
     @cached_property
     def _ranges(self) -> Mapping[cst.CSTNode, Range]:

@@ -52,7 +52,7 @@ class Circumstances:
         """Why a normal run does not get to code of a step at all."""
         if self._module.heat(node).rank < Heat.STEP.rank:
             return None
-        return self._switched_on(node) or self._unused(node)
+        return self._module.followed.unusual(node) or self._switched_on(node) or self._unused(node)
 
     def _evaluation(self, node: cst.CSTNode) -> str | None:
         if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):

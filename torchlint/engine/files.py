@@ -1,0 +1,131 @@
+"""What following the programs of a project tells of each file, as plain data."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from torchlint.engine.frames import Frame, Region, Tensor
+from torchlint.engine.frequency import Frequency, Phase
+from torchlint.engine.frequency import State as Often
+from torchlint.engine.state import State
+from torchlint.program.modules import Module
+from torchlint.project.followed import FollowedFile, FollowedStep, Range, digest
+
+_NEVER = "not with the default options"
+
+
+class _Unusual(NamedTuple):
+    first: int
+    last: int
+    reason: str
+
+
+def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, FollowedFile]:
+    """What is known of each file from the programs alone, without functions that are assumed to be called."""
+    tensors = _tensors(state, frequency)
+    steps: dict[str, dict[int, tuple[Often, FollowedStep]]] = defaultdict(dict)
+    for path, often, step in _steps(frequency):
+        known = steps[path].get(step.line)
+        if known is None or often.rank > known[0].rank:
+            steps[path][step.line] = often, step
+    unusual = _unusual(state, frequency)
+    return {
+        path: FollowedFile(
+            digest(modules[path].content),
+            tuple(sorted(tensors[path].items())),
+            tuple(step for _, (_, step) in sorted(steps[path].items())),
+            tuple(sorted(set(unusual[path]))),
+        )
+        for path in sorted({*tensors, *steps, *unusual})
+    }
+
+
+# -- tensors ---------------------------------------------------------------------------------------
+
+
+def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
+    """The tensors that expressions are: those that are at the same place whenever they are evaluated."""
+    found: dict[ast.expr, set[Tensor]] = defaultdict(set)
+    for (node, region, _), tensor in state.tensors.items():
+        often = frequency.of(tensor.frame, region)
+        if not (often.rare or often.assumed):
+            found[node].add(tensor)
+    files: dict[str, dict[Range, str]] = defaultdict(dict)
+    for node, every in found.items():
+        if len({tensor.on_device for tensor in every}) == 1:
+            one = next(iter(every))
+            mask = " mask" if all(tensor.masks for tensor in every) else ""
+            files[one.path][_range(node)] = f"{'device' if one.on_device else 'host'}{mask}"
+    return files
+
+
+def _range(node: ast.expr) -> Range:
+    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
+    """The functions that run in every step of a program, and the loops that make steps."""
+    for frame in frequency.frames:
+        for region in _places(frame, frequency):
+            often = frequency.of(frame, region)
+            seldom = often.rare or often.assumed or often.option is not None
+            if often.phase is not Phase.NONE and (region.kind == "loop" or not seldom):
+                line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
+                way = tuple(frequency.way(frame, region))
+                yield frame.module.path, often, FollowedStep(line, often.phase.value, way)
+
+
+def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
+    """The whole of a function, and the loops in it each of whose iterations is a step."""
+    if frame.function is not None:
+        yield frame.root
+    for region in frame.regions.values():
+        if region.kind == "loop" and frequency.is_step(frame, region):
+            yield region
+
+
+# -- what a normal run does not get to -------------------------------------------------------------
+
+
+def _unusual(state: State, frequency: Frequency) -> dict[str, list[_Unusual]]:
+    """The statements of functions of programs that a run with default options does not get to."""
+    found: dict[str, list[_Unusual]] = defaultdict(list)
+    for frame in frequency.frames:
+        node = frame.function.node if frame.function is not None else None
+        if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
+            found[frame.module.path] += _in_block(node.body, state, frequency, whole=node not in state.partial)
+    return found
+
+
+def _in_block(body: Iterable[ast.stmt], state: State, frequency: Frequency, *, whole: bool) -> Iterator[_Unusual]:
+    for statement in body:
+        reason = _reason(statement, state, frequency, whole=whole)
+        if reason is not None:
+            yield _Unusual(statement.lineno, statement.end_lineno or statement.lineno, reason)
+        else:
+            for block in _blocks(statement):
+                yield from _in_block(block, state, frequency, whole=whole)
+
+
+def _reason(statement: ast.stmt, state: State, frequency: Frequency, *, whole: bool) -> str | None:
+    """Why a normal run does not get to a statement; None if it does, or if that is not known."""
+    runs = (frequency.of(frame, region) for region, frame in state.ran.get(statement, {}).items())
+    often = max((found for found in runs if not found.assumed), key=lambda found: found.rank, default=None)
+    if often is None:
+        return _NEVER if whole else None
+    return f"only with `{often.option}`" if often.option is not None else None
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(statement, name, None) or []
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
