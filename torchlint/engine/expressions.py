@@ -202,13 +202,17 @@ class Expressions:
         self._state.waits(test, node.test, scope, "condition on a tensor")
         outcome = truth(test)
         if outcome is not None:
-            return self.evaluate(node.body if outcome else node.orelse, scope)
+            return self._branch(node.body if outcome else node.orelse, scope)
         found: Value | None = None
         for holds, branch in ((True, node.body), (False, node.orelse)):
             rare = test.rarely == (1 if holds else -1)
             with self._state.inside("guard", node, holds, rare=rare, option=off(test, holds)):
-                found = join(found, self.evaluate(branch, scope))
+                found = join(found, self._branch(branch, scope))
         return found or UNKNOWN
+
+    def _branch(self, node: ast.expr, scope: Scope) -> Value:
+        self._state.ran[node][self._state.region] = self._state.frame
+        return self.evaluate(node, scope)
 
     def _boolean(self, node: ast.BoolOp, scope: Scope) -> Value:
         conjunction, saved = isinstance(node.op, ast.And), self._state.region

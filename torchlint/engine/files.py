@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Phase
@@ -15,12 +14,6 @@ from torchlint.program.modules import Module
 from torchlint.project.followed import FollowedFile, FollowedStep, Range, digest
 
 _NEVER = "not with the default options"
-
-
-class _Unusual(NamedTuple):
-    first: int
-    last: int
-    reason: str
 
 
 def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, FollowedFile]:
@@ -37,7 +30,7 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
             digest(modules[path].content),
             tuple(sorted(tensors[path].items())),
             tuple(step for _, (_, step) in sorted(steps[path].items())),
-            tuple(sorted(set(unusual[path]))),
+            tuple(sorted(unusual[path])),
         )
         for path in sorted({*tensors, *steps, *unusual})
     }
@@ -62,7 +55,7 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
     return files
 
 
-def _range(node: ast.expr) -> Range:
+def _range(node: ast.expr | ast.stmt) -> Range:
     return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
@@ -74,7 +67,7 @@ def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
     for frame in frequency.frames:
         for region in _places(frame, frequency):
             often = frequency.of(frame, region)
-            seldom = often.rare or often.assumed or often.option is not None
+            seldom = often.rare or often.assumed
             if often.phase is not Phase.NONE and (region.kind == "loop" or not seldom):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
                 way = tuple(frequency.way(frame, region))
@@ -93,29 +86,35 @@ def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
 # -- what a normal run does not get to -------------------------------------------------------------
 
 
-def _unusual(state: State, frequency: Frequency) -> dict[str, list[_Unusual]]:
-    """The statements of functions of programs that a run with default options does not get to."""
-    found: dict[str, list[_Unusual]] = defaultdict(list)
+def _unusual(state: State, frequency: Frequency) -> dict[str, set[tuple[Range, str]]]:
+    """The statements and branches in functions of programs that a run with default options does not get to."""
+    found: dict[str, set[tuple[Range, str]]] = defaultdict(set)
     for frame in frequency.frames:
         node = frame.function.node if frame.function is not None else None
         if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
-            found[frame.module.path] += _in_block(node.body, state, frequency, whole=node not in state.partial)
+            found[frame.module.path].update(_in_block(node.body, state, frequency, whole=node not in state.partial))
     return found
 
 
-def _in_block(body: Iterable[ast.stmt], state: State, frequency: Frequency, *, whole: bool) -> Iterator[_Unusual]:
+def _in_block(
+    body: Iterable[ast.stmt], state: State, frequency: Frequency, *, whole: bool
+) -> Iterator[tuple[Range, str]]:
     for statement in body:
         reason = _reason(statement, state, frequency, whole=whole)
         if reason is not None:
-            yield _Unusual(statement.lineno, statement.end_lineno or statement.lineno, reason)
-        else:
-            for block in _blocks(statement):
-                yield from _in_block(block, state, frequency, whole=whole)
+            yield _range(statement), reason
+            continue
+        for block in _blocks(statement):
+            yield from _in_block(block, state, frequency, whole=whole)
+        for branch in _branches(statement):
+            reason = _reason(branch, state, frequency, whole=whole)
+            if reason is not None:
+                yield _range(branch), reason
 
 
-def _reason(statement: ast.stmt, state: State, frequency: Frequency, *, whole: bool) -> str | None:
-    """Why a normal run does not get to a statement; None if it does, or if that is not known."""
-    runs = (frequency.of(frame, region) for region, frame in state.ran.get(statement, {}).items())
+def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, whole: bool) -> str | None:
+    """Why a normal run does not get to a statement or branch; None if it does, or if that is not known."""
+    runs = (frequency.of(frame, region) for region, frame in state.ran.get(node, {}).items())
     often = max((found for found in runs if not found.assumed), key=lambda found: found.rank, default=None)
     if often is None:
         return _NEVER if whole else None
@@ -123,9 +122,19 @@ def _reason(statement: ast.stmt, state: State, frequency: Frequency, *, whole: b
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement; the bodies of functions and classes are not part of it."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
     for name in ("body", "orelse", "finalbody"):
         yield getattr(statement, name, None) or []
     for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
         yield part.body
+
+
+def _branches(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The branches of conditional expressions in a simple statement."""
+    if hasattr(statement, "body") or hasattr(statement, "cases"):
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.IfExp):
+            yield from (node.body, node.orelse)

@@ -46,7 +46,7 @@ class State:
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
-        self.ran: dict[ast.stmt, dict[Region, Frame]] = defaultdict(dict)
+        self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}  # where nothing is assumed

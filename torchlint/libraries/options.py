@@ -62,20 +62,24 @@ class Options:
         default = given.named.get("default", UNKNOWN if required else NONE)
         if action in _SWITCHES:
             default = constant(_SWITCHES[action])
-        parser.fields[dest] = self.option(dest, default)
+        parser.fields[dest] = self.option(dest, default, long)
 
-    def option(self, name: str, default: Value) -> Value:
-        """The value of an option: its default, but open; what it guards is off if the default is false."""
+    def option(self, name: str, default: Value, flag: str = "") -> Value:
+        """The value of an option: its default, but open; what it guards is off if the default is false.
+
+        ``flag`` is what people write to set it.
+        """
+        shown = flag or name
         if default.kind is not Kind.CONSTANT:
             return default if default.kind in (*SEQUENCES, Kind.DEVICE) else UNKNOWN
         value, for_device = default.detail, known.FOR_ACCELERATOR.search(name) is not None
         if isinstance(value, bool):
             if known.AGAINST_ACCELERATOR.search(name):
                 return constant(re.match("use|force", name, re.IGNORECASE) is not None and "cpu" not in name.lower())
-            return constant(True) if for_device else Value(Kind.FLAG, option=Option(name, value))
+            return constant(True) if for_device else Value(Kind.FLAG, option=Option(shown, value))
         if value is None:
-            return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(name, False))
-        return Value(Kind.CONSTANT, value, sure=False, option=Option(name, bool(value)))
+            return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(shown, False))
+        return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value)))
 
     def of_class(self, given: Arguments) -> Value:
         """A class of options that a command-line library fills: its fields are options."""

@@ -25,15 +25,15 @@ class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
     ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
-    ``device mask`` and ``host mask`` are boolean ones. ``unusual``: statements that a normal run does not get to, or only
-    with an option that is off by default, by their first and last line, with the reason in words. ``content`` is a
-    digest of what was followed: positions mean nothing for any other content of the file.
+    ``device mask`` and ``host mask`` are boolean ones. ``unusual``: what a normal run does not get to, or only with an
+    option that is off by default, with the reason in words. ``content`` is a digest of what was followed: positions
+    mean nothing for any other content of the file.
     """
 
     content: str = ""
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
-    unusual: tuple[tuple[int, int, str], ...] = ()
+    unusual: tuple[tuple[Range, str], ...] = ()
 
 
 NOT_FOLLOWED = FollowedFile()

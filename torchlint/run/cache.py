@@ -270,20 +270,18 @@ _PackedFollowed = tuple[
     str,
     list[tuple[tuple[int, int, int, int], str]],
     list[tuple[int, str, list[tuple[str, int, str]]]],
-    list[tuple[int, int, str]],
+    list[tuple[tuple[int, int, int, int], str]],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
     content, tensors, steps, unusual = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
-    ranges = tuple((_range(place), kind) for place, kind in tensors)
-    return FollowedFile(content, ranges, tuple(found), tuple((first, last, why) for first, last, why in unusual))
+    return FollowedFile(content, _ranges(tensors), tuple(found), _ranges(unusual))
 
 
-def _range(numbers: list[int]) -> Range:
-    line, column, end_line, end_column = numbers
-    return line, column, end_line, end_column
+def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:
+    return tuple(((line, column, end, end_column), text) for (line, column, end, end_column), text in packed)
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:

@@ -47,8 +47,8 @@ class FollowedNodes:
         """Why a normal run does not get to a node, in words; None if it does, or if that is not known."""
         if not self._unusual:
             return None
-        line = self._positions().span(node).line
-        return next((why for first, last, why in self._unusual if first <= line <= last), None)
+        line, column, *_ = self._range(node)
+        return next((why for place, why in self._unusual if place[:2] <= (line, column) < place[2:]), None)
 
     @cached_property
     def _ranges(self) -> Mapping[cst.CSTNode, Range]:

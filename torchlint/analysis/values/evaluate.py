@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Objects whose attributes may be models or losses that are called: `self.net(x)`.
 _OWNERS = (Kind.UNKNOWN, Kind.INSTANCE, Kind.MODULE)
+# What a tensor is not equal to, whatever it holds.
+_UNEQUAL = frozenset({Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.STRING, Kind.NONE})
 _MAKER = re.compile(LOADER_MAKER)
 _FEW = 8  # with more bindings than this, the join of their values is memoized
 
@@ -288,6 +290,9 @@ class Evaluator:
         left, right = self.value(node.left), self.value(compared)
         if any(models.is_module(side, value) for side, value in ((node.left, left), (compared, right))):
             return SCALAR  # modules have no `__eq__`: they are compared by identity
+        kinds = {left.kind, right.kind}
+        if Kind.TENSOR in kinds and not kinds.isdisjoint(_UNEQUAL):
+            return SCALAR  # without looking at any content
         found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
         return content.of_operator(self, (node.left, compared), found._replace(dtype="bool")) if found else UNKNOWN
 
