@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import NamedTuple
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
@@ -41,4 +40,6 @@ NOT_FOLLOWED = FollowedFile()
 
 def digest(content: bytes) -> str:
     """A digest of the content of a file."""
+    from hashlib import blake2b
+
     return blake2b(content, digest_size=8).hexdigest()

@@ -41,6 +41,7 @@ _FORMAT = 7
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
 _MOST = 256_000_000
+_PROGRAMS = 4  # states of the files of which it is kept what following the programs told
 # Only files with such names are ever deleted: caches, and temporary files that a killed run has left.
 _OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
@@ -121,7 +122,9 @@ class Cache:
         self._own, self._counting = own, counting
         self._file = directory / f"{name}.json"
         self._secret = user_cache.key()
-        self._entries: dict[str, Any] = self._read()
+        self._entries: dict[str, Any]
+        self._programs: dict[str, Any]  # latest first
+        self._entries, self._programs = self._read()
         self._used: dict[str, Any] = {}
         self._changed = False
 
@@ -149,16 +152,15 @@ class Cache:
 
     def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
         """What following the programs of these files, by path, told the last time."""
-        key = _key_of_all(contents)
-        entry = self._entries.get(key)
+        entry = self._programs.get(_key_of_all(contents))
         if entry is None or not fits(entry, list[_PackedFollowed]):
             return None
-        self._used[key] = entry
         return {path: _unpack_followed(packed) for path, *packed in entry}
 
     def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
-        self._used[_key_of_all(contents)] = [[path, *known] for path, known in found.items()]
+        entry = [[path, *known] for path, known in found.items()]
+        self._programs = dict([(_key_of_all(contents), entry), *self._programs.items()][:_PROGRAMS])
         self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -176,22 +178,26 @@ class Cache:
             entries.setdefault(key, entry)
         with contextlib.suppress(OSError, ValueError, RecursionError):
             _prepare(self._file.parent, own=self._own)
-            body = b'","entries":%s}' % json.dumps(entries, separators=(",", ":")).encode()
+            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (entries, self._programs)]
+            body = b'","entries":%s,"programs":%s}' % (parts[0], parts[1])
             replace(self._file, _HEAD + self._signature(body, self._secret) + body)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The entries of files, and those of programs."""
         try:
             if self._secret is None or (self._own and self._file.parent.is_symlink()):
-                return {}
+                return {}, {}
             data = read_own(self._file, _MOST)
             signature = data[len(_HEAD) : len(_HEAD) + 2 * _SIGNATURE]
             body = data[len(_HEAD) + 2 * _SIGNATURE :]
             if not data.startswith(_HEAD) or signature != self._signature(body, self._secret):
-                return {}
-            entries = json.loads(data)["entries"]
-            return entries if isinstance(entries, dict) else {}
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return {}
+                return {}, {}
+            document = json.loads(data)
+            entries, programs = document["entries"], document.get("programs", {})
+            whole = isinstance(entries, dict) and isinstance(programs, dict)
+            return (entries, programs) if whole else ({}, {})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}, {}
 
     def _signature(self, body: bytes, key: bytes) -> bytes:
         """A signature of this body and file name that only this user can create."""

@@ -257,8 +257,10 @@ class Tree:
     def _stored(self, cache: Cache, path: str, data: bytes) -> Analysis | None:
         """The stored result for a file, if it was linted with what is followed now."""
         known, query = cache.get(path, data), ("followed",)
-        now = query, query_digest(Project(followed=self._followed), path, query)
-        return known if known is not None and now in known.queries else None
+        if known is None or dict(known.queries).get(query) is None:
+            return known
+        now = query_digest(Project(followed=self._followed), path, query)
+        return known if dict(known.queries)[query] == now else None
 
     def _told(self, path: str) -> FileFacts | None:
         """What a file tells the others: facts about it alone, and those that follow from facts of others."""
