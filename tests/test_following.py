@@ -9,6 +9,7 @@ import pytest
 
 from torchlint import Config, lint_source
 from torchlint.model import Finding
+from torchlint.project.followed import FollowedFile, FollowedStep, digest, moved
 from torchlint.run import session
 from torchlint.run.cache import for_settings
 from torchlint.run.session import Tree
@@ -240,3 +241,15 @@ def test_recursive_and_circular_programs_end(tmp_path: Path) -> None:
     second = "import first\n\ndef go(x):\n    return first.go([x, go(x)]) if x else go((x, x))\n"
     paths = project(tmp_path, "note(loss)", "print(value.item())", first=first, second=second)
     assert [f.rule for f in found(paths)] == ["TL301"]
+
+
+def test_what_is_known_of_lines_that_stay_outlasts_comments_and_insertions_elsewhere() -> None:
+    before = b"import torch\n\ndef f(x):\n    y = x\n    return y.item()\n"
+    place = (5, 11, 5, 12)
+    known = FollowedFile(digest(before), ((place, "device"),), (FollowedStep(3, "training", ()),))
+    commented = before.replace(b"y.item()", b"y.item()  # noqa: TL301").replace(b"y = x", b"y = x  # why")
+    assert moved(known, before, commented).tensors == known.tensors
+    inserted = moved(known, before, before.replace(b"import torch", b"import os\nimport torch"))
+    assert (inserted.tensors, inserted.steps[0].line) == ((((6, 11, 6, 12), "device"),), 4)
+    assert not moved(known, before, before.replace(b"return y", b"return z")).tensors
+    assert not moved(known, before + b"\n", before)

@@ -61,6 +61,7 @@ class Calls:
 
     def _given(self, node: ast.Call, scope: Scope) -> tuple[list[Value], dict[str, Value]]:
         values: list[Value] = []
+        named: dict[str, Value] = {}
         for argument in node.args:
             value = self._engine.evaluate(argument, scope)
             if not isinstance(argument, ast.Starred):
@@ -69,7 +70,7 @@ class Calls:
                 values += value.items
             else:
                 values.append(self._engine.containers.element(value, argument, scope))
-        named: dict[str, Value] = {}
+                named[_OTHERS] = UNKNOWN
         for keyword in node.keywords:
             value = self._engine.evaluate(keyword.value, scope)
             if keyword.arg is not None:
@@ -78,6 +79,8 @@ class Calls:
                 named.update({name: item for name, item in value.fields.items() if isinstance(name, str)})
             elif value.kind is Kind.INSTANCE and value.target.class_ is None:
                 named.update(value.target.fields)
+            else:
+                named[_OTHERS] = UNKNOWN
         return values, named
 
     def _call_back(self, function: Value, given: list[Value], node: ast.Call, scope: Scope) -> None:
@@ -289,18 +292,27 @@ class Calls:
         keywords = {*names, *(each.arg for each in given.kwonlyargs)}
         found.update({name: value for name, value in named.items() if name in keywords})
         if given.kwarg is not None:
-            others = {name: value for name, value in named.items() if name not in keywords}
+            others = {name: value for name, value in named.items() if name not in keywords and name != _OTHERS}
             found[given.kwarg.arg] = Value(Kind.DICT, fields=others)
         defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
         defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
         for name, default in defaults:
             if name not in found:
-                found[name] = self._engine.expressions.safely(default, function.scope)
+                value = self._engine.expressions.safely(default, function.scope)
+                found[name] = self._unless_given(name, value, open_=_OTHERS in named)
         for each in (*ordered, *given.kwonlyargs):
             value = found.setdefault(each.arg, UNKNOWN)
             if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
                 found[each.arg] = self._annotated(each.annotation, function)
         return {name: number(value) for name, value in found.items()}
+
+    def _unless_given(self, name: str, default: Value, *, open_: bool) -> Value:
+        """A parameter that a call does not pass, unless it is ``open_``; of an assumed call it is an option."""
+        if default.kind is not Kind.CONSTANT:
+            return default
+        if open_:
+            return UNKNOWN
+        return self._engine.libraries.parameter(name, default) if self._state.frame.assumed else default
 
     def _annotated(self, annotation: ast.expr, function: Function) -> Value:
         text = ast.unparse(annotation)
@@ -333,5 +345,6 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     return generates, frozenset(losses)
 
 
+_OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

@@ -249,7 +249,7 @@ class Expressions:
         without = [option for option in options if option.on is not conjunction]
         decides = without if conjunction else options if len(options) == len(values) else []
         option = next(iter(without or decides), None)
-        others = [v for v in values if v.kind not in PLAIN and v.kind is not Kind.UNKNOWN]
+        others = [v for v in values if v.kind not in (*PLAIN, Kind.UNKNOWN, Kind.METHOD)]
         if not others or rarely or option:
             return Value(Kind.FLAG, rarely=rarely, option=option)
         if (

@@ -62,6 +62,7 @@ class Frequency:
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
         self._states = {frame: State() for frame in self.frames}
+        self._training: set[str] = set()  # options without which nothing goes backward
         self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
         self._mark_backward()
         self._mark_steps()
@@ -88,6 +89,8 @@ class Frequency:
         for frame in self._closure((frame for frame, _ in marked), _anywhere):
             for _, region in self._callers[frame]:
                 _set_backward(region)
+        guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
+        self._training = {region.option for region in guards if region.option is not None}
         outside = (frame for frame, region in marked if region.loop() is None)
         self._exposed = self._closure(outside, lambda region: region.loop() is None)
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
@@ -139,7 +142,7 @@ class Frequency:
         for around in region.around():
             if around.kind == "guard" and not around.backward:
                 rare = rare or around.rare
-                option = option or around.option
+                option = option or (around.option if around.option not in self._training else None)
             elif around.kind == "loop":
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:

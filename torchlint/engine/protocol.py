@@ -99,6 +99,9 @@ class Libraries(Protocol):
     def module_result(self, module: Value, device: Place | None) -> Value:
         """What a module of a library gives for arguments on a device."""
 
+    def parameter(self, name: str, default: Value) -> Value:
+        """A parameter with a default of a function that nothing is known to call."""
+
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:
         """What a function gives that makes objects from names in its arguments or in configuration files."""
 

@@ -123,7 +123,9 @@ class Roots:
         function, module = root.function, root.function.scope.module
         args: list[Value] = []
         if root.class_ is not None and function.kind != "static":
-            with self._state.at(self._state.new_frame(module, "<made>")):
+            making = self._state.new_frame(module, "<made>")
+            making.assumed = True
+            with self._state.at(making):
                 made = self._engine.classes.instantiate(root.class_, [], {}, function.node, function.scope)
             if made.kind is not Kind.INSTANCE:
                 return

@@ -26,6 +26,10 @@ class Left(Exception):
     """A statement that leaves the block: ``break``, ``continue``, ``raise``."""
 
 
+class Raised(Left):
+    """A ``raise``."""
+
+
 class Returned(Exception):
     """A ``return`` with its value."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torchlint.engine.frames import Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
-from torchlint.engine.state import Left, Returned
+from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Option, Value
 from torchlint.program.modules import Module, is_main_guard
@@ -126,7 +126,7 @@ class Statements:
         raise Left
 
     def _raise_(self, node: ast.Raise, scope: Scope) -> None:
-        raise Left
+        raise Raised
 
     def _assert_(self, node: ast.Assert, scope: Scope) -> None:
         self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "assert on a tensor")
@@ -263,8 +263,10 @@ class Statements:
     # -- other compound statements -----------------------------------------------------------------
 
     def _with_(self, node: ast.With, scope: Scope) -> None:
+        suppresses = False
         for item in node.items:
             value = self._engine.evaluate(item.context_expr, scope)
+            suppresses = suppresses or _catches(item.context_expr)
             if value.kind is Kind.GENERATOR:
                 value = value.element or UNKNOWN
             elif value.kind is Kind.INSTANCE:
@@ -273,22 +275,34 @@ class Statements:
                     value = self._engine.call(enter, [], {}, item.context_expr, scope)
             if item.optional_vars is not None:
                 self._engine.assign(item.optional_vars, value, scope)
-        self.block(node.body, scope)
-
-    def _try_(self, node: ast.Try, scope: Scope) -> None:
-        """The body as usual; exceptions are seldom."""
-        end: Exception | None = None
         try:
             self.block(node.body, scope)
-        except (Returned, Left) as left:
-            end = left
-        if scope.function is not None:
-            self._handlers(node, scope)
-        if end is None:
-            self.block(node.orelse, scope)
+        except Raised:
+            if not suppresses:
+                raise
+
+    def _try_(self, node: ast.Try, scope: Scope) -> None:
+        """The body as usual; exceptions are seldom, except for what the body itself raises in any case."""
+        end = self._end(lambda: self.block(node.body, scope))
+        if isinstance(end, Raised) and node.handlers:
+            branches = [Branch(handler.body) for handler in node.handlers]
+            end = self._end(lambda: self._alternatives(node, branches, scope))
+        else:
+            if scope.function is not None:
+                self._handlers(node, scope)
+            if end is None:
+                self.block(node.orelse, scope)
         self.block(node.finalbody, scope)
         if end is not None:
             raise end
+
+    def _end(self, follow: Callable[[], None]) -> Exception | None:
+        """Follow statements; how they leave the block, if they do."""
+        try:
+            follow()
+        except (Returned, Left) as left:
+            return left
+        return None
 
     def _handlers(self, node: ast.Try, scope: Scope) -> None:
         before, since = dict(scope.names), self._state.changes
@@ -330,6 +344,13 @@ def _merge(scope: Scope, other: dict[str, Value]) -> None:
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
+
+
+def _catches(node: ast.expr) -> bool:
+    """Whether this is a context manager that ends exceptions, such as ``contextlib.suppress(KeyError)``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("suppress", "raises")
 
 
 def _is_method(node: ast.expr, name: str) -> bool:

@@ -69,6 +69,10 @@ class Libraries:
             return sequence([found, sequence([found, found]) if name == "LSTM" else found])
         return found
 
+    def parameter(self, name: str, default: Value) -> Value:
+        """A parameter with a default, which is an option of whoever calls the function."""
+        return self._options.option(name, default)
+
     # -- objects by name ---------------------------------------------------------------------------
 
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:

@@ -34,6 +34,10 @@ class FollowedFile(NamedTuple):
     steps: tuple[FollowedStep, ...] = ()
     unusual: tuple[tuple[Range, str], ...] = ()
 
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self.tensors or self.steps or self.unusual)
+
 
 NOT_FOLLOWED = FollowedFile()
 
@@ -43,3 +47,54 @@ def digest(content: bytes) -> str:
     from hashlib import blake2b
 
     return blake2b(content, digest_size=8).hexdigest()
+
+
+def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
+    """What is known of the lines of ``before`` that are also in ``after``, perhaps with a comment, at their new places.
+
+    What covers several lines moves with the first one, if the last one is as far below it as before.
+    """
+    if not known or known.content != digest(before):
+        return NOT_FOLLOWED
+    lines = _moved_lines(before.splitlines(), after.splitlines())
+
+    def moves(place: Range) -> bool:
+        return place[0] in lines and lines.get(place[2]) == lines[place[0]] + place[2] - place[0]
+
+    def there(place: Range) -> Range:
+        first, column, last, end = place
+        return lines[first], column, lines[last], end
+
+    return FollowedFile(
+        digest(after),
+        tuple((there(place), what) for place, what in known.tensors if moves(place)),
+        tuple(step._replace(line=lines[step.line]) for step in known.steps if step.line in lines),
+        tuple((there(place), why) for place, why in known.unusual if moves(place)),
+    )
+
+
+def _moved_lines(before: list[bytes], after: list[bytes]) -> dict[int, int]:
+    """The numbers of lines, from 1, that are also in the other text, and their numbers there."""
+    from difflib import SequenceMatcher
+
+    first, rest = 0, min(len(before), len(after))
+    while first < rest and before[first] == after[first]:
+        first += 1
+    last = 0
+    while last < rest - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    found = {line + 1: line + 1 for line in range(first)}
+    found.update({len(before) - line: len(after) - line for line in range(last)})
+    ours, theirs = before[first : len(before) - last], after[first : len(after) - last]
+    for _, start, end, start_there, end_there in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if end - start == end_there - start_there:
+            for offset in range(end - start):
+                if _is_same(ours[start + offset], theirs[start_there + offset]):
+                    found[first + start + offset + 1] = first + start_there + offset + 1
+    return found
+
+
+def _is_same(old: bytes, new: bytes) -> bool:
+    """Whether a line is another one, or that one with a comment after it."""
+    code = old.rstrip()
+    return new == old or (new.startswith(code) and new[len(code) :].lstrip().startswith(b"#"))

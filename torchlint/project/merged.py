@@ -7,7 +7,7 @@ from functools import cached_property
 
 from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
 from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
-from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, digest
+from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, digest, moved
 from torchlint.project.outline import Outlines
 from torchlint.project.programs import Programs
 
@@ -40,7 +40,15 @@ class Project:
         known = self._followed.get(name)
         if known is None or known.content == digest(content):
             return self
-        found = Project(None if self.alone else self.facts, followed={**self._followed, name: NOT_FOLLOWED})
+        return self._with_file(name, NOT_FOLLOWED)
+
+    def for_edit(self, path: str, before: bytes, after: bytes) -> Project:
+        """The project for linting other content of a file: what was followed of lines that stay is known of them."""
+        name = path.replace("\\", "/")
+        return self._with_file(name, moved(self._followed.get(name, NOT_FOLLOWED), before, after))
+
+    def _with_file(self, name: str, known: FollowedFile) -> Project:
+        found = Project(None if self.alone else self.facts, followed={**self._followed, name: known})
         found._definitions, found._programs = self._definitions, self._programs
         return found
 

@@ -276,7 +276,12 @@ class Tree:
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
         """Lint one file with other content and this project, with this time limit."""
-        return self._what.analyse(data, path, self.project, seconds=seconds)
+        return self._what.analyse(data, path, self.project_for(path, data), seconds=seconds)
+
+    def project_for(self, path: str, data: bytes) -> Project:
+        """The project for linting other content of a file."""
+        before = self.contents.get(path)
+        return self.project if before is None or before == data else self.project.for_edit(path, before, data)
 
     def result(self) -> RunResult:
         """The findings of all files."""
