@@ -11,6 +11,7 @@ from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     CALLABLE,
     FLAG,
+    MOVED,
     NUMBER,
     SHAPE,
     TEXT,
@@ -143,7 +144,8 @@ class Attributes:
         in_place = name.endswith("_") or (owner.sure and name.startswith(("new_", "logical_", "bitwise_")))
         if name in known.TENSOR_METHODS or in_place:
             return Value(Kind.METHOD, name, receiver=owner)
-        return tensor(device, sure=name in known.TENSOR_FIELDS, origin=owner.origin)
+        detail = MOVED if owner.detail == MOVED else None
+        return tensor(device, sure=name in known.TENSOR_FIELDS, detail=detail, origin=owner.origin)
 
     def _of_other(self, owner: Value, name: str) -> Value:
         kind = owner.kind

@@ -20,6 +20,7 @@ from torchlint.engine.values import (
     Kind,
     Place,
     Value,
+    leaves,
     sequence,
     tensor,
 )
@@ -137,9 +138,16 @@ class Calls:
         if kind is Kind.LIBRARY_MODULE:
             return self._engine.libraries.module_result(function, device_of([*args, *named.values()]))
         if kind is Kind.TENSOR:
+            self.of_unknown(args, named, node)
             return tensor(function.device or Place.UNKNOWN, sure=False)
-        on_device = device_of([*args, *named.values()]) is Place.ACCELERATOR
-        return tensor(Place.ACCELERATOR, sure=False) if on_device else UNKNOWN
+        return self.of_unknown(args, named, node)
+
+    def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
+        """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
+        given = [*args, *named.values()]
+        if node is not self._state.discarded and any(self._state.is_on_device(leaf) for v in given for leaf in leaves(v)):
+            self._state.mark("model")
+        return tensor(Place.ACCELERATOR, sure=False) if device_of(given) is Place.ACCELERATOR else UNKNOWN
 
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
@@ -310,9 +318,10 @@ class Calls:
         """A parameter that a call does not pass, unless it is ``open_``; of an assumed call it is an option."""
         if default.kind is not Kind.CONSTANT:
             return default
-        if open_:
+        assumed = self._state.frame.assumed
+        if open_ or (assumed and default.is_none):
             return UNKNOWN
-        return self._engine.libraries.parameter(name, default) if self._state.frame.assumed else default
+        return self._engine.libraries.parameter(name, default) if assumed else default
 
     def _annotated(self, annotation: ast.expr, function: Function) -> Value:
         text = ast.unparse(annotation)

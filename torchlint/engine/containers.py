@@ -13,6 +13,7 @@ from torchlint.engine.values import (
     COUNTER,
     ELEMENT,
     MASK,
+    MOVED,
     NONE,
     NUMBER,
     TEXT,
@@ -107,10 +108,11 @@ class Containers:
                 self._index(owner, index, node, scope)
         index = indices[0] if len(indices) == 1 else sequence([each or NONE for each in indices])
         if owner.kind is Kind.TENSOR:
+            by_name = owner.detail == MOVED and index is not None and index.is_text
             return tensor(
                 owner.device or Place.UNKNOWN,
-                sure=owner.sure or len(indices) > 1,
-                detail=owner.detail,
+                sure=owner.sure or len(indices) > 1 or by_name,
+                detail=owner.detail if not by_name else None,
                 origin=owner.origin,
             )
         if owner.kind is Kind.INSTANCE:

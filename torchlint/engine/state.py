@@ -52,6 +52,7 @@ class State:
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
+        self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}  # where nothing is assumed
         self._log: list[tuple[Object, str, Value | None]] = []

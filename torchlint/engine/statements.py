@@ -75,6 +75,7 @@ class Statements:
     # -- simple statements -------------------------------------------------------------------------
 
     def _expression(self, node: ast.Expr, scope: Scope) -> None:
+        self._state.discarded = node.value
         self._engine.evaluate(node.value, scope)
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:

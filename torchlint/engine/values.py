@@ -152,6 +152,7 @@ class Value:
 
 
 BATCH = "batch"  # the detail of what loaders and unknown iterables yield
+MOVED = "moved"  # the detail of what was moved to the device, such as a dict of tensors: a tensor, if it is not sure
 MASK = "mask"  # the detail of boolean tensors
 
 _NULLABLE = frozenset(

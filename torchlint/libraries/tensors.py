@@ -9,6 +9,7 @@ from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.values import (
     FLAG,
     MASK,
+    MOVED,
     NONE,
     NUMBER,
     SHAPE,
@@ -168,7 +169,8 @@ class Tensors:
         return NONE
 
     def _part(self, given: Arguments) -> Value:
-        return tensor(given.receiver.device or Place.UNKNOWN, sure=False, origin=given.receiver.origin)
+        owner = given.receiver
+        return tensor(owner.device or Place.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
 _METHODS = {

@@ -10,6 +10,7 @@ from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
     FLAG,
+    MOVED,
     NONE,
     NUMBER,
     TEXT,
@@ -258,6 +259,8 @@ class Things:
         if owner.is_batch and not self._state.worker and self._moves(given):
             self._devices.copy(given, self._state.origin("batch", given.node))
             return tensor(Place.ACCELERATOR)
+        if self._moves(given):
+            return tensor(Place.ACCELERATOR, sure=False, detail=MOVED)
         if given.name in _SAME_UNKNOWN:
             return owner
         if given.name == "item":
@@ -281,8 +284,10 @@ class Things:
         if given.name in known.LOGGING:
             self._log(given)
             return UNKNOWN
-        if on_device and given.name not in known.QUIET:
-            return tensor(Place.ACCELERATOR, sure=False)
+        if given.name not in known.QUIET:
+            found = self._engine.calls.of_unknown(given.values, given.named, given.node)
+            if on_device:
+                return found
         return ELEMENT if given.receiver.is_batch and given.name in ("long", "float", "next", "pop") else UNKNOWN
 
     def _log(self, given: Arguments) -> None:
