@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -145,7 +146,9 @@ class Calls:
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
         given = [*args, *named.values()]
-        if node is not self._state.discarded and any(self._state.is_on_device(leaf) for v in given for leaf in leaves(v)):
+        if node is not self._state.discarded and any(
+            self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
+        ):
             self._state.mark("model")
         return tensor(Place.ACCELERATOR, sure=False) if device_of(given) is Place.ACCELERATOR else UNKNOWN
 
@@ -329,7 +332,7 @@ class Calls:
             return NUMBER
         if text == "str":
             return TEXT
-        if text.rpartition(".")[2] == "Tensor":
+        if _TENSORS.fullmatch(text):
             return tensor()
         if known.LOADER.search(text.partition("[")[0]):
             batch = tensor(Place.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
@@ -354,6 +357,7 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     return generates, frozenset(losses)
 
 
+_TENSORS = re.compile(r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?\w*Tensor\]?(?: \| None)?")
 _OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

@@ -57,7 +57,7 @@ class Expressions:
         follow = _FOLLOW.get(type(node))
         if follow is not None:
             value = follow(self, node, scope)
-            if value.kind is Kind.TENSOR and value.sure and not self._state.assuming:
+            if value.kind is Kind.TENSOR and value.sure:
                 self._state.note(value, node, scope)
             return value
         for child in ast.iter_child_nodes(node):

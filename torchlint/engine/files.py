@@ -41,17 +41,24 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
 
 def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
     """The tensors that expressions are: those that are at the same place whenever they are evaluated."""
-    found: dict[ast.expr, set[Tensor]] = defaultdict(set)
+    known: dict[ast.expr, set[Tensor]] = defaultdict(set)
+    assumed: dict[ast.expr, set[Tensor]] = defaultdict(set)
     for (node, region, _), tensor in state.tensors.items():
         often = frequency.of(tensor.frame, region)
-        if not (often.rare or often.assumed):
-            found[node].add(tensor)
+        if often.rare:
+            continue
+        if not (often.assumed or tensor.assumed):
+            known[node].add(tensor)
+        elif often.assumed and often.phase is Phase.TRAINING and often.option is None:
+            assumed[node].add(tensor)
     files: dict[str, dict[Range, str]] = defaultdict(dict)
-    for node, every in found.items():
+    for node, every in {**assumed, **known}.items():
         if len({tensor.on_device for tensor in every}) == 1:
             one = next(iter(every))
             mask = " mask" if all(tensor.masks for tensor in every) else ""
             files[one.path][_range(node)] = f"{'device' if one.on_device else 'host'}{mask}"
+            if node not in known:
+                files[one.path][_range(node)] += " assumed"
     return files
 
 
@@ -118,7 +125,9 @@ def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, wh
     often = max((found for found in runs if not found.assumed), key=lambda found: found.rank, default=None)
     if often is None:
         return _NEVER if whole else None
-    return f"only with `{often.option}`" if often.option is not None else None
+    if often.option is not None:
+        return f"only with `{often.option}`"
+    return "only in evaluation" if often.evaluates else None
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

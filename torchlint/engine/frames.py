@@ -16,16 +16,21 @@ class Region:
     """A loop or a guard in a frame, or the frame as a whole.
 
     ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
-    over the batches of a loader. ``acts``: a loop that steps an environment.
+    over the batches of a loader. ``acts``: a loop that steps an environment. ``trains``: a guard that may go backward.
+    ``equals``: what a guard compares, and the constant that it is equal to.
     """
 
-    __slots__ = ("acts", "backward", "is_step", "kind", "node", "option", "over_batches", "rare", "up", "yields")
+    __slots__ = (
+        "acts", "backward", "equals", "is_step", "kind", "node", "option", "over_batches", "rare", "trains", "up",
+        "yields",
+    )  # fmt: skip
 
     def __init__(
         self, up: Region | None, kind: str, node: ast.AST | None, *, rare: bool = False, option: str | None = None
     ) -> None:
         self.up, self.kind, self.node, self.rare, self.option = up, kind, node, rare, option
-        self.is_step = self.backward = self.over_batches = self.acts = self.yields = False
+        self.is_step = self.backward = self.over_batches = self.acts = self.yields = self.trains = False
+        self.equals: tuple[str, object] | None = None
 
     def around(self) -> Iterator[Region]:
         """This region and those around it, innermost first."""
@@ -57,12 +62,16 @@ class Happening(NamedTuple):
 
 
 class Tensor(NamedTuple):
-    """A tensor that an expression of a file is, in a region of a frame: on the device or not, a mask or not."""
+    """A tensor that an expression of a file is, in a region of a frame: on the device or not, a mask or not.
+
+    ``assumed``: nothing is known to call the function.
+    """
 
     path: str
     frame: Frame
     on_device: bool
     masks: bool
+    assumed: bool
 
 
 class Call(NamedTuple):

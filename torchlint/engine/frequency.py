@@ -26,26 +26,27 @@ class Phase(Enum):
 
 
 class State(NamedTuple):
-    """How often something happens: the phase whose steps it is part of, and what makes it rarer than them."""
+    """How often something happens: the phase whose steps it is part of, and what makes it rarer than them.
+
+    ``evaluates``: the branch of a loop that also trains in which it only evaluates.
+    """
 
     phase: Phase = Phase.NONE
     in_loop: bool = False  # around steps, such as once per epoch
     rare: bool = False
     option: str | None = None
     assumed: bool = False
+    evaluates: bool = False
+
+    def beside(self, aside: bool) -> State:
+        """The state of a branch, if it is one that evaluates beside the training."""
+        return self._replace(phase=Phase.INFERENCE, evaluates=True) if aside and self.phase is Phase.TRAINING else self
 
     @property
     def rank(self) -> tuple[int, bool, bool, bool, bool]:
         """Larger for what happens more often."""
         order = (Phase.NONE, Phase.INFERENCE, Phase.TRAINING)
         return order.index(self.phase), not self.rare, self.option is None, not self.assumed, self.in_loop
-
-
-class Step(NamedTuple):
-    """The loop that is a step, or the assumed caller, from which a frame is reached."""
-
-    frame: Frame
-    region: Region
 
 
 class Frequency:
@@ -62,6 +63,7 @@ class Frequency:
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
         self._states = {frame: State() for frame in self.frames}
+        self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
         self._training: set[str] = set()  # options without which nothing goes backward
         self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
         self._mark_backward()
@@ -89,12 +91,39 @@ class Frequency:
         for frame in self._closure((frame for frame, _ in marked), _anywhere):
             for _, region in self._callers[frame]:
                 _set_backward(region)
+        self._mark_training(
+            [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "backward"]
+        )
         guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
         self._training = {region.option for region in guards if region.option is not None}
         outside = (frame for frame, region in marked if region.loop() is None)
         self._exposed = self._closure(outside, lambda region: region.loop() is None)
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
         self._computing = self._closure(models, lambda region: region.loop() is None)
+
+    def _mark_training(self, marked: list[tuple[Frame, Region]]) -> None:
+        """The guards within which something goes backward, as opposed to those of an evaluation in the same loop."""
+        inside = [region for _, region in marked]
+        for frame in self._closure((frame for frame, _ in marked), _anywhere):
+            inside += [region for _, region in self._callers[frame]]
+        for region in inside:
+            for around in region.around():
+                around.trains = True
+        for frame in self.frames:
+            for region in frame.regions.values():
+                if region.trains and region.equals is not None:
+                    what, constant = region.equals
+                    self._compared[frame].setdefault(what, set()).add(constant)
+
+    def _evaluates(self, frame: Frame, guard: Region) -> bool:
+        """Whether this is the branch of a loop that does not train, beside one that does."""
+        if guard.trains:
+            return False
+        if guard.equals is not None:
+            what, constant = guard.equals
+            return constant not in self._compared[frame].get(what, {constant})
+        others = (frame.regions.get((guard.up, guard.node, "guard", tag)) for tag in (0, 1))
+        return any(other is not None and other.trains for other in others)
 
     def _mark_steps(self) -> None:
         for frame in self.frames:
@@ -138,28 +167,32 @@ class Frequency:
 
     def _in_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
         """The state of a region, and the loop that is its step if that is in the frame."""
-        rare, option, base = False, None, self._states[frame]
+        rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
             if around.kind == "guard" and not around.backward:
                 rare = rare or around.rare
                 option = option or (around.option if around.option not in self._training else None)
+                aside = aside or self._evaluates(frame, around)
             elif around.kind == "loop":
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:
-                    return State(phase, True, rare, option, base.assumed), around
+                    return State(phase, True, rare, option, base.assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
-        return State(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed), None
+        found = State(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates)
+        return found.beside(aside), None
 
     def _phase(self, frame: Frame, loop: Region, base: State) -> Phase:
         """The phase of a loop that is a step."""
         if loop.is_step:
             return Phase.TRAINING
-        around = loop.up.around() if loop.up is not None else ()
+        around = list(loop.up.around()) if loop.up is not None else []
         trained = base.in_loop or any(region.kind == "loop" and region.backward for region in around)
         if loop.acts and trained:
             return Phase.TRAINING  # a rollout
         if base.phase is Phase.TRAINING or loop.backward:
             return Phase.NONE
+        if not loop.over_batches and any(region.is_step for region in around):
+            return Phase.NONE  # part of a step of training
         return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
 
     def _spread(self) -> None:

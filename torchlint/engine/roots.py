@@ -93,6 +93,7 @@ class Roots:
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):
                         yield Root(value.target, class_, _is_stepped(name, libraries))
+        yield from (Root(function, None, name in known.STEPPED) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
             if module.loaded and not module.is_test:
                 own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
@@ -150,7 +151,7 @@ def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
         return NUMBER
     if annotation == "str":
         return TEXT
-    if not stepped or annotation == "bool" or arg.arg in ("ctx", "batch_idx"):
+    if not stepped or annotation == "bool" or arg.arg in ("ctx", "self", "batch_idx"):
         return UNKNOWN
     return tensor(Place.UNKNOWN, sure="Tensor" in annotation or _is_used_as_tensor(function.node, arg.arg))
 
@@ -171,6 +172,8 @@ def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
     """Whether a framework calls a method in every step."""
     if name == "step":
         return any(base.startswith("torch.optim") and "lr_sched" not in base for base in libraries)
+    if name == "__call__":
+        return any(base.rpartition(".")[2] in known.CALLED_IN_STEPS for base in libraries)
     if name.startswith("forward_"):
         return any(base.startswith("torch.nn") for base in libraries)
     return name in known.STEPPED and any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)

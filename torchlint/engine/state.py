@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from torchlint.engine.frames import Call, Frame, Happening, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import Call, Frame, Function, Happening, Object, Place, Region, Scope, Tensor
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Kind, Origin, Value, leaves
 from torchlint.engine.values import Place as Device
@@ -51,10 +51,11 @@ class State:
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
+        self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
-        self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}  # where nothing is assumed
+        self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ class State:
         on_device = self.on_device(value)
         place = node, self.region, on_device
         if place not in self.tensors:
-            self.tensors[place] = Tensor(scope.module.path, self.frame, on_device, value.detail == MASK)
+            self.tensors[place] = Tensor(scope.module.path, self.frame, on_device, value.detail == MASK, self.assuming)
 
     # -- fields of objects -------------------------------------------------------------------------
 

@@ -28,11 +28,12 @@ _SELDOM = re.compile(
 
 
 class Branch(NamedTuple):
-    """An alternative: its statements, whether it is taken seldom, and the option that it needs."""
+    """An alternative: its statements, whether it is taken seldom, the option that it needs, and what it compares."""
 
     body: Sequence[ast.stmt]
     rare: bool = False
     option: str | None = None
+    equals: tuple[str, object] | None = None
 
 
 class Statements:
@@ -167,7 +168,10 @@ class Statements:
             self.block(node.body if outcome else node.orelse, scope)
             return None
         rarely = test.rarely or int(_fills(node) or (not test.option and _sounds_rare(node.test, test)))
-        branches = [Branch(node.body, rarely > 0, off(test, True)), Branch(node.orelse, rarely < 0, off(test, False))]
+        branches = [
+            Branch(node.body, rarely > 0, off(test, True), _equality(node.test)),
+            Branch(node.orelse, rarely < 0, off(test, False)),
+        ]
         self._alternatives(node, branches, scope)
         ends = [_leaves(node.body), _leaves(node.orelse)]
         if ends[0] == ends[1]:
@@ -178,16 +182,19 @@ class Statements:
         """Follow each from the same state, and join the states of those that go on."""
         before, since = dict(scope.names), self._state.changes
         outcomes: list[dict[str, Value]] = []
+        seldom: list[bool] = []
         writes: list[dict[tuple[Object, str], Value]] = []
         returned: list[Value] = []
         for number, branch in enumerate(branches):
             scope.names.clear()
             scope.names.update(before)
             goes_on = True
-            with self._state.inside("guard", node, number, rare=branch.rare, option=branch.option):
+            with self._state.inside("guard", node, number, rare=branch.rare, option=branch.option) as region:
+                region.equals = branch.equals
                 try:
                     self.block(branch.body, scope)
                     outcomes.append(dict(scope.names))
+                    seldom.append(branch.rare)
                 except Returned as end:
                     returned.append(end.value)
                     goes_on = False
@@ -205,6 +212,9 @@ class Statements:
         scope.names.update(outcomes[0])
         for outcome in outcomes[1:]:
             _merge(scope, outcome)
+        if any(seldom) and not all(seldom):
+            rare, usual = outcomes[seldom.index(True)], outcomes[seldom.index(False)]
+            scope.names.update(_seldom_flags(usual, rare))
         for place in dict.fromkeys(place for changed in writes for place in changed):
             held = place[0].fields.get(place[1])
             values = [changed.get(place, held) for changed in writes]
@@ -343,6 +353,20 @@ def _merge(scope: Scope, other: dict[str, Value]) -> None:
             scope.names[name] = join(held, value)
 
 
+def _seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:
+    """The flags that only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``."""
+    found = {}
+    for name, value in rare.items():
+        before = usual.get(name)
+        if _is_flag(value) and before is not None and _is_flag(before) and value.detail is not before.detail:
+            found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
+    return found
+
+
+def _is_flag(value: Value) -> bool:
+    return value.kind is Kind.CONSTANT and isinstance(value.detail, bool)
+
+
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
 
@@ -362,6 +386,14 @@ def _is_method(node: ast.expr, name: str) -> bool:
         and node.func.attr == name
         and bool(node.args)
     )
+
+
+def _equality(test: ast.expr) -> tuple[str, object] | None:
+    """What a condition such as ``phase == "train"`` compares, and with which constant."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+        return None
+    other = test.comparators[0]
+    return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
 
 
 def _fills(node: ast.If) -> bool:

@@ -144,7 +144,7 @@ class Value:
     @property
     def is_batch(self) -> bool:
         """Whether this is an element of an iterable that is not known, or of a loader: perhaps a batch."""
-        return isinstance(self.detail, str) and self.detail == BATCH
+        return self.kind not in _NAMED and isinstance(self.detail, str) and self.detail == BATCH
 
     def __repr__(self) -> str:
         parts = [self.kind.value, self.detail, self.device and self.device.value, "" if self.sure else "?"]
@@ -168,6 +168,7 @@ CALLABLE = frozenset(
     }
 )  # fmt: skip
 PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT, Kind.FLAG, Kind.TEXT})  # of the host, without content of tensors
+_NAMED = frozenset({Kind.METHOD, Kind.CONSTANT, Kind.LIBRARY, Kind.FUNCTION, Kind.CLASS})  # by their details
 SEQUENCES = frozenset({Kind.TUPLE, Kind.LIST})
 
 UNKNOWN = Value(Kind.UNKNOWN)

@@ -17,6 +17,8 @@ BACKWARD = frozenset("backward manual_backward scale".split())
 STEPPED = frozenset(
     "forward training_step compute_loss on_train_batch_end on_train_batch_start training_step_end shared_step".split()
 )
+# Classes of libraries whose instances are called for every token that a model generates.
+CALLED_IN_STEPS = frozenset("StoppingCriteria LogitsProcessor LogitsWarper".split())
 # Functions of libraries that do not call the functions that they get while they run.
 NO_CALLBACK = frozenset(
     "DataLoader partial spawn map Process Thread isinstance filter sorted compile wraps lru_cache max min getattr "

@@ -351,6 +351,7 @@ _KINDS = {
     Kind.MODULES: Things._module,
     Kind.OPTIMIZER: Things._optimizer,
     Kind.UNKNOWN: Things._unknown,
+    Kind.METHOD: Things._unknown,
     Kind.DISTRIBUTION: Things._distribution,
     Kind.PACKED: Things._packed,
     Kind.FUNCTION: Things._function,

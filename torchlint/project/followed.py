@@ -24,7 +24,8 @@ class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
     ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
-    ``device mask`` and ``host mask`` are boolean ones. ``unusual``: what a normal run does not get to, or only with an
+    ``device mask`` and ``host mask`` are boolean ones; ``assumed`` at the end says that nothing is known to call the
+    function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
     option that is off by default, with the reason in words. ``content`` is a digest of what was followed: positions
     mean nothing for any other content of the file.
     """

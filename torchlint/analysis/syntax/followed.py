@@ -32,12 +32,21 @@ class FollowedNodes:
         self._light = ranges
         self._tensors = dict(known.tensors)
         self._unusual = known.unusual
+        self._assumed: set[cst.CSTNode] = set()
         self._steps = {step.line: step for step in known.steps}
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         place = self._ranges.get(node) if self._tensors else None
         return self._tensors[place] if place is not None else None
+
+    def assume(self, node: cst.CSTNode) -> None:
+        """Remember that what is known of an expression rests on the assumption that something calls its function."""
+        self._assumed.add(node)
+
+    def rests_on_assumption(self, node: cst.CSTNode) -> bool:
+        """Whether what is known of a part of a node rests on such an assumption."""
+        return bool(self._assumed) and not self._assumed.isdisjoint(descendants(node))
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

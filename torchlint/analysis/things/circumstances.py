@@ -20,6 +20,7 @@ from torchlint.model import Heat
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
+ASSUMED = "if this runs in a step"
 _DEPTH = 3  # callers of callers
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
@@ -52,7 +53,9 @@ class Circumstances:
         """Why a normal run does not get to code of a step at all."""
         if self._module.heat(node).rank < Heat.STEP.rank:
             return None
-        return self._module.followed.unusual(node) or self._switched_on(node) or self._unused(node)
+        followed = self._module.followed
+        found = followed.unusual(node) or self._switched_on(node) or self._unused(node)
+        return found or (ASSUMED if followed.rests_on_assumption(node) else None)
 
     def _evaluation(self, node: cst.CSTNode) -> str | None:
         if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):

@@ -46,7 +46,8 @@ class DeviceEvidence:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        if self._code.project.step_callers() or self._code.project.followed().tensors:
+        followed = self._code.project.followed().tensors
+        if self._code.project.step_callers() or any(not what.endswith("assumed") for _, what in followed):
             return True
         if self._is_used_in_training():
             return True

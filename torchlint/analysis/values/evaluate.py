@@ -64,7 +64,9 @@ class Evaluator:
         found = handler(self, node)
         followed = self.code.followed.tensor(node)
         if followed is not None:
-            found = _as_followed(found, followed, node)
+            known, found = found, _as_followed(found, followed, node)
+            if followed.endswith("assumed") and (found.kind, found.device) != (known.kind, known.device):
+                self.code.followed.assume(node)
         return bounded(found) if found.elements is not None or found.element is not None else found
 
     # -- names -----------------------------------------------------------------------------------
@@ -344,12 +346,14 @@ class Evaluator:
 
 def _as_followed(found: Value, followed: str, node: cst.CSTNode) -> Value:
     """The value of an expression that following the program knows to be a tensor: its device, and that of a mask."""
-    where, _, mask = followed.partition(" ")
+    where, *more = followed.split()
+    if "assumed" in more and found.device is not Device.UNKNOWN:
+        return found
     if found.kind not in (Kind.UNKNOWN, Kind.TENSOR):
         return found
     if where == "host":
         return found._replace(kind=Kind.TENSOR, device=Device.CPU)
-    dtype = found.dtype or ("bool" if mask else None)
+    dtype = found.dtype or ("bool" if "mask" in more else None)
     device = found.device if found.accelerated else Device.VARIABLE
     return found._replace(kind=Kind.TENSOR, device=device, dtype=dtype, origin=found.origin or node)
 

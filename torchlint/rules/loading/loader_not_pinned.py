@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.analysis.scopes.flow import LOOPS
 from torchlint.knowledge.frameworks import BY_NAME
 from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from torchlint.analysis.things.batch_uses import BatchUses, MoveElsewhere
     from torchlint.analysis.things.loader import Loader
 
@@ -151,9 +154,16 @@ class LoaderNotPinned(Rule):
 
     def _only_evaluates(self, used: BatchUses) -> bool:
         """Whether every loop that moves batches of the loader evaluates."""
-        here = all(self.module.heat_analysis.evaluates(move.loop) for move in used.moves)
+        here = all(self._evaluates(move.loop) for move in used.moves)
         elsewhere = all(move.evaluation for move in used.moves_elsewhere)
         return here and elsewhere and all(move.evaluation for move in used.framework_moves)
+
+    def _evaluates(self, loop: cst.CSTNode) -> bool:
+        """Whether a loop over batches does not train."""
+        if self.module.heat_analysis.evaluates(loop):
+            return True
+        followed = self.module.followed.step(loop) if isinstance(loop, LOOPS) else None
+        return followed is not None and followed.phase != "training"
 
     def _message(self, loader: Loader, used: BatchUses, *, evaluation: bool) -> str:
         place = self._place(used)

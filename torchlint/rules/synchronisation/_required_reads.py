@@ -96,10 +96,15 @@ class RequiredReads:
         return equality and leaves
 
     def _is_fed_back(self, append: cst.Call) -> bool:
-        """``tokens.append(next.item())`` in a loop that passes ``tokens`` to a call: the next iteration needs it."""
+        """``tokens.append(next.item())`` in a loop that passes ``tokens`` to a call: the next iteration needs it.
+
+        A loop that trains feeds its model with batches; what it collects, it logs.
+        """
         loops, _ = self._module.heat_analysis.enclosing_loops(append)
         name = dotted(receiver(append))
-        return bool(loops) and name is not None and name in self._passed_in(loops[0])
+        if not loops or name is None or self._module.heat_analysis.trains(loops[0]):
+            return False
+        return name in self._passed_in(loops[0])
 
     def _passed_in(self, loop: cst.CSTNode) -> set[str | None]:
         """The names of the variables in arguments of calls in a loop, other than ``append``."""

@@ -114,12 +114,12 @@ class PerElementSync(Rule):
             evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
             use, drawn = purpose(self.module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
-            script = self.module.function_of(read.node) is None and heat.rank < Heat.STEP.rank
+            once = heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
                 f"{read.how} {_often(kind)}: {use or _ADVICE[kind]}",
                 evidence=evidence,
-                severity=Severity.INFO if script or drawn else Severity.WARNING,
+                severity=Severity.INFO if once or drawn else Severity.WARNING,
                 heat=heat,
                 fix=read_once(self.module, found) if use is None or drawn else None,
             )
