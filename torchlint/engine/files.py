@@ -11,7 +11,7 @@ from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
 from torchlint.engine.state import State
 from torchlint.program.modules import Module
-from torchlint.project.followed import FollowedFile, FollowedStep, Range, digest
+from torchlint.project.followed import ASSUMED, FollowedFile, FollowedStep, Range, digest
 
 _NEVER = "not with the default options"
 
@@ -58,7 +58,7 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
             mask = " mask" if all(tensor.masks for tensor in every) else ""
             files[one.path][_range(node)] = f"{'device' if one.on_device else 'host'}{mask}"
             if node not in known:
-                files[one.path][_range(node)] += " assumed"
+                files[one.path][_range(node)] += f" {ASSUMED}"
     return files
 
 
@@ -74,11 +74,11 @@ def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
     for frame in frequency.frames:
         for region in _places(frame, frequency):
             often = frequency.of(frame, region)
-            seldom = often.rare or often.assumed
-            if often.phase is not Phase.NONE and (region.kind == "loop" or not seldom):
+            if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
                 way = tuple(frequency.way(frame, region))
-                yield frame.module.path, often, FollowedStep(line, often.phase.value, way)
+                assumed = often.assumed and region is frame.root
+                yield frame.module.path, often, FollowedStep(line, ASSUMED if assumed else often.phase.value, way)
 
 
 def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
@@ -127,7 +127,9 @@ def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, wh
         return _NEVER if whole else None
     if often.option is not None:
         return f"only with `{often.option}`"
-    return "only in evaluation" if often.evaluates else None
+    if often.evaluates:
+        return "only in evaluation"
+    return "not in every step" if often.rare and often.phase is not Phase.NONE else None
 
 
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:

@@ -358,13 +358,11 @@ def _seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, 
     found = {}
     for name, value in rare.items():
         before = usual.get(name)
-        if _is_flag(value) and before is not None and _is_flag(before) and value.detail is not before.detail:
-            found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
+        if before is not None and value.kind is Kind.CONSTANT and isinstance(value.detail, bool):
+            usually = before.detail if before.kind is Kind.CONSTANT else {1: False, -1: True}.get(before.rarely)
+            if usually is (not value.detail):
+                found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
     return found
-
-
-def _is_flag(value: Value) -> bool:
-    return value.kind is Kind.CONSTANT and isinstance(value.detail, bool)
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:

@@ -165,6 +165,8 @@ class TorchFunctions:
     def _of_tensors(self, dotted: str, given: Arguments) -> Value:
         if given.name in known.FACTORIES:
             return self._factory(given)
+        if given.name in known.META_METHODS:
+            return NUMBER
         state, node = self._state, given.node
         device = device_of(given.all)
         chosen = self._devices.named(given.named["device"]) if "device" in given.named else None

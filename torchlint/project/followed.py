@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
+# Where nothing is known to call a function, which would run in every step.
+ASSUMED = "assumed"
 
 
 class FollowedStep(NamedTuple):
     """A function that runs in every step, or a loop that makes steps, by the line of its ``def``, ``for`` or ``while``.
 
-    ``phase`` is ``training`` or ``inference``. ``way`` are the places from the step to the function: path, line, and
-    the name of the function that is called there, or ``step`` for the loop.
+    ``phase`` is ``training`` or ``inference``, or ``assumed`` for a function that nothing is known to call. ``way`` are
+    the places from the step to the function: path, line, and the name of the function that is called there, or ``step``
+    for the loop.
     """
 
     line: int

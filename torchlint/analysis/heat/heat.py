@@ -21,6 +21,7 @@ from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronisation import PROFILERS
 from torchlint.model import Heat
 from torchlint.prefilter import concepts
+from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -40,6 +41,7 @@ class HeatAnalysis:
     def __init__(self, code: Code, values: Evaluator) -> None:
         self._code, self._values = code, values
         self._memo = FixpointMemo()
+        self.assumed: set[cst.FunctionDef] = set()  # functions of which only an assumption says that they run in steps
         self._rare_calls = RareCalls(code, values, self, self._memo)
         self._throttling = ThrottlingGuards(code, values, self, self._memo)
         self._repeating: dict[cst.CSTNode, bool] = {}
@@ -243,10 +245,11 @@ class HeatAnalysis:
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
-        if self._is_hot_by_name(function) and not self._rare_calls.only(function):
+        if self.is_hot_by_name(function) and not self._rare_calls.only(function):
             return Heat.STEP
-        elsewhere = self._code.step_caller(function) is not None or self._code.followed.step(function) is not None
-        if elsewhere or is_optimizer_step(self._code, function):
+        followed = self._code.followed.step(function)
+        elsewhere = self._code.step_caller(function) is not None
+        if elsewhere or (followed is not None and followed.phase != ASSUMED) or is_optimizer_step(self._code, function):
             return Heat.STEP
         callers = self._values.functions.callers(function)
         others = [site.call for site in callers.sites if self._code.function_of(site.call) is not function]
@@ -255,9 +258,15 @@ class HeatAnalysis:
         if not ranks and (called or self.is_step_function(function) or clips_gradients(function)):
             return Heat.STEP
         rank = max(ranks, default=0)
+        if followed is not None:
+            places = zip(ranks, (self._code.function_of(call) for call in others), strict=True)
+            if all(rank < Heat.STEP.rank or around in self.assumed for rank, around in places):
+                self.assumed.add(function)
+                return Heat.STEP
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
 
-    def _is_hot_by_name(self, function: cst.FunctionDef) -> bool:
+    def is_hot_by_name(self, function: cst.FunctionDef) -> bool:
+        """Whether a framework or loader calls functions of this name in every step."""
         name, owner = function.name.value, self._code.class_of(function)
         return name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and owner is not None)
 

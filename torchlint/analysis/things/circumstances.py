@@ -20,7 +20,7 @@ from torchlint.model import Heat
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-ASSUMED = "if this runs in a step"
+_ASSUMED = "if this runs in a step"
 _DEPTH = 3  # callers of callers
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
@@ -55,7 +55,12 @@ class Circumstances:
             return None
         followed = self._module.followed
         found = followed.unusual(node) or self._switched_on(node) or self._unused(node)
-        return found or (ASSUMED if followed.rests_on_assumption(node) else None)
+        return found or (_ASSUMED if followed.rests_on_assumption(node) or self._is_assumed(node) else None)
+
+    def _is_assumed(self, node: cst.CSTNode) -> bool:
+        """Whether nothing but an assumption says that the function around a node runs in every step."""
+        heat = self._module.heat_analysis
+        return heat.enclosing_step(node) in heat.assumed
 
     def _evaluation(self, node: cst.CSTNode) -> str | None:
         if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):

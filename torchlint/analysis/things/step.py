@@ -16,6 +16,7 @@ from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.training_parts import updates_parameters
 from torchlint.knowledge.heat import EVALUATION_STEPS
 from torchlint.model import Heat
+from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -45,7 +46,7 @@ class Step:
     def _trains(self, place: cst.CSTNode, depth: int) -> bool:
         heat = self._module.heat_analysis
         followed = None if isinstance(place, COMPREHENSIONS) else self._module.followed.step(place)
-        if followed is not None:
+        if followed is not None and followed.phase != ASSUMED:
             return followed.phase == "training"
         if heat.trains(place) or (isinstance(place, cst.FunctionDef) and updates_parameters(self._module, place)):
             return True

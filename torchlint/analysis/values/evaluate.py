@@ -21,6 +21,7 @@ from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kin
 from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 from torchlint.knowledge.heat import LOADER_MAKER
+from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -65,9 +66,15 @@ class Evaluator:
         followed = self.code.followed.tensor(node)
         if followed is not None:
             known, found = found, _as_followed(found, followed, node)
-            if followed.endswith("assumed") and (found.kind, found.device) != (known.kind, known.device):
+            changes = (found.kind, found.device) != (known.kind, known.device)
+            if followed.endswith(ASSUMED) and changes and not self._names_device(node):
                 self.code.followed.assume(node)
         return bounded(found) if found.elements is not None or found.element is not None else found
+
+    def _names_device(self, node: cst.CSTNode) -> bool:
+        """Whether a node is only the tensor in ``tensor.device``, which matters wherever that is."""
+        parent = self.code.parent(node)
+        return isinstance(parent, cst.Attribute) and parent.attr.value == "device"
 
     # -- names -----------------------------------------------------------------------------------
 
@@ -347,7 +354,7 @@ class Evaluator:
 def _as_followed(found: Value, followed: str, node: cst.CSTNode) -> Value:
     """The value of an expression that following the program knows to be a tensor: its device, and that of a mask."""
     where, *more = followed.split()
-    if "assumed" in more and found.device is not Device.UNKNOWN:
+    if ASSUMED in more and found.device is not Device.UNKNOWN:
         return found
     if found.kind not in (Kind.UNKNOWN, Kind.TENSOR):
         return found
