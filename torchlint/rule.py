@@ -86,6 +86,7 @@ class Rule:
     severity: ClassVar[Severity]
     group: ClassVar[str] = ""
     about_evaluation: ClassVar[bool] = False
+    about_reads: ClassVar[bool] = False
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     programs: ClassVar[tuple[str, ...]] = PROGRAMS
@@ -135,7 +136,7 @@ class Rule:
         if self.module.never_runs(node):
             return
         level = bounded(severity or self.severity, self.group)
-        if fix is not None and self.module.followed.rests_on_assumption(node):
+        if fix is not None and self.about_reads and self.module.followed.rests_on_assumption(node):
             fix = fix._replace(safety=Safety.UNSAFE, caveat="nothing shows which tensors this function gets")
         if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
             level, message = Severity.INFO, f"{message} ({reason})"
@@ -158,10 +159,12 @@ class Rule:
 
     def circumstance(self, node: cst.CSTNode) -> str | None:
         """Why a node hardly matters in a normal run, such as ``only with `--debug```; None if it does matter."""
-        from torchlint.analysis.things.circumstances import Circumstances
+        from torchlint.analysis.things.circumstances import ASSUMED, Circumstances
 
         circumstances = self.module.shared(Circumstances)
-        return circumstances.off(node) if self.about_evaluation else circumstances.of(node)
+        found = circumstances.off(node) if self.about_evaluation else circumstances.of(node)
+        assumed = self.about_reads and self.module.followed.rests_on_assumption(node)
+        return found or (ASSUMED if assumed else None)
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
         """Fixes of code that a test runs once are unsafe: it may be what is tested, and speed matters little there."""

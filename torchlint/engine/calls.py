@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -332,7 +331,7 @@ class Calls:
             return NUMBER
         if text == "str":
             return TEXT
-        if _TENSORS.fullmatch(text):
+        if known.TENSOR_ANNOTATION.fullmatch(text):
             return tensor()
         if known.LOADER.search(text.partition("[")[0]):
             batch = tensor(Place.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
@@ -357,7 +356,6 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     return generates, frozenset(losses)
 
 
-_TENSORS = re.compile(r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?\w*Tensor\]?(?: \| None)?")
 _OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
-from torchlint.engine.state import State
+from torchlint.engine.state import BLOCKING, State
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, FollowedFile, FollowedStep, Range, digest
+from torchlint.project.followed import ASSUMED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
 
 _NEVER = "not with the default options"
 
@@ -24,15 +24,19 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual = _unusual(state, frequency)
+    unusual, (copies, feeds) = _unusual(state, frequency), _copies(frequency)
+    reached = _reached(state, modules) if _programs_step(state, frequency) else None
     return {
         path: FollowedFile(
             digest(modules[path].content),
             tuple(sorted(tensors[path].items())),
             tuple(step for _, (_, step) in sorted(steps[path].items())),
             tuple(sorted(unusual[path])),
+            tuple(sorted(copies[path].items())),
+            tuple(sorted(feeds[path].values())),
+            reached[path] if reached is not None else None,
         )
-        for path in sorted({*tensors, *steps, *unusual})
+        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *(modules if reached is not None else ())})
     }
 
 
@@ -88,6 +92,50 @@ def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
     for region in frame.regions.values():
         if region.kind == "loop" and frequency.is_step(frame, region):
             yield region
+
+
+def _programs_step(state: State, frequency: Frequency) -> bool:
+    """Whether the programs were followed to their end, and make steps."""
+    if state.reached is None:
+        return False
+    bodies = {module_frame for key, module_frame in state.frames.items() if isinstance(key, Module)}
+    frames = [f for f in frequency.frames if f in bodies or (f.function and f.function.node in state.reached)]
+    loops = ((frame, r) for frame in frames for r in frame.regions.values() if r.kind == "loop")
+    return any(frequency.is_step(frame, loop) for frame, loop in loops)
+
+
+def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int, ...]]:
+    """The lines of the functions in each file that programs get to."""
+    found: dict[str, tuple[int, ...]] = dict.fromkeys(modules, ())
+    lines: dict[str, set[int]] = defaultdict(set)
+    for frame in state.frames.values():
+        if frame.function is not None and state.reached is not None and frame.function.node in state.reached:
+            lines[frame.module.path].add(frame.function.node.lineno)
+    found.update({path: tuple(sorted(numbers)) for path, numbers in lines.items()})
+    return found
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
+    """The calls that copy batches and arrays in every step while the host waits, and the loaders of these batches."""
+    copies: dict[str, dict[Range, str]] = defaultdict(dict)
+    feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
+    for frame in frequency.frames:
+        for (kind, place), happening in frame.happenings.items():
+            origin, often = happening.origin, frequency.of(frame, place.region)
+            seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
+            if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
+                continue
+            if origin.kind == "batch" and isinstance(origin.node, ast.Call):
+                feed = FollowedFeed(_range(origin.node), happening.path, place.line, often.phase.value)
+                known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
+                if known.phase != Phase.TRAINING.value:
+                    feeds[origin.frame.module.path][feed.place] = feed
+            if origin.kind in ("batch", "array") and happening.what == BLOCKING:
+                copies[happening.path][_range(happening.node)] = origin.kind
+    return copies, feeds
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

@@ -211,9 +211,8 @@ class Frequency:
                     todo.append(call.callee)
 
     def _assumed(self, frame: Frame) -> State:
-        goes_back = any(call.callee in self._exposed and call.callee not in self._loading for call in frame.calls)
         steps = frame.assumes_step and self._on_accelerator
-        return State(Phase.TRAINING if steps or goes_back else Phase.NONE, assumed=True)
+        return State(Phase.TRAINING if steps else Phase.NONE, assumed=True)
 
     # -- the way there -----------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from torchlint.engine.values import (
     Place,
     Value,
     collection,
+    computed,
     constant,
     sequence,
     tensor,
@@ -122,7 +123,7 @@ def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Va
         Place.ACCELERATOR if on_device else tensors[0].device or Place.UNKNOWN,
         sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
         detail=MASK if masks else None,
-        origin=next((value.origin for value in tensors if value.origin), None),
+        origin=computed(next((value.origin for value in tensors if value.origin), None)),
     )
 
 

@@ -15,6 +15,7 @@ from torchlint.engine.values import Place as Device
 from torchlint.program.modules import Module
 
 Result = TypeVar("Result")
+BLOCKING = "a blocking copy"  # a copy for which the host waits
 _READS = 400  # fields that a frame is known to depend on
 
 
@@ -52,6 +53,8 @@ class State:
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
+        self.reached: frozenset[ast.AST] | None = None  # by programs; None if they were not followed to their end
+        self.incomplete = False  # something was not followed to its end
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
@@ -72,7 +75,10 @@ class State:
         self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
         try:
             return act()
-        except (Returned, Left, Exhausted, RecursionError):
+        except (Returned, Left):
+            return None
+        except (Exhausted, RecursionError):
+            self.incomplete = True
             return None
         finally:
             (self.frame, self.region), self.limit = saved[:2], self.total

@@ -232,7 +232,7 @@ class Statements:
         def begin() -> None:
             self._engine.assign(node.target, self._engine.containers.element(iterable, node.iter, scope), scope)
 
-        with self._state.inside("loop", node):
+        with self._state.inside("loop" if _may_repeat(node.body) else "once", node):
             self._engine.containers.iterate(iterable, node)
             self._rounds(node.body, scope, begin)
         self._otherwise(node.orelse, scope)
@@ -241,7 +241,7 @@ class Statements:
         def begin() -> None:
             self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "condition on a tensor")
 
-        with self._state.inside("loop", node):
+        with self._state.inside("loop" if _may_repeat(node.body) else "once", node):
             self._rounds(node.body, scope, begin)
         self._otherwise(node.orelse, scope)
 
@@ -351,6 +351,11 @@ def _merge(scope: Scope, other: dict[str, Value]) -> None:
         held = scope.names.get(name)
         if held is not value:
             scope.names[name] = join(held, value)
+
+
+def _may_repeat(body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop may run its body more than once: nothing always leaves it in the first round."""
+    return not isinstance(body[-1], (ast.Break, ast.Return, ast.Raise))
 
 
 def _seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:

@@ -22,6 +22,7 @@ from torchlint.engine.values import (
 
 _MEMBERS, _CLASSES = 12, 32  # of a union: of objects, of classes and functions
 _KEYS = 8  # fields and items that distinguish containers
+_NO_TENSORS = frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG})  # constants are what totals begin with
 _PREFERRED = {
     Kind.LOADER: 0,
     Kind.INSTANCE: 0,
@@ -64,6 +65,8 @@ def _dominated(this: Value, that: Value) -> Value | None:
         return that.or_none()
     if this.kind is Kind.TENSOR and that.kind is not Kind.TENSOR:
         keeps = that.kind in CALLABLE or that.kind in (Kind.DICT, Kind.TUPLE)
+        if that.kind in _NO_TENSORS and this.sure:
+            return tensor(this.device or Place.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
         return None if keeps else this
     return None
 

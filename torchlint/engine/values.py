@@ -64,15 +64,20 @@ class Counted(Enum):
 
 
 class Origin(NamedTuple):
-    """Where content of the host was made: ``made``, ``read`` from the device, or the ``batch`` of a loader.
+    """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
 
-    ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
+    ``computed`` is what the host makes of a batch. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
     """
 
     kind: str
     frame: Any
     region: Any
     node: ast.AST
+
+
+def computed(origin: Origin | None) -> Origin | None:
+    """The origin of what is computed on the host from something: a ``batch`` that is converted is none any more."""
+    return origin._replace(kind="computed") if origin is not None and origin.kind == "batch" else origin
 
 
 class Option(NamedTuple):

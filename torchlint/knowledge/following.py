@@ -6,6 +6,9 @@ import re
 
 # Classes that are loaders, by the end of their names, where nothing else is known about them.
 LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
+# Annotations of tensors, and of containers of them by name.
+TENSOR_ANNOTATION = re.compile(r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?\w*Tensor\]?(?: \| None)?")
+TENSORS_BY_NAME = re.compile(r"(?:typing\.)?(?:Dict|dict|Mapping)\[str, .*Tensor\W*")
 # Bases of modules: names that begin so.
 MODULE_BASES = (
     "torch.nn", "pytorch_lightning", "lightning", "torch.jit.ScriptModule", "transformers", "timm.",
@@ -45,6 +48,11 @@ MASKING = frozenset(
 KEEPS_MASK = frozenset(
     "view reshape squeeze unsqueeze flatten expand clone detach expand_as view_as t transpose permute "
     "contiguous".split()
+)
+# Methods whose result shares the memory of the tensor.
+VIEWS = frozenset(
+    "view reshape squeeze unsqueeze flatten expand detach expand_as view_as t transpose permute contiguous narrow "
+    "select pin_memory unflatten movedim swapaxes requires_grad_".split()
 )
 # Methods and functions whose result has a size that depends on content, or that check content on the host.
 WAITING = frozenset(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.state import BLOCKING
 from torchlint.engine.values import Kind, Origin, Place, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
-_ACCELERATORS = frozenset("cuda mps xpu npu hpu".split())
+_ACCELERATOR, _OTHERS = "cuda", frozenset("mps xpu npu hpu".split())  # the world has CUDA
 _OPEN = frozenset({Kind.UNKNOWN, Kind.TEXT, Kind.METHOD, Kind.FLAG, Kind.INSTANCE})
 
 
@@ -27,8 +28,10 @@ class Devices:
             return value.device
         if value.kind is Kind.CONSTANT and isinstance(value.detail, str):
             name = value.detail.partition(":")[0]
-            if name in _ACCELERATORS:
+            if name == _ACCELERATOR:
                 return Place.ACCELERATOR
+            if name in _OTHERS:
+                return Place.HOST
             chosen = value.option is not None and known.FOR_ACCELERATOR.search(value.option.name) is not None
             return (Place.ACCELERATOR if chosen else Place.HOST) if name == "cpu" else None
         index = isinstance(value.detail, int) and not isinstance(value.detail, bool)
@@ -71,7 +74,7 @@ class Devices:
         """Record a copy to the device."""
         flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), None)
         asynchronous = flag is not None and flag.detail is True
-        what = "an asynchronous copy" if asynchronous else "a blocking copy"
+        what = "an asynchronous copy" if asynchronous else BLOCKING
         self._state.happen("copy", given.node, given.scope, what, origin)
 
     def moved_all(self, value: Value, device: Place, given: Arguments, depth: int = 2) -> Value:

@@ -71,7 +71,7 @@ class Loaders:
         if dataset.kind is Kind.UNION:
             dataset = next((member for member in dataset.items if member.kind is Kind.INSTANCE), dataset)
         if dataset.kind is Kind.DATASET:
-            return sequence([tensor(Place.HOST) for _ in dataset.items])
+            return sequence([tensor(each.device or Place.HOST) for each in dataset.items])
         if dataset.kind in (Kind.GENERATOR, Kind.LIST):
             return dataset.element
         if dataset.kind is not Kind.INSTANCE:
@@ -111,13 +111,17 @@ def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
         return collection(TEXT)
     if value.kind in (Kind.TUPLE, Kind.DICT) or (value.kind is Kind.LIST and value.element is not None):
         return _mapped(value, lambda part, d: _collate(part, origin, d), depth) if depth else _batch(origin)
+    if value.kind is Kind.TENSOR and value.device is Place.ACCELERATOR:
+        return value
     if value.kind in (Kind.TENSOR, Kind.ARRAY, Kind.NUMBER, Kind.CONSTANT, Kind.FLAG):
         return tensor(Place.HOST, detail=value.detail if value.kind is Kind.TENSOR else None, origin=origin)
     return _batch(origin)
 
 
 def _on_host(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
-    """What a collation of the project gives: its tensors are on the host."""
+    """What a collation of the project gives: its tensors are on the host, unless it moves them."""
+    if value.kind is Kind.TENSOR and value.device is Place.ACCELERATOR:
+        return value
     if value.kind is Kind.TENSOR:
         return tensor(Place.HOST, detail=value.detail, origin=origin)
     if value.kind is Kind.UNKNOWN:

@@ -18,6 +18,7 @@ from torchlint.engine.values import (
     Place,
     Value,
     collection,
+    computed,
     sequence,
     tensor,
 )
@@ -69,9 +70,8 @@ class Tensors:
         device = Place.ACCELERATOR if on_device else owner.device or Place.UNKNOWN
         detail = MASK if name in known.MASKING else owner.detail if name in known.KEEPS_MASK else None
         sure = owner.sure or name in known.SURE_METHODS
-        return tensor(
-            device, sure=sure, detail=detail, origin=owner.origin if device is not Place.ACCELERATOR else None
-        )
+        origin = owner.origin if name in known.VIEWS else computed(owner.origin)
+        return tensor(device, sure=sure, detail=detail, origin=origin if device is not Place.ACCELERATOR else None)
 
     def sizes(self, values: list[Value], given: Arguments) -> None:
         """Tensors as sizes are read."""
@@ -103,7 +103,7 @@ class Tensors:
         owner = given.receiver
         device = self._devices.target(given)
         if device is None:
-            return tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=owner.origin)
+            return tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=computed(owner.origin))
         return self._devices.moved(owner, device, given)
 
     def _cuda(self, given: Arguments) -> Value:
@@ -118,9 +118,8 @@ class Tensors:
             return self._devices.moved(owner, Place.ACCELERATOR, given)
         if _HOST_TYPE.match(name) and self._state.on_device(owner):
             return self._devices.moved(owner, Place.HOST, given)
-        return tensor(
-            owner.device or Place.UNKNOWN, detail=MASK if "bool" in name.lower() else None, origin=owner.origin
-        )
+        detail = MASK if "bool" in name.lower() else None
+        return tensor(owner.device or Place.UNKNOWN, detail=detail, origin=computed(owner.origin))
 
     def _type_as(self, given: Arguments) -> Value:
         device = self._devices.of(given.get(0, "tensor")) or given.receiver.device

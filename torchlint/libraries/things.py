@@ -19,6 +19,7 @@ from torchlint.engine.values import (
     Place,
     Value,
     collection,
+    computed,
     constant,
     sequence,
     tensor,
@@ -153,7 +154,8 @@ class Things:
     def _array(self, given: Arguments) -> Value:
         if given.name in ("item", "tolist"):
             return NUMBER if given.name == "item" else collection(NUMBER)
-        return Value(Kind.ARRAY, origin=given.receiver.origin)
+        origin = given.receiver.origin
+        return Value(Kind.ARRAY, origin=origin if given.name in known.VIEWS else computed(origin))
 
     def _shape(self, given: Arguments) -> Value:
         return NUMBER

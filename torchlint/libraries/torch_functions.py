@@ -17,6 +17,7 @@ from torchlint.engine.values import (
     Place,
     Value,
     collection,
+    computed,
     constant,
     leaves,
     sequence,
@@ -73,6 +74,9 @@ class TorchFunctions:
 
     def _true(self, given: Arguments) -> Value:
         return constant(True)
+
+    def _false(self, given: Arguments) -> Value:
+        return constant(False)
 
     def _same(self, given: Arguments) -> Value:
         return given.get(0)
@@ -165,8 +169,8 @@ class TorchFunctions:
     def _of_tensors(self, dotted: str, given: Arguments) -> Value:
         if given.name in known.FACTORIES:
             return self._factory(given)
-        if given.name in known.META_METHODS:
-            return NUMBER
+        if given.name in known.META_METHODS or (given.name.startswith("is_") and given.name != "is_nonzero"):
+            return FLAG
         state, node = self._state, given.node
         device = device_of(given.all)
         chosen = self._devices.named(given.named["device"]) if "device" in given.named else None
@@ -184,6 +188,8 @@ class TorchFunctions:
             return sequence([tensor(place), tensor(place)])
         if given.name in known.LISTS or given.name in _LISTS:
             return collection(tensor(place))
+        if given.name.startswith("get_"):
+            return UNKNOWN
         return tensor(place, detail=MASK if given.name in known.MASKING else None, origin=_origin(given, place))
 
     def _waits(self, dotted: str, given: Arguments) -> None:
@@ -211,12 +217,15 @@ class TorchFunctions:
 
     def _of_data(self, given: Arguments, device: Place | None) -> Value:
         state, data = self._state, given.get(0, "data")
+        if data.kind is Kind.TENSOR and ("dtype" in given.named or given.name == "tensor"):
+            data = tensor(data.device or Place.UNKNOWN, sure=data.sure, origin=computed(data.origin))
         if data.kind is Kind.TENSOR:
             return self._devices.moved(data, device, given) if device else data
         inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
         if any(state.is_on_device(leaf) and leaf.device is Place.ACCELERATOR for leaf in inner):
             state.happen("read", given.node, given.scope, f"`{given.name}` of tensors of the device")
-        origin = data.origin or state.origin("batch" if data.is_batch else "made", given.node)
+        kind = "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
+        origin = data.origin or state.origin(kind, given.node)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Place.ACCELERATOR and (host or inner) and given.all:
             state.happen("copy", given.node, given.scope, f"`{given.name}` of data of the host", origin)
@@ -225,7 +234,7 @@ class TorchFunctions:
 
 def _origin(given: Arguments, place: Place) -> Origin | None:
     found = (leaf.origin for value in given.values for leaf in leaves(value) if leaf.origin is not None)
-    return next(found, None) if place is Place.HOST else None
+    return computed(next(found, None)) if place is Place.HOST else None
 
 
 _LISTS = frozenset("svd qr eigh slogdet".split())
@@ -234,7 +243,7 @@ _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 _EXACT = {
     "torch.device": TorchFunctions._device,
     "torch.cuda.is_available": TorchFunctions._true,
-    "torch.backends.mps.is_available": TorchFunctions._true,
+    "torch.backends.mps.is_available": TorchFunctions._false,
     "torch.nn.Parameter": TorchFunctions._parameter,
     "torch.nn.parameter.Parameter": TorchFunctions._parameter,
     "torch.compile": TorchFunctions._same,

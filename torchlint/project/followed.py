@@ -23,13 +23,28 @@ class FollowedStep(NamedTuple):
     way: tuple[tuple[str, int, str], ...]
 
 
+class FollowedFeed(NamedTuple):
+    """A loader, by the range of the call that makes it, whose batches are copied to the device in every step.
+
+    ``path`` and ``line`` are where; ``phase`` is that of the step.
+    """
+
+    place: Range
+    path: str
+    line: int
+    phase: str
+
+
 class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
     ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
     ``device mask`` and ``host mask`` are boolean ones; ``assumed`` at the end says that nothing is known to call the
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
-    option that is off by default, with the reason in words. ``content`` is a digest of what was followed: positions
+    option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
+    while the host waits, with what they copy: a ``batch`` of a loader, or an ``array``. ``feeds``: loaders of the file
+    whose batches are copied. ``reached``: the lines of the functions that the programs of the project get to; None if
+    there is no program with a step, or if not all was followed. ``content`` is a digest of what was followed: positions
     mean nothing for any other content of the file.
     """
 
@@ -37,10 +52,13 @@ class FollowedFile(NamedTuple):
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
     unusual: tuple[tuple[Range, str], ...] = ()
+    copies: tuple[tuple[Range, str], ...] = ()
+    feeds: tuple[FollowedFeed, ...] = ()
+    reached: tuple[int, ...] | None = None
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        return bool(self.tensors or self.steps or self.unusual)
+        return self.reached is not None or any((self.tensors, self.steps, self.unusual, self.copies, self.feeds))
 
 
 NOT_FOLLOWED = FollowedFile()
@@ -74,6 +92,9 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
         tuple(step._replace(line=lines[step.line]) for step in known.steps if step.line in lines),
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
+        tuple((there(place), what) for place, what in known.copies if moves(place)),
+        tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
+        tuple(lines[line] for line in known.reached if line in lines) if known.reached is not None else None,
     )
 
 

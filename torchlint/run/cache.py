@@ -27,7 +27,7 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
-from torchlint.project.followed import FollowedFile, FollowedStep, Range
+from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
 from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
@@ -277,13 +277,18 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str]],
     list[tuple[int, str, list[tuple[str, int, str]]]],
     list[tuple[tuple[int, int, int, int], str]],
+    list[tuple[tuple[int, int, int, int], str]],
+    list[tuple[tuple[int, int, int, int], str, int, str]],
+    list[int] | None,
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual = packed
+    content, tensors, steps, unusual, copies, feeds, reached = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
-    return FollowedFile(content, _ranges(tensors), tuple(found), _ranges(unusual))
+    fed = tuple(FollowedFeed((a, b, c, d), path, line, phase) for (a, b, c, d), path, line, phase in feeds)
+    lines = tuple(reached) if reached is not None else None
+    return FollowedFile(content, _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies), fed, lines)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

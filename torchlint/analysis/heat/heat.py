@@ -260,7 +260,8 @@ class HeatAnalysis:
         rank = max(ranks, default=0)
         if followed is not None:
             places = zip(ranks, (self._code.function_of(call) for call in others), strict=True)
-            if all(rank < Heat.STEP.rank or around in self.assumed for rank, around in places):
+            rare = self._rare_calls.only(function)
+            if not rare and all(rank < Heat.STEP.rank or around in self.assumed for rank, around in places):
                 self.assumed.add(function)
                 return Heat.STEP
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]

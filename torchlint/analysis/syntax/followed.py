@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from torchlint.analysis.syntax.positions import Layout
-    from torchlint.project.followed import FollowedFile, FollowedStep, Range
+    from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
 
 
 class FollowedNodes:
@@ -31,14 +31,28 @@ class FollowedNodes:
         self._tree, self._text, self._positions = tree, text, positions
         self._light = ranges
         self._tensors = dict(known.tensors)
-        self._unusual = known.unusual
+        self._unusual, self._copies = known.unusual, dict(known.copies)
+        self._feeds = {feed.place: feed for feed in known.feeds}
         self._assumed: set[cst.CSTNode] = set()
+        self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         place = self._ranges.get(node) if self._tensors else None
         return self._tensors[place] if place is not None else None
+
+    def is_reached(self, function: cst.FunctionDef) -> bool:
+        """Whether the programs of the project get to a function, as far as that is known."""
+        return self._reached is None or self._positions().lines_of(function)[0] in self._reached
+
+    def copy(self, call: cst.CSTNode) -> str | None:
+        """What a call copies to the device in every step while the host waits: a ``batch``, or an ``array``."""
+        return self._copies.get(self._range(call)) if self._copies else None
+
+    def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
+        """Where the batches of the loader that a call makes are copied to the device in every step."""
+        return self._feeds.get(self._range(call)) if self._feeds else None
 
     def assume(self, node: cst.CSTNode) -> None:
         """Remember that what is known of an expression rests on the assumption that something calls its function."""

@@ -20,7 +20,8 @@ from torchlint.model import Heat
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_ASSUMED = "if this runs in a step"
+ASSUMED = "if this runs in a step"
+_UNREACHED = "no program of the project gets here"
 _DEPTH = 3  # callers of callers
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
@@ -51,11 +52,13 @@ class Circumstances:
 
     def off(self, node: cst.CSTNode) -> str | None:
         """Why a normal run does not get to code of a step at all."""
+        function = self._module.function_of(node)
+        if function is not None and not self._module.followed.is_reached(function):
+            return _UNREACHED
         if self._module.heat(node).rank < Heat.STEP.rank:
             return None
-        followed = self._module.followed
-        found = followed.unusual(node) or self._switched_on(node) or self._unused(node)
-        return found or (_ASSUMED if followed.rests_on_assumption(node) or self._is_assumed(node) else None)
+        found = self._module.followed.unusual(node) or self._switched_on(node) or self._unused(node)
+        return found or (ASSUMED if self._is_assumed(node) else None)
 
     def _is_assumed(self, node: cst.CSTNode) -> bool:
         """Whether nothing but an assumption says that the function around a node runs in every step."""

@@ -21,7 +21,6 @@ from torchlint.analysis.values.training_parts import runs_in_training
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
 from torchlint.prefilter import concepts
-from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.functions import Functions
@@ -47,8 +46,7 @@ class DeviceEvidence:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        followed = self._code.project.followed().tensors
-        if self._code.project.step_callers() or any(not what.endswith(ASSUMED) for _, what in followed):
+        if self._code.project.step_callers():
             return True
         if self._is_used_in_training():
             return True

@@ -67,14 +67,9 @@ class Evaluator:
         if followed is not None:
             known, found = found, _as_followed(found, followed, node)
             changes = (found.kind, found.device) != (known.kind, known.device)
-            if followed.endswith(ASSUMED) and changes and not self._names_device(node):
+            if followed.endswith(ASSUMED) and changes:
                 self.code.followed.assume(node)
         return bounded(found) if found.elements is not None or found.element is not None else found
-
-    def _names_device(self, node: cst.CSTNode) -> bool:
-        """Whether a node is only the tensor in ``tensor.device``, which matters wherever that is."""
-        parent = self.code.parent(node)
-        return isinstance(parent, cst.Attribute) and parent.attr.value == "device"
 
     # -- names -----------------------------------------------------------------------------------
 

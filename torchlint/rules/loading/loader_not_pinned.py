@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.analysis.scopes.flow import LOOPS
 from torchlint.knowledge.frameworks import BY_NAME
 from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
 from torchlint.model import Evidence, Heat, Recipe, Severity
@@ -16,6 +15,9 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.things.batch_uses import BatchUses, MoveElsewhere
     from torchlint.analysis.things.loader import Loader
+
+
+_ASYNCHRONOUS = ", and move batches with `non_blocking=True`"
 
 
 class LoaderNotPinned(Rule):
@@ -112,7 +114,10 @@ class LoaderNotPinned(Rule):
             moves=tuple(move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)),
             moves_elsewhere=tuple(move for move in used.moves_elsewhere if self._runs(move) is not False),
         )
-        if used.pinned or not used.any or self.module.in_test(loader.call):
+        if used.pinned or self.module.in_test(loader.call):
+            return
+        if not used.any:
+            self._followed(loader)
             return
 
         from torchlint.rules.loading._fixes import pin_memory
@@ -125,6 +130,18 @@ class LoaderNotPinned(Rule):
             evidence=self._evidence(used),
             severity=Severity.WARNING if certain else Severity.INFO,
             fix=pin_memory(self.module, loader, only_moved_here=bool(used.moves) and not used.moves_elsewhere),
+        )
+
+    def _followed(self, loader: Loader) -> None:
+        """Check a loader of which only following the program shows where its batches are copied."""
+        feed = self.module.followed.feed(loader.call)
+        if feed is None:
+            return
+        trains = feed.phase == "training"
+        self.report(
+            loader.call,
+            self._describe(loader, f"in {feed.path}, line {feed.line}", evaluation=not trains, advice=_ASYNCHRONOUS),
+            severity=Severity.WARNING if trains and loader.has_workers else Severity.INFO,
         )
 
     def _has_other_device(self) -> bool:
@@ -162,11 +179,16 @@ class LoaderNotPinned(Rule):
         """Whether a loop over batches does not train."""
         if self.module.heat_analysis.evaluates(loop):
             return True
+
+        from torchlint.analysis.scopes.flow import LOOPS
+
         followed = self.module.followed.step(loop) if isinstance(loop, LOOPS) else None
         return followed is not None and followed.phase != "training"
 
     def _message(self, loader: Loader, used: BatchUses, *, evaluation: bool) -> str:
-        place = self._place(used)
+        return self._describe(loader, self._place(used), evaluation=evaluation, advice=self._asynchronous(used))
+
+    def _describe(self, loader: Loader, place: str, *, evaluation: bool, advice: str) -> str:
         state = "sets `pin_memory=False`" if loader.arguments("pin_memory") else "does not set `pin_memory`"
         what = f"this data loader {state}, and its batches are moved to the GPU {place}"
         if not loader.has_workers:
@@ -177,7 +199,7 @@ class LoaderNotPinned(Rule):
         kind = " (only for evaluation)" if evaluation else ""
         return (
             f"{what}{kind}: copies from pageable memory are slower and block the host; pass "
-            f"`pin_memory=torch.cuda.is_available()`{self._asynchronous(used)}"
+            f"`pin_memory=torch.cuda.is_available()`{advice}"
         )
 
     def _asynchronous(self, used: BatchUses) -> str:
@@ -185,7 +207,7 @@ class LoaderNotPinned(Rule):
         names = [move.framework for move in used.moves_elsewhere]
         known = [move.framework for move in used.framework_moves] + [BY_NAME[name] for name in names if name]
         if used.moves or not all(names) or not known:
-            return ", and move batches with `non_blocking=True`"
+            return _ASYNCHRONOUS
         return f", and set {known[0].advice}" if known[0].advice else ""
 
     def _place(self, used: BatchUses) -> str:

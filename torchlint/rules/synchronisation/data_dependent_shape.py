@@ -101,6 +101,7 @@ class DataDependentShape(Rule):
     group = "advice"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
+    about_reads = True
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
     @on.step

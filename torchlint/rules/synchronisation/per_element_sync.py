@@ -93,6 +93,7 @@ class PerElementSync(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, identifiers("for"))
     layout = False
+    about_reads = True
     recipe = Recipe(
         "synchronisations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"
     )

@@ -106,6 +106,7 @@ class SyncInHotLoop(Rule):
         concepts.HOT,
     )
     layout = False
+    about_reads = True
     recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
     @on.step

@@ -81,8 +81,10 @@ class TensorInControlFlow(Rule):
     name = "tensor-in-control-flow"
     summary = "Python branches on a tensor on the device in every step"
     severity = Severity.WARNING
+    group = "preview"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
+    about_reads = True
     recipe = Recipe(
         "synchronisations", "finding", "the condition synchronizes with the device, step after step", least=2
     )

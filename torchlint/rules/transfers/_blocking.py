@@ -26,13 +26,14 @@ Pinned: TypeAlias = "cst.CSTNode | str | Literal[False] | None"
 class Upload(NamedTuple):
     """A blocking move of a batch.
 
-    ``pinned`` is the loader that pins the batch, or its location in words if it is in another file; False if all its
-    loaders are known not to pin it, so that the copy blocks in any case; None if this is unknown. ``computed`` is the
-    expression that computes what is moved from the batch, on the host: new memory, which is never pinned.
+    ``batch`` is None where only following the program shows what is moved. ``pinned`` is the loader that pins the
+    batch, or its location in words if it is in another file; False if all its loaders are known not to pin it, so that
+    the copy blocks in any case; None if this is unknown. ``computed`` is the expression that computes what is moved
+    from the batch, on the host: new memory, which is never pinned.
     """
 
     move: Move
-    batch: Batch
+    batch: Batch | None
     pinned: Pinned
     computed: cst.BaseExpression | None = None
 
@@ -74,6 +75,8 @@ class Uploads:
             return None
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
+        if batch is None and self._is_followed(move):
+            return Upload(move, None, None)
         if batch is None or not move.blocking or (batch.copied and computed is None):
             return None  # what the host converts is not pinned, unless the dtype stays the same
         if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
@@ -81,6 +84,11 @@ class Uploads:
         if computed is not None:
             return Upload(move, batch, None, computed)
         return Upload(move, batch, self._pinned(batch, move.moved)) if self._is_tensor(move.moved, move.call) else None
+
+    def _is_followed(self, move: Move) -> bool:
+        """Whether following the program shows that a move copies a batch or an array in every step."""
+        known = self._module.followed.copy(move.call) is not None
+        return known and move.blocking and move.to_accelerator and self._is_tensor(move.moved, move.call)
 
     def _computed(self, moved: cst.BaseExpression) -> cst.BaseExpression | None:
         """The expression that joins parts of a batch on the host, if what is moved is certainly its result."""

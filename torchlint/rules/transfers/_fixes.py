@@ -132,6 +132,8 @@ def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
 
 def _is_protected(module: SourceModule, upload: Upload) -> bool:
     """Whether the copy goes to CUDA, and no other code can modify its source, which a DataLoader has allocated."""
+    if upload.batch is None:
+        return False
     source, loops = upload.move.moved, [source.statement for source in upload.batch.sources]
     loop = loops[0]
     if not upload.move.to_cuda or not isinstance(source, cst.Name) or not isinstance(loop, cst.For) or loops[1:]:

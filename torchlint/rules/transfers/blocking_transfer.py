@@ -133,6 +133,8 @@ class BlockingTransfer(Rule):
             )
 
     def _message(self, upload: Upload) -> str:
+        if upload.batch is None and self.module.followed.copy(upload.move.call) == "array":
+            return f"{_WHAT}: let a `DataLoader` with pinned memory make the batch, and set `non_blocking=True` here"
         if upload.computed is not None:
             return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
         if upload.pinned is False:
