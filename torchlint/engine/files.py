@@ -144,10 +144,13 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
 def _unusual(state: State, frequency: Frequency) -> dict[str, set[tuple[Range, str]]]:
     """The statements and branches in functions of programs that a run with default options does not get to."""
     found: dict[str, set[tuple[Range, str]]] = defaultdict(set)
+    known: dict[ast.FunctionDef | ast.AsyncFunctionDef, str] = {}
     for frame in frequency.frames:
         node = frame.function.node if frame.function is not None else None
         if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
-            found[frame.module.path].update(_in_block(node.body, state, frequency, whole=node not in state.partial))
+            known[node] = frame.module.path
+    for node, path in known.items():
+        found[path].update(_in_block(node.body, state, frequency, whole=node not in state.partial))
     return found
 
 
@@ -174,7 +177,7 @@ def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, wh
     if often is None:
         return _NEVER if whole else None
     if often.option is not None:
-        return f"only with `{often.option}`"
+        return f"only with {often.option}" if " " in often.option else f"only with `{often.option}`"
     if often.evaluates:
         return "only in evaluation"
     return "not in every step" if often.rare and often.phase is not Phase.NONE else None

@@ -66,9 +66,12 @@ class Frequency:
         self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
         self._training: set[str] = set()  # options without which nothing goes backward
         self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
+        self._known: dict[Region, tuple[State, Region | None]] = {}
+        self._is_solved = False
         self._mark_backward()
         self._mark_steps()
         self._spread()
+        self._is_solved = True
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -159,11 +162,20 @@ class Frequency:
 
     def of(self, frame: Frame, region: Region) -> State:
         """How often a region of a frame runs."""
-        return self._in_region(frame, region)[0]
+        return self._solved_region(frame, region)[0]
 
     def is_step(self, frame: Frame, loop: Region) -> bool:
         """Whether each iteration of a loop is a step."""
-        return self._in_region(frame, loop)[1] is loop
+        return self._solved_region(frame, loop)[1] is loop
+
+    def _solved_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
+        """What :meth:`_in_region` gives; kept once the states of all frames are known."""
+        found = self._known.get(region)
+        if found is None:
+            found = self._in_region(frame, region)
+            if self._is_solved:
+                self._known[region] = found
+        return found
 
     def _in_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
         """The state of a region, and the loop that is its step if that is in the frame."""

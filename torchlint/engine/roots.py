@@ -14,7 +14,7 @@ from torchlint.program.modules import Module, is_main_guard
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
-_FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
+_FOR_PROGRAMS, _FOR_MODULES, _FOR_ROOTS = 0.6, 0.8, 0.4  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
@@ -36,6 +36,7 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._statements = engine.statements
+        self._end = 0  # of the work on what no program reaches
 
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
@@ -43,6 +44,7 @@ class Roots:
         self._modules()
         roots = list(self._roots())
         self._state.assuming = True
+        self._end = self._state.work + int(self._state.total * _FOR_ROOTS)
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
         for root in roots:
             if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
@@ -128,6 +130,8 @@ class Roots:
 
     def _assume(self, root: Root, *, stepped: bool) -> None:
         """Enter a function with assumed arguments."""
+        if self._state.work > self._end:
+            return
         function, module = root.function, root.function.scope.module
         args: list[Value] = []
         if root.class_ is not None and function.kind != "static":

@@ -130,7 +130,7 @@ def _tensors(one: Value, other: Value) -> Value:
 
 def _constants(one: Value, other: Value) -> Value:
     if one.detail == other.detail and type(one.detail) is type(other.detail):
-        return one
+        return one if one.option is not None else other
     for type_, kind in ((bool, FLAG), ((int, float), NUMBER), (str, TEXT)):
         if isinstance(one.detail, type_) and isinstance(other.detail, type_):
             return kind

@@ -55,9 +55,10 @@ class Circumstances:
         function = self._module.function_of(node)
         if function is not None and not self._module.followed.is_reached(function):
             return _UNREACHED
-        if self._module.heat(node).rank < Heat.STEP.rank:
-            return None
-        found = self._module.followed.unusual(node) or self._switched_on(node) or self._unused(node)
+        unusual = self._module.followed.unusual(node)
+        if unusual is not None or self._module.heat(node).rank < Heat.STEP.rank:
+            return unusual
+        found = self._switched_on(node) or self._unused(node)
         return found or (ASSUMED if self._is_assumed(node) else None)
 
     def _is_assumed(self, node: cst.CSTNode) -> bool:
