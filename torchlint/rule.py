@@ -163,8 +163,7 @@ class Rule:
 
         circumstances = self.module.shared(Circumstances)
         found = circumstances.off(node) if self.about_evaluation else circumstances.of(node)
-        assumed = self.about_reads and self.module.followed.rests_on_assumption(node)
-        return found or (ASSUMED if assumed else None)
+        return found or (ASSUMED if self.about_reads and circumstances.rest_on_assumption(node) else None)
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
         """Fixes of code that a test runs once are unsafe: it may be what is tested, and speed matters little there."""

@@ -95,9 +95,7 @@ def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
 
 
 def _programs_step(state: State, frequency: Frequency) -> bool:
-    """Whether the programs were followed to their end, and make steps."""
-    if state.reached is None:
-        return False
+    """Whether the programs make steps, as far as they were followed."""
     bodies = {module_frame for key, module_frame in state.frames.items() if isinstance(key, Module)}
     frames = [f for f in frequency.frames if f in bodies or (f.function and f.function.node in state.reached)]
     loops = ((frame, r) for frame in frames for r in frame.regions.values() if r.kind == "loop")
@@ -109,7 +107,7 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
     found: dict[str, tuple[int, ...]] = dict.fromkeys(modules, ())
     lines: dict[str, set[int]] = defaultdict(set)
     for frame in state.frames.values():
-        if frame.function is not None and state.reached is not None and frame.function.node in state.reached:
+        if frame.function is not None and frame.function.node in state.reached:
             lines[frame.module.path].add(frame.function.node.lineno)
     found.update({path: tuple(sorted(numbers)) for path, numbers in lines.items()})
     return found

@@ -101,6 +101,8 @@ class Frequency:
         self._training = {region.option for region in guards if region.option is not None}
         outside = (frame for frame, region in marked if region.loop() is None)
         self._exposed = self._closure(outside, lambda region: region.loop() is None)
+        for region in [region for _, region in marked] + [r for f in self._exposed for _, r in self._callers[f]]:
+            _set_directly(region)
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
         self._computing = self._closure(models, lambda region: region.loop() is None)
 
@@ -181,7 +183,7 @@ class Frequency:
         """The state of a region, and the loop that is its step if that is in the frame."""
         rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
-            if around.kind == "guard" and not around.backward:
+            if around.kind == "guard" and not _belongs_to_training(around):
                 rare = rare or around.rare
                 option = option or (around.option if around.option not in self._training else None)
                 aside = aside or self._evaluates(frame, around)
@@ -250,6 +252,22 @@ class Frequency:
 def _set_backward(region: Region) -> None:
     for around in region.around():
         around.backward = True
+
+
+def _set_directly(region: Region) -> None:
+    for around in region.around():
+        if around.kind == "loop":
+            return
+        around.directly = True
+
+
+def _belongs_to_training(guard: Region) -> bool:
+    """Whether a guard decides whether a step goes backward, or whether there are such steps at all.
+
+    What has steps of its own inside of a step of training is something else, such as the refinement of a result.
+    """
+    inside = any(around.kind == "loop" and around.is_step for around in guard.around())
+    return guard.directly or (guard.backward and not inside)
 
 
 def _is_usual(region: Region) -> bool:

@@ -49,7 +49,7 @@ class Roots:
         for root in roots:
             if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
                 self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
-        self._state.reached = frozenset(self._engine.calls.reached) if not self._state.incomplete else None
+        self._state.reached = frozenset(self._engine.calls.reached)
         for layer in self._layers([root.function for root in roots if not self._is_reached(root)]):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
@@ -71,11 +71,8 @@ class Roots:
         for module in self._engine.program.programs():
             left = self._state.total * _FOR_PROGRAMS - self._state.work
             guards = [statement for statement in module.tree.body if is_main_guard(statement)]
-            if module.loaded and not guards:
+            if left <= 0 or (module.loaded and not guards):
                 continue
-            if left <= 0:
-                self._state.incomplete = True
-                return
             share = min(_ONE_PROGRAM, left / self._state.total)
             self._within(share, lambda module=module, guards=guards: self._program(module, guards))
 
@@ -164,7 +161,7 @@ def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
         return TEXT
     if not stepped or annotation == "bool" or arg.arg in ("ctx", "self", "batch_idx"):
         return UNKNOWN
-    if known.TENSORS_BY_NAME.fullmatch(annotation):
+    if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
     sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
     return tensor(Place.UNKNOWN, sure=sure or _is_used_as_tensor(function.node, arg.arg))

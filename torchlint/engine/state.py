@@ -53,8 +53,7 @@ class State:
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
-        self.reached: frozenset[ast.AST] | None = None  # by programs; None if they were not followed to their end
-        self.incomplete = False  # something was not followed to its end
+        self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
@@ -75,10 +74,7 @@ class State:
         self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
         try:
             return act()
-        except (Returned, Left):
-            return None
-        except (Exhausted, RecursionError):
-            self.incomplete = True
+        except (Returned, Left, Exhausted, RecursionError):
             return None
         finally:
             (self.frame, self.region), self.limit = saved[:2], self.total

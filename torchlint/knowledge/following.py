@@ -6,9 +6,11 @@ import re
 
 # Classes that are loaders, by the end of their names, where nothing else is known about them.
 LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
-# Annotations of tensors, and of containers of them by name.
-TENSOR_ANNOTATION = re.compile(r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?\w*Tensor\]?(?: \| None)?")
-TENSORS_BY_NAME = re.compile(r"(?:typing\.)?(?:Dict|dict|Mapping)\[str, .*Tensor\W*")
+# Annotations of tensors, and the beginnings of those of containers by name.
+TENSOR_ANNOTATION = re.compile(
+    r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
+)
+NAMED_TENSORS = ("Dict[str", "dict[str", "Mapping[str", "typing.Dict[str")
 # Bases of modules: names that begin so.
 MODULE_BASES = (
     "torch.nn", "pytorch_lightning", "lightning", "torch.jit.ScriptModule", "transformers", "timm.",

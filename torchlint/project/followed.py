@@ -44,7 +44,7 @@ class FollowedFile(NamedTuple):
     option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
     while the host waits, with what they copy: a ``batch`` of a loader, or an ``array``. ``feeds``: loaders of the file
     whose batches are copied. ``reached``: the lines of the functions that the programs of the project get to; None if
-    there is no program with a step, or if not all was followed. ``content`` is a digest of what was followed: positions
+    there is no program with a step. ``content`` is a digest of what was followed: positions
     mean nothing for any other content of the file.
     """
 

@@ -16,12 +16,14 @@ from torchlint.analysis.things.options import Options
 from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.devices import is_device_name
 from torchlint.model import Heat
+from torchlint.project.followed import ASSUMED as ASSUMED_STEP
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 ASSUMED = "if this runs in a step"
-_UNREACHED = "no program of the project gets here"
+_EVALUATION = "only in evaluation"
+_UNREACHED = "no program that was followed gets here"
 _DEPTH = 3  # callers of callers
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
@@ -61,16 +63,27 @@ class Circumstances:
         found = self._switched_on(node) or self._unused(node)
         return found or (ASSUMED if self._is_assumed(node) else None)
 
+    def rest_on_assumption(self, node: cst.CSTNode) -> bool:
+        """Whether only an assumption says that a tensor is on the device, in a function that no step calls."""
+        if not self._module.followed.rests_on_assumption(node):
+            return False
+        step = self._module.followed.step(self._module.heat_analysis.enclosing_step(node))
+        return step is None or step.phase == ASSUMED_STEP
+
     def _is_assumed(self, node: cst.CSTNode) -> bool:
         """Whether nothing but an assumption says that the function around a node runs in every step."""
         heat = self._module.heat_analysis
         return heat.enclosing_step(node) in heat.assumed
 
     def _evaluation(self, node: cst.CSTNode) -> str | None:
+        place = self._module.heat_analysis.enclosing_step(node)
+        followed = self._module.followed.step(place)
+        if followed is not None and followed.phase == "inference":
+            return _EVALUATION
         if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):
             return None
-        trains = Step(self._module, self._module.heat_analysis.enclosing_step(node)).trains
-        return None if trains else "only in evaluation"
+        trains = Step(self._module, place).trains
+        return None if trains else _EVALUATION
 
     # -- options that are off ----------------------------------------------------------------------
 

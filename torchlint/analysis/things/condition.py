@@ -48,7 +48,7 @@ class Conditions:
 
     def all(self) -> list[Condition]:
         """The conditions of the file; none in a file that puts nothing on an accelerator."""
-        if not self._module.device_evidence.on_accelerator:
+        if not self._module.device_evidence.any_on_accelerator:
             return []
         found: dict[cst.CSTNode, Condition] = {}
         for condition in self._candidates():

@@ -57,7 +57,7 @@ class CountedOperations:
         They are in source order. A file that puts nothing on an accelerator has none. The devices of tensors are
         inferred last, since this takes longest.
         """
-        if not self._module.device_evidence.on_accelerator:
+        if not self._module.device_evidence.any_on_accelerator:
             return []
         calls = (call for call in self._module.nodes_of(cst.Call, self._names) if is_wanted(call))
         subscripts = (node for node in self._module.nodes_of(cst.Subscript) if _may_select(node) and is_wanted(node))

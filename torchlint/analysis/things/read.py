@@ -45,7 +45,7 @@ class Reads:
         They are in source order. Functions are searched only if they contain an identifier of each group. A file that
         puts nothing on an accelerator has no reads. The devices of tensors are inferred last, since this takes longest.
         """
-        if not self._module.device_evidence.on_accelerator:
+        if not self._module.device_evidence.any_on_accelerator:
             return []
         found: dict[cst.CSTNode, Read] = {}
         for node in self._candidates(*groups):
