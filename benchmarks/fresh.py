@@ -10,6 +10,10 @@ names; nothing is fetched), each as one project, and prints by scope:
 
 - *found*: places labelled ``flag`` with a finding, and how many of these findings are warnings or errors;
 - *warnings*: at how many places of each label torchlint warns.
+
+``--places FILE`` takes other labels: ``benchmarks/evaluation/fresh.jsonl`` has 521 places in thirty repositories. With
+``--near``, a finding of any rule of the same family (synchronizations, or copies to the device) counts at the line and
+those next to it, since one wait can be reported by several rules and at several parts of a statement.
 """
 
 from __future__ import annotations
@@ -27,6 +31,10 @@ from torchlint.model import Severity
 
 PLACES = Path(__file__).parent / "evaluation" / "sealed.jsonl"
 SYNCHRONIZATIONS = frozenset({"TL301", "TL302", "TL303", "TL306"})
+FAMILIES = (
+    SYNCHRONIZATIONS | {"TL304", "TL305"},
+    frozenset({"TL101", "TL102", "TL103", "TL104", "TL105", "TL201", "TL202", "TL205", "TL401"}),
+)
 LABELS = ("flag", "info", "silent")
 
 Spoken = Mapping[tuple[str, str, int], Severity]
@@ -46,10 +54,13 @@ class Place:
     reason: str
     alternatives: tuple[dict[str, str | int], ...] = ()
 
-    def severity(self, says: Spoken) -> Severity | None:
-        """The highest severity of what torchlint reports here or at an alternative."""
+    def severity(self, says: Spoken, *, near: bool = False) -> Severity | None:
+        """The highest severity of what torchlint reports here, at an alternative, or ``near`` it by a similar rule."""
         own: dict[str, str | int] = {"path": self.path, "rule": self.rule, "line": self.line}
         keys = [tuple({**own, **other}.values()) for other in ({}, *self.alternatives)]
+        if near:
+            rules = next((family for family in FAMILIES if self.rule in family), {self.rule})
+            keys += [(self.path, rule, self.line + offset) for rule in rules for offset in (-1, 0, 1)]
         found = [says[key] for key in keys if key in says]  # type: ignore[index]
         return max(found, key=lambda severity: severity.rank, default=None)
 
@@ -76,7 +87,7 @@ def read(path: Path = PLACES) -> list[Place]:
     return places
 
 
-def results(places: Iterable[Place], folder: Path) -> list[Result]:
+def results(places: Iterable[Place], folder: Path, *, near: bool = False) -> list[Result]:
     """What torchlint says at each place. Exits if a checkout is missing."""
     by_repository: dict[str, list[Place]] = defaultdict(list)
     for place in places:
@@ -84,7 +95,7 @@ def results(places: Iterable[Place], folder: Path) -> list[Result]:
     found: list[Result] = []
     for repository, here in sorted(by_repository.items()):
         says = evaluate.spoken(evaluate.checkout(folder, repository, repository.replace("/", "+")))
-        found += [Result(place, place.severity(says)) for place in here]
+        found += [Result(place, place.severity(says, near=near)) for place in here]
     return found
 
 
@@ -125,9 +136,11 @@ def main() -> None:
     """Print the tables and, with ``--details``, every miss and every warning that is not labelled so."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder with the checkouts, as owner+name")
+    parser.add_argument("--places", type=Path, default=PLACES, help="the labels (%(default)s)")
+    parser.add_argument("--near", action="store_true", help="count similar rules and neighboring lines")
     parser.add_argument("--details", action="store_true", help="list the misses and the wrong warnings")
     arguments = parser.parse_args()
-    found = results(read(), arguments.folder)
+    found = results(read(arguments.places), arguments.folder, near=arguments.near)
     print(f"{table(found)}\n\n{by_rule(found)}")
     for result in found if arguments.details else ():
         place = result.place

@@ -68,7 +68,8 @@ class PerElementSync(Rule):
     ```
 
     ## When to leave it
-    For short lists, and checks that run once. Loops that only draw what they read are `info`. The rule is silent under
+    For short lists, and checks that run once. Loops that only draw what they read, and loops that nothing shows to
+    run in a step, are `info`. The rule is silent under
     conditions that hold only every N steps, in exception handlers, in tests, for tensors that are not proved to be on
     an accelerator, and in files that move nothing to one.
 
