@@ -24,7 +24,7 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, (copies, feeds) = _unusual(state, frequency), _copies(frequency)
+    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     return {
         path: FollowedFile(
@@ -139,9 +139,12 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
 # -- what a normal run does not get to -------------------------------------------------------------
 
 
-def _unusual(state: State, frequency: Frequency) -> dict[str, set[tuple[Range, str]]]:
-    """The statements and branches in functions of programs that a run with default options does not get to."""
+def _unusual(state: State, frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, set[tuple[Range, str]]]:
+    """The statements and branches of functions and files that a run with default options does not get to."""
     found: dict[str, set[tuple[Range, str]]] = defaultdict(set)
+    for path, module in modules.items():
+        if module.loaded:
+            found[path].update(_in_block(module.tree.body, state, frequency, whole=False))
     known: dict[ast.FunctionDef | ast.AsyncFunctionDef, str] = {}
     for frame in frequency.frames:
         node = frame.function.node if frame.function is not None else None

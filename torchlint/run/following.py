@@ -13,13 +13,14 @@ from torchlint.project.followed import FollowedFile
 if TYPE_CHECKING:
     from torchlint.run.cache import Cache
 
-# Without any of these words there is no step to follow.
+# Without any of these words there is no step to follow; a file with all of the others may run a model.
 _STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(")
+_RUNS = (b"torch", b"device")
 
 
 def follow_programs(contents: Mapping[str, bytes], cache: Cache | None = None) -> dict[str, FollowedFile]:
     """What following the programs tells of each file, by path with forward slashes."""
-    if not any(word in data for data in contents.values() for word in _STEPS):
+    if not any(map(_may_step, contents.values())):
         return {}
     known = cache.followed(contents) if cache is not None else None
     if known is not None:
@@ -28,6 +29,10 @@ def follow_programs(contents: Mapping[str, bytes], cache: Cache | None = None) -
     if cache is not None:
         cache.put_followed(contents, found)
     return found
+
+
+def _may_step(data: bytes) -> bool:
+    return any(word in data for word in _STEPS) or all(word in data for word in _RUNS)
 
 
 def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:

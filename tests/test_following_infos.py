@@ -1,0 +1,229 @@
+"""What following a program makes of code that a normal run hardly gets to, of inference, and of copies and loaders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.test_following import found, project
+from torchlint.config.config import Config
+from torchlint.model import Finding
+from torchlint.run import session
+
+SETUP = """
+    import torch
+    import torch.distributed as dist
+    from torch.utils.data import DataLoader
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = torch.nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+STEP = """
+    for step, x in enumerate(DataLoader(torch.randn(32, 4), batch_size=4, num_workers=2, pin_memory=True)):
+        out = model(x.to(device, non_blocking=True))
+        loss = out.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def lint(folder: Path, *rules: str, **files: str) -> list[Finding]:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(dedent(text), encoding="utf-8")
+    plan = session.plan(Config(select=rules, preview=True))
+    return list(session.run(sorted(str(path) for path in folder.glob("*.py")), plan).findings)
+
+
+# -- what a normal run hardly gets to --------------------------------------------------------------
+
+
+def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
+    unused = """
+        import torch
+
+        def other(model, loader, optimizer, device):
+            for x in loader:
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                optimizer.step()
+                print(loss.item())
+    """
+    paths = project(tmp_path, "print(loss.item())", "pass", unused=unused)
+    severities = {Path(f.path).name: (f.severity.value, f.message) for f in found(paths)}
+    assert severities["train.py"][0] == "warning"
+    assert severities["unused.py"][0] == "info"
+    assert severities["unused.py"][1].endswith("(no program that was followed gets here)")
+
+
+def test_without_a_program_a_training_function_is_still_a_warning(tmp_path: Path) -> None:
+    train = """
+        import torch
+
+        def fit(model, loader, optimizer, device):
+            for x in loader:
+                loss = model(x.to(device)).mean()
+                loss.backward()
+                optimizer.step()
+                print(loss.item())
+    """
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=train)] == ["warning"]
+
+
+PHASES = """
+    for phase in ["train", "valid"]:
+        for x in DataLoader(torch.randn(32, 4), batch_size=4):
+            loss = model(x.to(device)).mean()
+            if phase == "{read}":
+                print(loss.item())
+            if phase == "train":
+                loss.backward()
+                optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("read", "severity"), [("train", "warning"), ("valid", "info")])
+def test_a_branch_that_only_evaluates_in_a_loop_that_trains_is_an_info(
+    tmp_path: Path, read: str, severity: str
+) -> None:
+    program = dedent(SETUP) + dedent(PHASES).replace("{read}", read)
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=program)] == [severity]
+
+
+def test_a_flag_that_is_seldom_set_guards_what_is_seldom_read(tmp_path: Path) -> None:
+    lines = ["log = False", "if step % 100 == 0:", "    log = True", "if log:", "    print(loss.item())"]
+    text = dedent(SETUP) + dedent(STEP) + "".join(f"    {line}\n" for line in lines)
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=text)] in ([], ["info"])
+    often = text.replace("step % 100 == 0", "step >= 0")
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=often)] == ["warning"]
+
+
+def test_what_needs_several_gpus_is_an_info(tmp_path: Path) -> None:
+    text = dedent(SETUP) + dedent(STEP) + "    if dist.get_world_size() > 1:\n        print(loss.item())\n"
+    (finding,) = lint(tmp_path, "TL301", train=text)
+    assert finding.severity.value == "info"
+    assert finding.message.endswith("(only with several GPUs)")
+
+
+def test_exceptions_that_are_caught_do_not_end_a_program(tmp_path: Path) -> None:
+    start = "import contextlib\nwith contextlib.suppress(KeyError):\n    raise KeyError\n"
+    text = start + dedent(SETUP) + dedent(STEP) + "    print(loss.item())\n"
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=text)] == ["warning"]
+
+
+# -- assumptions -----------------------------------------------------------------------------------
+
+
+def test_a_criterion_that_a_library_calls_for_each_token_is_an_info(tmp_path: Path) -> None:
+    stop = """
+        import torch
+        from transformers import StoppingCriteria
+
+        class Stop(StoppingCriteria):
+            def __call__(self, ids: torch.LongTensor, scores: torch.FloatTensor) -> bool:
+                device = ids.device
+                return ids[0, -1].item() == 2
+    """
+    (finding,) = lint(tmp_path, "TL301", stop=stop)
+    assert finding.severity.value == "info"
+    assert finding.message.endswith("(if this runs in a step)")
+
+
+def test_fixes_of_what_rests_on_an_assumption_are_unsafe(tmp_path: Path) -> None:
+    patch = """
+        import torch
+        from somewhere import attention
+
+        def forward(self, hidden: torch.Tensor, mask: torch.Tensor):
+            if mask.device.type == "cuda":
+                return [float(v) for v in hidden[0, 0]]
+
+        attention.Attention.forward = forward
+    """
+    findings = lint(tmp_path, "TL302", patch=patch)
+    assert [f.fix.safety.value for f in findings if f.fix is not None] in ([], ["unsafe"])
+    assert {f.severity.value for f in findings} == {"info"}
+
+
+# -- inference -------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_feeds_something_unknown_with_tensors_is_inference(tmp_path: Path) -> None:
+    decode = """
+        import torch
+        from somewhere import load
+
+        def generate(prompt, device="cuda"):
+            model = load("weights").to(device)
+            ids = torch.as_tensor([prompt], device=device)
+            for _ in range(100):
+                logits = model(ids)
+                token = torch.argmax(logits, -1)
+                print(token.item())
+                ids = torch.cat([ids, token[None]], 1)
+
+        if __name__ == "__main__":
+            generate([1, 2])
+    """
+    (finding,) = lint(tmp_path, "TL301", decode=decode)
+    assert finding.severity.value == "info"
+    assert "in every step" in finding.message
+
+
+def test_a_dict_that_is_moved_to_the_device_has_tensors_there(tmp_path: Path) -> None:
+    text = dedent(SETUP) + dedent("""
+        from somewhere import batches
+        for batch in batches():
+            batch = batch.to(device)
+            mask = batch["mask"]
+            if mask.sum() == 0:
+                continue
+            model(batch["x"]).mean().backward()
+            optimizer.step()
+    """)
+    (finding,) = lint(tmp_path, "TL303", train=text)
+    assert "mask.sum() == 0" in finding.message
+
+
+# -- copies and loaders ----------------------------------------------------------------------------
+
+LOADERS = """
+    from torch.utils.data import DataLoader
+
+    class Feed:
+        def __init__(self, data):
+            self.inner = DataLoader(data, batch_size=4, num_workers=2)
+
+        def __iter__(self):
+            for batch in self.inner:
+                yield batch
+"""
+USES = """
+    import torch
+    from feed import Feed
+
+    def put(value, where):
+        return value.to(where)
+
+    def main():
+        device = torch.device("cuda")
+        model = torch.nn.Linear(4, 1).to(device)
+        for x in Feed(torch.randn(32, 4)):
+            model(put(x, device)).mean().backward()
+
+    if __name__ == "__main__":
+        main()
+"""
+
+
+def test_a_loader_whose_batches_another_file_moves_through_a_helper_is_found(tmp_path: Path) -> None:
+    findings = lint(tmp_path, "TL202", "TL401", feed=LOADERS, main=USES)
+    assert [(Path(f.path).name, f.rule) for f in findings] == [("feed.py", "TL401"), ("main.py", "TL202")]
+    assert "main.py, line 6" in findings[0].message
+
+
+def test_batches_that_are_converted_first_say_nothing_about_their_loader(tmp_path: Path) -> None:
+    assert lint(tmp_path, "TL401", feed=LOADERS, main=USES.replace("put(x, device)", "put(x.double(), device)")) == []
