@@ -19,8 +19,10 @@ _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
-_TRAINING = (b"backward(", b"def forward(", b"def training_step", b"def compute_loss", b"Optimizer)")
-_TRAINING += tuple(name.encode() for name in sorted(known.CALLED_IN_STEPS))
+_TRAINING = (
+    *(b"backward(", b"def forward(", b"def training_step", b"def compute_loss", b"Optimizer)"),
+    *(name.encode() for name in sorted(known.CALLED_IN_STEPS)),
+)
 
 
 class Root(NamedTuple):
