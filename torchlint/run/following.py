@@ -35,9 +35,16 @@ def _may_step(data: bytes) -> bool:
     return any(word in data for word in _STEPS) or all(word in data for word in _RUNS)
 
 
+def _is_small(data: bytes) -> bool:
+    """Whether a file is also small enough to be linted."""
+    from torchlint.text import size
+
+    return len(data) <= limits.MAX_BYTES and size.problem(data) is None
+
+
 def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
     from torchlint.solution import solve
 
-    read = {path.replace("\\", "/"): data for path, data in contents.items() if len(data) <= limits.MAX_BYTES}
+    read = {path.replace("\\", "/"): data for path, data in contents.items() if _is_small(data)}
     with phase("following"), deep_recursion(), no_collection():
         return solve(read).files
