@@ -38,21 +38,23 @@ def lint(folder: Path, *rules: str, **files: str) -> list[Finding]:
     return list(session.run(sorted(str(path) for path in folder.glob("*.py")), plan).findings)
 
 
+FIT = """
+    import torch
+
+    def fit(model, loader, optimizer, device):
+        for x in loader:
+            loss = model(x.to(device)).mean()
+            loss.backward()
+            optimizer.step()
+            print(loss.item())
+"""
+
+
 # -- what a normal run hardly gets to --------------------------------------------------------------
 
 
 def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
-    unused = """
-        import torch
-
-        def other(model, loader, optimizer, device):
-            for x in loader:
-                loss = model(x.to(device)).mean()
-                loss.backward()
-                optimizer.step()
-                print(loss.item())
-    """
-    paths = project(tmp_path, "print(loss.item())", "pass", unused=unused)
+    paths = project(tmp_path, "print(loss.item())", "pass", unused=FIT)
     severities = {Path(f.path).name: (f.severity.value, f.message) for f in found(paths)}
     assert severities["train.py"][0] == "warning"
     assert severities["unused.py"][0] == "info"
@@ -60,17 +62,7 @@ def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
 
 
 def test_without_a_program_a_training_function_is_still_a_warning(tmp_path: Path) -> None:
-    train = """
-        import torch
-
-        def fit(model, loader, optimizer, device):
-            for x in loader:
-                loss = model(x.to(device)).mean()
-                loss.backward()
-                optimizer.step()
-                print(loss.item())
-    """
-    assert [f.severity.value for f in lint(tmp_path, "TL301", train=train)] == ["warning"]
+    assert [f.severity.value for f in lint(tmp_path, "TL301", train=FIT)] == ["warning"]
 
 
 PHASES = """

@@ -8,10 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from torchlint.engine.conditions import off, truth
 from torchlint.engine.frames import Function, Scope
 from torchlint.engine.operations import compared, identical, is_foreign, operate
 from torchlint.engine.state import Left, Returned
-from torchlint.engine.statements import off, truth
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     FLAG,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torchlint.engine.conditions import equality, fills, off, seldom_flags, sounds_rare, truth
 from torchlint.engine.frames import Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join, join_all, key
-from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Option, Value
+from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Value
 from torchlint.program.modules import Module, is_main_guard
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 _ROUNDS = 2  # of a loop's body
 _NESTED = 3  # loops in which rounds are compared
-# Names in conditions of which nothing else is known, that hold seldom in most programs.
-_SELDOM = re.compile(
-    r"debug|verbose|interval|_freq|freq_|freq$|_every|every_|period|should_log|do_log|log_step|print_step", re.I
-)
 
 
 class Branch(NamedTuple):
@@ -167,9 +163,9 @@ class Statements:
         if outcome is not None:
             self.block(node.body if outcome else node.orelse, scope)
             return None
-        rarely = test.rarely or int(_fills(node) or (not test.option and _sounds_rare(node.test, test)))
+        rarely = test.rarely or int(fills(node) or (not test.option and sounds_rare(node.test, test)))
         branches = [
-            Branch(node.body, rarely > 0, off(test, True), _equality(node.test)),
+            Branch(node.body, rarely > 0, off(test, True), equality(node.test)),
             Branch(node.orelse, rarely < 0, off(test, False)),
         ]
         self._alternatives(node, branches, scope)
@@ -214,7 +210,7 @@ class Statements:
             _merge(scope, outcome)
         if any(seldom) and not all(seldom):
             rare, usual = outcomes[seldom.index(True)], outcomes[seldom.index(False)]
-            scope.names.update(_seldom_flags(usual, rare))
+            scope.names.update(seldom_flags(usual, rare))
         for place in dict.fromkeys(place for changed in writes for place in changed):
             held = place[0].fields.get(place[1])
             values = [changed.get(place, held) for changed in writes]
@@ -332,20 +328,6 @@ class Statements:
         scope.names.update(before)
 
 
-def truth(test: Value) -> bool | None:
-    """What a condition evaluates to; None if that is not known."""
-    if test.maybe_none or test.option:
-        return None
-    if test.kind is Kind.CONSTANT:
-        return bool(test.detail) if test.sure else None
-    return True if test.kind in _TRUE else None
-
-
-def off(test: Value, holds: bool) -> str | None:
-    """The option without which a condition does not evaluate to ``holds``."""
-    return test.option.name if isinstance(test.option, Option) and test.option.on is not holds else None
-
-
 def _merge(scope: Scope, other: dict[str, Value]) -> None:
     for name, value in other.items():
         held = scope.names.get(name)
@@ -356,18 +338,6 @@ def _merge(scope: Scope, other: dict[str, Value]) -> None:
 def _may_repeat(body: Sequence[ast.stmt]) -> bool:
     """Whether a loop may run its body more than once: nothing always leaves it in the first round."""
     return not isinstance(body[-1], (ast.Break, ast.Return, ast.Raise))
-
-
-def _seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:
-    """The flags that only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``."""
-    found = {}
-    for name, value in rare.items():
-        before = usual.get(name)
-        if before is not None and value.kind is Kind.CONSTANT and isinstance(value.detail, bool):
-            usually = before.detail if before.kind is Kind.CONSTANT else {1: False, -1: True}.get(before.rarely)
-            if usually is (not value.detail):
-                found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
-    return found
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
@@ -391,40 +361,6 @@ def _is_method(node: ast.expr, name: str) -> bool:
     )
 
 
-def _equality(test: ast.expr) -> tuple[str, object] | None:
-    """What a condition such as ``phase == "train"`` compares, and with which constant."""
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
-        return None
-    other = test.comparators[0]
-    return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
-
-
-def _fills(node: ast.If) -> bool:
-    """``if self.x is None: self.x = ..``, ``if not hasattr(self, "x"): self.x = ..``: the branch runs once."""
-    test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
-        test = test.left
-    stores = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr":
-        name = test.args[1] if len(test.args) > 1 else None
-        return isinstance(name, ast.Constant) and any(store.attr == name.value for store in stores)
-    return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
-
-
-def _sounds_rare(node: ast.expr, test: Value) -> bool:
-    """Whether the names in a condition of which nothing is known say that it holds seldom."""
-    open_ = (
-        isinstance(node, (ast.Compare, ast.BoolOp, ast.Name, ast.Attribute, ast.Call)) and test.kind is not Kind.TENSOR
-    )
-    return open_ and _SELDOM.search(ast.unparse(node)) is not None
-
-
-_TRUE = frozenset(
-    {
-        Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.LOADER, Kind.OPTIMIZER, Kind.LIBRARY_MODULE,
-        Kind.MODULES,
-    }
-)  # fmt: skip
 _FOLLOW: dict[type, Callable[[Statements, Any, Scope], Branch | None]] = {
     ast.Expr: Statements._expression,
     ast.Assign: Statements._assign,

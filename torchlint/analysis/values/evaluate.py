@@ -16,6 +16,7 @@ from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
 from torchlint.analysis.values.fixpoint import FixpointMemo
+from torchlint.analysis.values.following import as_followed
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.stores import AttributeStores, is_own
@@ -65,7 +66,7 @@ class Evaluator:
         found = handler(self, node)
         followed = self.code.followed.tensor(node)
         if followed is not None:
-            known, found = found, _as_followed(found, followed, node)
+            known, found = found, as_followed(found, followed, node)
             changes = (found.kind, found.device) != (known.kind, known.device)
             if followed.endswith(ASSUMED) and changes:
                 self.code.followed.assume(node)
@@ -344,20 +345,6 @@ class Evaluator:
 
     def number(self, node: cst.CSTNode) -> Value:
         return Value(Kind.SCALAR, literal=str(literal(node)))
-
-
-def _as_followed(found: Value, followed: str, node: cst.CSTNode) -> Value:
-    """The value of an expression that following the program knows to be a tensor: its device, and that of a mask."""
-    where, *more = followed.split()
-    if ASSUMED in more and found.device is not Device.UNKNOWN:
-        return found
-    if found.kind not in (Kind.UNKNOWN, Kind.TENSOR):
-        return found
-    if where == "host":
-        return found._replace(kind=Kind.TENSOR, device=Device.CPU)
-    dtype = found.dtype or ("bool" if "mask" in more else None)
-    device = found.device if found.accelerated else Device.VARIABLE
-    return found._replace(kind=Kind.TENSOR, device=device, dtype=dtype, origin=found.origin or node)
 
 
 def _names_cuda(node: cst.CSTNode) -> bool:

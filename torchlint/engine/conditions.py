@@ -1,0 +1,75 @@
+"""Conditions: what they evaluate to in a normal run, and how often they hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchlint.engine.values import Kind, Option, Value
+
+# Names in conditions of which nothing else is known, that hold seldom in most programs.
+_SELDOM = re.compile(
+    r"debug|verbose|interval|_freq|freq_|freq$|_every|every_|period|should_log|do_log|log_step|print_step", re.I
+)
+
+
+def truth(test: Value) -> bool | None:
+    """What a condition evaluates to; None if that is not known."""
+    if test.maybe_none or test.option:
+        return None
+    if test.kind is Kind.CONSTANT:
+        return bool(test.detail) if test.sure else None
+    return True if test.kind in _TRUE else None
+
+
+def off(test: Value, holds: bool) -> str | None:
+    """The option without which a condition does not evaluate to ``holds``."""
+    return test.option.name if isinstance(test.option, Option) and test.option.on is not holds else None
+
+
+def seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:
+    """The flags that only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``."""
+    found = {}
+    for name, value in rare.items():
+        before = usual.get(name)
+        if before is not None and value.kind is Kind.CONSTANT and isinstance(value.detail, bool):
+            usually = before.detail if before.kind is Kind.CONSTANT else {1: False, -1: True}.get(before.rarely)
+            if usually is (not value.detail):
+                found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
+    return found
+
+
+def equality(test: ast.expr) -> tuple[str, object] | None:
+    """What a condition such as ``phase == "train"`` compares, and with which constant."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+        return None
+    other = test.comparators[0]
+    return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
+
+
+def fills(node: ast.If) -> bool:
+    """``if self.x is None: self.x = ..``, ``if not hasattr(self, "x"): self.x = ..``: the branch runs once."""
+    test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
+        test = test.left
+    stores = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr":
+        name = test.args[1] if len(test.args) > 1 else None
+        return isinstance(name, ast.Constant) and any(store.attr == name.value for store in stores)
+    return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
+
+
+def sounds_rare(node: ast.expr, test: Value) -> bool:
+    """Whether the names in a condition of which nothing is known say that it holds seldom."""
+    open_ = (
+        isinstance(node, (ast.Compare, ast.BoolOp, ast.Name, ast.Attribute, ast.Call)) and test.kind is not Kind.TENSOR
+    )
+    return open_ and _SELDOM.search(ast.unparse(node)) is not None
+
+
+_TRUE = frozenset(
+    {
+        Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.LOADER, Kind.OPTIMIZER, Kind.LIBRARY_MODULE,
+        Kind.MODULES,
+    }
+)  # fmt: skip
