@@ -72,8 +72,9 @@ class Rule:
     ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about findings
     (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
     above the severities of that group. ``about_evaluation = True`` keeps warnings in evaluation, where the findings of
-    other rules are infos. ``default = False`` is for rules that only a project can decide about; a rule of
-    the group ``preview`` is off anyway.
+    other rules are infos. ``about_reads = True`` makes findings infos that rest on the assumption that a tensor is on
+    the device, in functions that nothing is known to call. ``default = False`` is for rules that only a project can
+    decide about; a rule of the group ``preview`` is off anyway.
 
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
     letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation

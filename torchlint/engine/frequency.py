@@ -8,7 +8,7 @@ reach ``backward`` is a step of an evaluation or of inference.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
@@ -89,14 +89,9 @@ class Frequency:
     def _mark_backward(self) -> None:
         """The regions from which ``backward`` is reached."""
         marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind in _GOING_BACK]
-        for _, region in marked:
-            _set_backward(region)
-        for frame in self._closure((frame for frame, _ in marked), _anywhere):
-            for _, region in self._callers[frame]:
-                _set_backward(region)
-        self._mark_training(
-            [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "backward"]
-        )
+        for region in self._reaching(marked):
+            region.backward = True
+        self._mark_training()
         guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
         self._training = {region.option for region in guards if region.option is not None}
         outside = (frame for frame, region in marked if region.loop() is None)
@@ -106,14 +101,19 @@ class Frequency:
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
         self._computing = self._closure(models, lambda region: region.loop() is None)
 
-    def _mark_training(self, marked: list[tuple[Frame, Region]]) -> None:
-        """The guards within which something goes backward, as opposed to those of an evaluation in the same loop."""
-        inside = [region for _, region in marked]
+    def _reaching(self, marked: list[tuple[Frame, Region]]) -> Iterator[Region]:
+        """The regions around marked ones, and those around calls through which these are reached."""
+        regions = [region for _, region in marked]
         for frame in self._closure((frame for frame, _ in marked), _anywhere):
-            inside += [region for _, region in self._callers[frame]]
-        for region in inside:
-            for around in region.around():
-                around.trains = True
+            regions += [region for _, region in self._callers[frame]]
+        for region in regions:
+            yield from region.around()
+
+    def _mark_training(self) -> None:
+        """The guards within which something goes backward, as opposed to those of an evaluation in the same loop."""
+        marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "backward"]
+        for region in self._reaching(marked):
+            region.trains = True
         for frame in self.frames:
             for region in frame.regions.values():
                 if region.trains and region.equals is not None:
@@ -247,11 +247,6 @@ class Frequency:
                 found.append((caller.module.path, line, frame.name))
             frame = caller
         return found[::-1]
-
-
-def _set_backward(region: Region) -> None:
-    for around in region.around():
-        around.backward = True
 
 
 def _set_directly(region: Region) -> None:

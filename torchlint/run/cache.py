@@ -270,7 +270,7 @@ _PackedFinding = tuple[
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
 
-# What is followed of a file: path, digest of the content, tensors, and steps.
+# What is followed of a file: its path and the fields of a FollowedFile.
 _PackedFollowed = tuple[
     str,
     str,

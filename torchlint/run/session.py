@@ -257,10 +257,10 @@ class Tree:
     def _stored(self, cache: Cache, path: str, data: bytes) -> Analysis | None:
         """The stored result for a file, if it was linted with what is followed now."""
         known, query = cache.get(path, data), ("followed",)
-        if known is None or dict(known.queries).get(query) is None:
+        before = dict(known.queries).get(query) if known is not None else None
+        if before is None or before == query_digest(Project(followed=self._followed), path, query):
             return known
-        now = query_digest(Project(followed=self._followed), path, query)
-        return known if dict(known.queries)[query] == now else None
+        return None
 
     def _told(self, path: str) -> FileFacts | None:
         """What a file tells the others: facts about it alone, and those that follow from facts of others."""

@@ -245,7 +245,7 @@ class HeatAnalysis:
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
         name = function.name.value
-        if self.is_hot_by_name(function) and not self._rare_calls.only(function):
+        if self._is_hot_by_name(function) and not self._rare_calls.only(function):
             return Heat.STEP
         followed = self._code.followed.step(function)
         elsewhere = self._code.step_caller(function) is not None
@@ -266,8 +266,7 @@ class HeatAnalysis:
                 return Heat.STEP
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
 
-    def is_hot_by_name(self, function: cst.FunctionDef) -> bool:
-        """Whether a framework or loader calls functions of this name in every step."""
+    def _is_hot_by_name(self, function: cst.FunctionDef) -> bool:
         name, owner = function.name.value, self._code.class_of(function)
         return name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and owner is not None)
 
