@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from torchlint import docs
-from torchlint.run import registry, session
+from torchlint.run import registry, results
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_pages_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    wanted = docs.documents(session.infos(registry.load()))
+    wanted = docs.documents(results.infos(registry.load()))
     stale = [
         str(path) for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text
     ]
@@ -26,7 +26,7 @@ def test_pages_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
-    names = {info.name for info in session.infos(registry.load())}
+    names = {info.name for info in results.infos(registry.load())}
     assert {path.stem for path in (ROOT / docs.PAGES).glob("*.md")} == names
 
 

@@ -55,7 +55,7 @@ FIT = """
 
 
 def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
-    paths = project(tmp_path, "print(loss.item())", "pass", unused=FIT)
+    paths = project(tmp_path, "print(loss.item())", "pass", unused=FIT.replace("import torch", "import torch, train"))
     severities = {Path(f.path).name: (f.severity.value, f.message) for f in found(paths)}
     assert severities["train.py"][0] == "warning"
     assert severities["unused.py"][0] == "info"

@@ -19,10 +19,10 @@ from torchlint.docs import marked
 from torchlint.groups import GROUPS, group_of
 from torchlint.model import RuleInfo, Severity
 from torchlint.rule import Rule
-from torchlint.run import registry, session
+from torchlint.run import registry, results
 
 CORE = [*registry.core()]
-INFOS = {info.id: info for info in session.infos(CORE)}
+INFOS = {info.id: info for info in results.infos(CORE)}
 READINGS = read(harness.ROOT / places.READINGS)
 PROVISIONAL = promises.provisional(harness.ROOT / places.PROVISIONAL)
 each_rule = pytest.mark.parametrize("info", INFOS.values(), ids=INFOS)

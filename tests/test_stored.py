@@ -20,7 +20,7 @@ from torchlint.confirm.documents import RENDERERS
 from torchlint.confirm.order import OrderProblem
 from torchlint.confirm.result import result
 from torchlint.report.json import document as report_document
-from torchlint.run import registry, session
+from torchlint.run import registry, results, session
 
 PROGRAM = """
     import numpy as np
@@ -128,7 +128,7 @@ def judged(folder: Path) -> list[str]:
         return []
     found = result(ordered, seen, prices.load(prices.DEFAULT), {})
     named = {finding.rule for finding in found.findings}
-    infos = tuple(info for info in session.infos(registry.load()) if info.id in named)
+    infos = tuple(info for info in results.infos(registry.load()) if info.id in named)
     chrome.document(seen)
     return [text.render(found), *(render(found, infos) for render in RENDERERS.values())]
 

@@ -10,6 +10,7 @@ from torchlint.config import configurations
 from torchlint.config.config import Config, ConfigError
 from torchlint.model import FileResult, Finding, RunResult, Safety
 from torchlint.run import discover, session
+from torchlint.run.context import around
 from torchlint.run.fixer import fix_text
 from torchlint.run.registry import RegistryError
 from torchlint.text.decode import encode_declared
@@ -59,14 +60,21 @@ def fix_source(
 
 
 def lint_paths(
-    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], config: Config | None = None, *, jobs: int = 1
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    config: Config | None = None,
+    *,
+    jobs: int = 1,
+    context: bool = True,
 ) -> RunResult:
     """Lint files and folders with one configuration, without a cache. Raises like :func:`lint_source`.
 
-    Paths that cannot be read are problems of the result. More than one of ``jobs`` are processes.
+    Paths that cannot be read are problems of the result. More than one of ``jobs`` are processes. With ``context``, the
+    other files of the repository are read, too, so that the findings are those that a run on the repository reports.
     """
     what = session.plan(config or Config())
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    found, problems, _ = discover.files([os.fspath(p) for p in given], what.scopes.configurations, str(Path.cwd()))
+    given = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    found, problems, _ = discover.files(given, what.scopes.configurations, str(Path.cwd()))
+    if context:
+        what = what._replace(around=around(given, what.scopes.configurations))
     run = session.run(found, what, jobs=jobs)
     return run.with_problems(problems)

@@ -100,9 +100,9 @@ def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
 
 def main() -> None:
     """Write every document, and delete the pages of rules that no longer exist."""
-    from torchlint.run import registry, session
+    from torchlint.run import registry, results
 
-    wanted = documents(session.infos(registry.core()))
+    wanted = documents(results.infos(registry.core()))
     for path in PAGES.glob("*.md"):
         if path not in wanted:
             path.unlink()

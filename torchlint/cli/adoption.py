@@ -91,7 +91,7 @@ def prepare(arguments: argparse.Namespace, paths: Sequence[str], files: list[str
             run = _changed(arguments, accepted, narrowing, every, run, notes)
         if arguments.staged and arguments.fix and run.repairs is not None and run.repairs.fixed:
             notes.append("The fixes are not staged: look at them, and stage them with git add.")
-        return run.with_problems(problems)._replace(notes=tuple(notes))
+        return run.with_problems(problems)._replace(notes=(*run.notes, *notes))
 
     return Prepared(files, narrowing, finish)
 

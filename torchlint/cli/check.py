@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torchlint.model import RunResult
     from torchlint.report import ReportOptions
     from torchlint.run.cache import Cache
+    from torchlint.run.context import Context
     from torchlint.run.discover import Found
     from torchlint.run.notebooks import Shown
     from torchlint.run.plan import Plan
@@ -50,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     need(arguments.output_format)
     _refuse(arguments)
     adoption.refuse(arguments, paths)
-    what = session.plan_of(settings.configured(arguments, paths))._replace(exhaustive=arguments.exhaustive)
+    what = session.plan_of(settings.configured(arguments, paths))
+    what = what._replace(exhaustive=arguments.exhaustive, around=_context(arguments, paths, what))
     if arguments.add_ignore or arguments.reason is not None:
         from torchlint.cli import ignoring
 
@@ -93,11 +95,24 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
     return paths
 
 
+def _context(arguments: argparse.Namespace, paths: list[str], what: Plan) -> Context:
+    """The files around the given ones, or around the one that standard input is the content of."""
+    from torchlint.run import context
+
+    given = paths if paths != ["-"] else [arguments.stdin_filename] if arguments.stdin_filename else []
+    return context.around(given, what.scopes.configurations) if arguments.context else context.NONE
+
+
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
     from torchlint.run import session
+    from torchlint.run.results import collect
+    from torchlint.run.sources import is_notebook
 
     path, data = _piped(arguments)
-    run = session.collect([session.lint_text(data, path, what)], what, files=1)
+    if what.around.files and is_notebook(path) == is_notebook(path, data):
+        run = session.run([path], what, jobs=1, cache=_cache(arguments, what), given={path: data})
+    else:
+        run = collect([session.lint_text(data, path, what)], what, files=1)
     prepared = _prepared(arguments, ["-"], [path], what)
     return prepared.finish(run, prepared.narrowing.narrowed(run)) if prepared is not None else run
 

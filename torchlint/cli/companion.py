@@ -18,7 +18,7 @@ from torchlint.confirm import evidence, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
-from torchlint.run import session
+from torchlint.run import results, session
 from torchlint.run.plan import Plan
 from torchlint.text.visible import visible
 
@@ -145,7 +145,7 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
     if arguments.output_format == "text":
         written = text.render(judged, color=colored(arguments.color, to_file=to_file, stream=target))
     else:
-        written = documents.RENDERERS[arguments.output_format](judged, session.infos(registry.load()))
+        written = documents.RENDERERS[arguments.output_format](judged, results.infos(registry.load()))
     if to_file:
         write_file("--output-file", arguments.output_file, written)
     else:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def _infos() -> tuple[RuleInfo, ...]:
-    from torchlint.run import registry, session
+    from torchlint.run import registry, results
 
-    return session.infos(registry.load())
+    return results.infos(registry.load())
 
 
 def rule(arguments: argparse.Namespace) -> int:

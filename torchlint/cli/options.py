@@ -189,6 +189,12 @@ def _output(group: argparse._ArgumentGroup) -> None:
 
 def _running(group: argparse._ArgumentGroup) -> None:
     group.add_argument("-j", "--jobs", metavar="N", type=_positive, help="processes; default: one for each processor")
+    group.add_argument(
+        "--no-context",
+        action="store_false",
+        dest="context",
+        help="lint what is given alone, without the other files of the project",
+    )
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
     # For developers of torchlint: no shortcuts, one process, and timings.

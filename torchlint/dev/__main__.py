@@ -19,7 +19,7 @@ from torchlint.dev import figures, places, promises, verdicts, wild
 from torchlint.dev.readings import SIGHTS, VERDICTS, Reading, Unreadable, add, read
 from torchlint.dev.register import Register
 from torchlint.docs import marked
-from torchlint.run import registry, session
+from torchlint.run import registry, results
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,7 +95,7 @@ def _figures(arguments: argparse.Namespace) -> int:
 
 def tables() -> dict[str, str]:
     """The tables of the page, by the name of their markers."""
-    readings, infos = read(places.READINGS), session.infos(registry.core())
+    readings, infos = read(places.READINGS), results.infos(registry.core())
     excused = promises.provisional(places.PROVISIONAL)
     return {
         "unseen": f"{figures.headline(readings)}\n{figures.unseen(readings)}",

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Collection, Iterator
 
 from torchlint.project.module_files import ModuleFiles
+from torchlint.project.names import names
 from torchlint.project.outline import Outlines
 
 Place = tuple[str, str]
@@ -20,9 +21,10 @@ class Definitions:
     """
 
     def __init__(self, paths: Collection[str], outlines: Outlines) -> None:
-        self._paths = paths
+        self._names = names(paths)
+        self._paths = {name: path for path, name in self._names.items()}
         self._outlines = outlines
-        self._files = ModuleFiles(paths)
+        self._files = ModuleFiles(self._paths)
         self._modules: dict[tuple[str, str], str | None] = {}
         self._loads: dict[str, frozenset[str]] = {}
         self._imports: dict[str, frozenset[str]] = {}
@@ -34,7 +36,8 @@ class Definitions:
         is in none of them is in a folder that an installation or the program itself puts on the path of modules, such
         as ``src``: it is the only file with such a name, or the one that shares most folders with the importing file.
         """
-        place = posixpath.dirname(asking.replace("\\", "/")), dotted
+        name = self._names.get(asking) or asking.replace("\\", "/")
+        place = posixpath.dirname(name), dotted
         if place not in self._modules:
             self._modules[place] = self._module(*place)
         return self._modules[place]
@@ -53,14 +56,13 @@ class Definitions:
             if found is not None:
                 return found
             if above == posixpath.dirname(above):
-                return self._files.elsewhere(folder, name)
+                found = self._files.elsewhere(folder, name)
+                return self._paths[found] if found is not None else None
             above = posixpath.dirname(above)
 
     def _file(self, stem: str) -> str | None:
-        for path in (f"{stem}.py", f"{stem}/__init__.py"):
-            if path in self._paths:
-                return path
-        return None
+        found = (self._paths.get(name) for name in (f"{stem}.py", f"{stem}/__init__.py"))
+        return next((path for path in found if path is not None), None)
 
     def imported(self, asking: str, name: str) -> str | None:
         """The file that an import of a module, or of a name in it, resolves to."""
@@ -72,7 +74,7 @@ class Definitions:
         path = self.imported(asking, name)
         if path is not None:
             yield path
-            yield from self._packages(path)
+            yield from self.packages(path)
 
     def loads(self, path: str) -> frozenset[str]:
         """The files that run whenever a file is imported, because it imports them itself."""
@@ -102,12 +104,12 @@ class Definitions:
         """Whether some of a file runs only if it is started as a program."""
         return self._outlines.of(path).is_program
 
-    def _packages(self, path: str) -> Iterator[str]:
+    def packages(self, path: str) -> Iterator[str]:
         """The packages that a module is in, which importing it runs first; the innermost first."""
-        folder = posixpath.dirname(path)
+        folder = posixpath.dirname(self._names[path])
         if path.endswith("/__init__.py"):
             folder = posixpath.dirname(folder)
-        while (package := f"{folder}/__init__.py") in self._paths:
+        while (package := self._paths.get(f"{folder}/__init__.py")) is not None:
             yield package
             folder = posixpath.dirname(folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
@@ -59,6 +60,15 @@ class FollowedFile(NamedTuple):
     def __bool__(self) -> bool:
         """Whether anything is known."""
         return self.reached is not None or any((self.tensors, self.steps, self.unusual, self.copies, self.feeds))
+
+    def with_paths(self, paths: Mapping[str, str]) -> FollowedFile:
+        """The same with the paths of other files in place of their names."""
+        steps = (
+            step._replace(way=tuple((paths.get(name, name), line, call) for name, line, call in step.way))
+            for step in self.steps
+        )
+        feeds = (feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
+        return self._replace(steps=tuple(steps), feeds=tuple(feeds))
 
 
 NOT_FOLLOWED = FollowedFile()

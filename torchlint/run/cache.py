@@ -41,7 +41,7 @@ _FORMAT = 7
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
 _MOST = 256_000_000
-_PROGRAMS = 4  # states of the files of which it is kept what following the programs told
+_PROGRAMS = 4  # states of each component of which it is kept what following the programs told
 # Only files with such names are ever deleted: caches, and temporary files that a killed run has left.
 _OURS = re.compile(r"[0-9a-f]{32}\.json|\.[0-9a-f]{32}\.json\.torchlint")
 
@@ -123,9 +123,10 @@ class Cache:
         self._file = directory / f"{name}.json"
         self._secret = user_cache.key()
         self._entries: dict[str, Any]
-        self._programs: dict[str, Any]  # latest first
+        self._programs: dict[str, Any]
         self._entries, self._programs = self._read()
         self._used: dict[str, Any] = {}
+        self._used_programs: dict[str, Any] = {}
         self._changed = False
 
     def get(self, path: str, data: bytes) -> Analysis | None:
@@ -152,15 +153,16 @@ class Cache:
 
     def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
         """What following the programs of these files, by path, told the last time."""
-        entry = self._programs.get(_key_of_all(contents))
+        key = _key_of_all(contents)
+        entry = self._programs.get(key)
         if entry is None or not fits(entry, list[_PackedFollowed]):
             return None
+        self._used_programs[key] = entry
         return {path: _unpack_followed(packed) for path, *packed in entry}
 
     def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
-        entry = [[path, *known] for path, known in found.items()]
-        self._programs = dict([(_key_of_all(contents), entry), *self._programs.items()][:_PROGRAMS])
+        self._used_programs[_key_of_all(contents)] = [[path, *known] for path, known in found.items()]
         self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -176,9 +178,11 @@ class Cache:
             if len(entries) >= 4 * len(self._used) + 10_000:
                 break
             entries.setdefault(key, entry)
+        most = _PROGRAMS * (1 + len(self._used_programs))
+        programs = dict([*{**self._used_programs, **self._programs}.items()][:most])
         with contextlib.suppress(OSError, ValueError, RecursionError):
             _prepare(self._file.parent, own=self._own)
-            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (entries, self._programs)]
+            parts = [json.dumps(part, separators=(",", ":")).encode() for part in (entries, programs)]
             body = b'","entries":%s,"programs":%s}' % (parts[0], parts[1])
             replace(self._file, _HEAD + self._signature(body, self._secret) + body)
 

@@ -18,7 +18,8 @@ from torchlint.run import plugins, registry
 from torchlint.run.fix import ROUNDS, Lint, Repaired, key_of, offered, repair
 from torchlint.run.narrow import EVERYTHING, Narrowing
 from torchlint.run.plan import Plan
-from torchlint.run.session import Progress, Tree, collect
+from torchlint.run.results import collect
+from torchlint.run.session import Progress, Tree
 from torchlint.run.sources import is_notebook
 from torchlint.text.lines import lines_in_words
 
@@ -139,7 +140,7 @@ def fix_files(
 def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
     """Fix every file with fixes that may be applied; returns the changed files."""
     changed = {}
-    for path, analysis in tree.analyses.items():
+    for path, analysis in tree.reported().items():
         data = tree.contents[path]
         left_alone = path in tally.problems or path in tally.exhausted or path in tally.narrowing.left_alone
         if left_alone or not tally.open_ones(path, data, analysis.result.findings, allowed):
@@ -248,7 +249,7 @@ def _broken(path: str, finding: Finding) -> Problem:
 def fix_text(
     data: bytes, path: str, what: Plan, allowed: Safety, narrowing: Narrowing = EVERYTHING
 ) -> tuple[bytes, RunResult]:
-    """Fix one text or notebook without facts of other files; returns the new bytes and the result."""
+    """Fix one text or notebook; returns the new bytes and the result."""
     if not is_notebook(path, data):
         return _fix_text(data, path, what, allowed, narrowing)
     from torchlint.run import notebooks
@@ -263,15 +264,23 @@ def fix_text(
 
 
 def _fix_text(data: bytes, path: str, what: Plan, allowed: Safety, narrowing: Narrowing) -> tuple[bytes, RunResult]:
-    first = what.lint(data, path)
+    first, analyse = _linted(data, path, what)
     tally = _Tally(what, narrowing, {path: data})
     budget = tally.budget(path)
-    lint = linter(lambda changed, seconds: what.analyse(changed, path, seconds=seconds), budget)
+    lint = linter(analyse, budget)
     with budget.running():
         done = repair(data, first, lint, allowed, budget, partial(tally.wanted, path))
     tally.add(path, done)
     run = narrowing.narrowed(collect([done.result], what, files=1), {path: (data, done.data)})
     return done.data, _summarised(run, tally, {}, allowed, {path: done.data})
+
+
+def _linted(data: bytes, path: str, what: Plan) -> tuple[FileResult, Callable[[bytes, float], Analysis]]:
+    """The result for a text, and a function that lints other content of it; the module of a notebook has no context."""
+    if what.around.files and not is_notebook(path):
+        tree = Tree([path], what, jobs=1, given={path: data})
+        return tree.analyses[path].result, partial(tree.lint, path)
+    return what.lint(data, path), lambda changed, seconds: what.analyse(changed, path, seconds=seconds)
 
 
 # -- diffs -----------------------------------------------------------------------------------------

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torchlint.base import limits
 from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
+from torchlint.project.components import components
+from torchlint.project.definitions import Definitions
 from torchlint.project.followed import FollowedFile
+from torchlint.project.names import names
 
 if TYPE_CHECKING:
+    from torchlint.project.outline import Outlines
     from torchlint.run.cache import Cache
 
 # Without any of these words there is no step to follow; a file with all of the others may run a model.
@@ -18,8 +22,23 @@ _STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader"
 _RUNS = (b"torch", b"device")
 
 
-def follow_programs(contents: Mapping[str, bytes], cache: Cache | None = None) -> dict[str, FollowedFile]:
-    """What following the programs tells of each file, by path with forward slashes."""
+def connected(contents: Mapping[str, bytes], outlines: Outlines, named: Collection[str]) -> list[list[str]]:
+    """The components of a project that at least one of the ``named`` files is in."""
+    paths = {path.replace("\\", "/"): path for path in contents}
+    data = {name: contents[path] for name, path in paths.items()}
+    found = ([paths[name] for name in each] for each in components(data, Definitions(paths, outlines)))
+    return [each for each in found if any(path in named for path in each)]
+
+
+def follow_programs(components: Iterable[Mapping[str, bytes]], cache: Cache | None = None) -> dict[str, FollowedFile]:
+    """What following the programs of each component of a project tells of its files, by path with forward slashes."""
+    found: dict[str, FollowedFile] = {}
+    for contents in components:
+        found.update(_of_component(contents, cache))
+    return found
+
+
+def _of_component(contents: Mapping[str, bytes], cache: Cache | None) -> Mapping[str, FollowedFile]:
     if not any(map(_may_step, contents.values())):
         return {}
     known = cache.followed(contents) if cache is not None else None
@@ -45,6 +64,9 @@ def _is_small(data: bytes) -> bool:
 def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
     from torchlint.solution import solve
 
-    read = {path.replace("\\", "/"): data for path, data in contents.items() if _is_small(data)}
+    named = names(contents)
+    paths = {name: path.replace("\\", "/") for path, name in named.items()}
+    read = {named[path]: data for path, data in contents.items() if _is_small(data)}
     with phase("following"), deep_recursion(), no_collection():
-        return solve(read).files
+        found = solve(read).files
+    return {paths[name]: known.with_paths(paths) for name, known in found.items()}

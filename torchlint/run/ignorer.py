@@ -77,7 +77,7 @@ def add_ignores(
     before = dict(tree.contents)
     done: dict[str, _Done] = {}
     refused: dict[str, str] = {}
-    for path in tree.analyses:
+    for path in tree.reported():
         try:
             done[path] = _in_file(path, tree, what, reason, narrowing)
         except _Refused as why:

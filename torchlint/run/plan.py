@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint.config.config import ConfigError
 from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult, Finding
 from torchlint.project.merged import Project
+from torchlint.run.context import NONE, Context
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -21,13 +24,15 @@ if TYPE_CHECKING:
 class Plan(NamedTuple):
     """All known rules, and the configuration for each file.
 
-    With ``asked``, files are not linted; only the facts are gathered that are asked for there, by path.
+    With ``asked``, files are not linted; only the facts are gathered that are asked for there, by path. ``around`` are
+    files that are linted together with those of the run, but of which nothing is reported.
     """
 
     rules: tuple[type[Rule], ...]
     scopes: Scopes
     exhaustive: bool = False
     asked: Mapping[str, Asked] | None = None
+    around: Context = NONE
 
     @property
     def config(self) -> Config:
@@ -47,6 +52,22 @@ class Plan(NamedTuple):
         """Whether a finding makes the run fail (``fail-on``). That a file is written in Python 2 never does."""
         least = self.scope(finding.path).config.fail_on
         return least is not None and finding.severity.rank >= least.rank and not finding.is_notice
+
+    def with_context(self, paths: Sequence[str]) -> list[str]:
+        """These files and those around them, each once: a file may have several paths.
+
+        Files with a wrong configuration are left out, unless they are among ``paths``.
+        """
+        real = set(map(os.path.realpath, paths)) if self.around.files else set()
+        others = (path for path in self.around.files if os.path.realpath(path) not in real)
+        return [*paths, *filter(self._is_configured, others)]
+
+    def _is_configured(self, path: str) -> bool:
+        try:
+            self.scope(path)
+        except ConfigError:
+            return False
+        return True
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file, as a project of its own."""
@@ -73,7 +94,7 @@ class Plan(NamedTuple):
         if self.asked is not None:
             return follow(data, path, self.rules, self.asked[path], config, exhaustive=self.exhaustive)
         if project is None:
-            project = Project(followed=follow_programs({path: data}))
+            project = Project(followed=follow_programs([{path: data}]))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

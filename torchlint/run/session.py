@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from torchlint.base import limits
 from torchlint.base.timings import phase
 from torchlint.config.scopes import Scopes
-from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
+from torchlint.model import FileResult, RunResult
 from torchlint.project.asked import unanswered
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines
 from torchlint.project.view import query_digest
 from torchlint.run import contents, registry
-from torchlint.run.builtin import BUILT_IN
-from torchlint.run.following import follow_programs
+from torchlint.run.following import connected, follow_programs
 from torchlint.run.plan import Plan
+from torchlint.run.results import collect
 from torchlint.run.sources import is_notebook
 from torchlint.run.understood import understood
 from torchlint.text.cells import Cells
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from torchlint.model import Finding
     from torchlint.project.asked import Asked
     from torchlint.project.facts import FileFacts
+    from torchlint.project.followed import FollowedFile
     from torchlint.project.view import Query
-    from torchlint.rule import Rule
     from torchlint.run.cache import Cache
     from torchlint.run.engine import Analysis
     from torchlint.run.parallel import Work
@@ -78,7 +78,8 @@ class Tree:
     known are linted again, and so on if that gives new facts. After a change the same is done from the beginning, so
     that the result does not depend on what was linted before; but a file is linted again only if its content or the
     results of its queries are new. If fixes are to be applied, cached results with findings are not used. ``given`` is
-    linted instead of what is on disk.
+    linted instead of what is on disk. Files around those of the run that imports connect with them are part of the
+    tree; the others are not, and only what is ``named`` is reported.
 
     ``before`` is called with the path of each file that is to be linted in this process, as all given ones are, also
     after changes. It may raise an exception to give up.
@@ -100,18 +101,22 @@ class Tree:
         self._paths = len(paths)
         for path in paths:
             what.scope(path)  # report errors in configurations before doing anything else
-        self.contents, self._books, self._unreadable = contents.read_all(paths, given or {})
+        self.named = frozenset(paths)
+        self.contents, self._books, self._unreadable = contents.read_all(what.with_context(paths), given or {})
         self._edited = set(given or ()) & set(self.contents)
         self._seconds: dict[str, float] = {}
         self._outlines = Outlines(self.contents)
-        self._followed = follow_programs(self.contents, cache)
+        self._components = connected(self.contents, self._outlines, self.named)
+        self.contents = {path: self.contents[path] for component in self._components for path in component}
+        self._followed = self._follow_programs(cache)
         self._alone: dict[str, Analysis] = {}
         self._before: dict[str, list[Analysis]] = {}  # of the present content, with facts of other files; latest last
         self._later: dict[str, FileFacts] = {}
         self._cached: set[str] = set()
         if cache is not None:
             found = {p: known for p, data in self.contents.items() if (known := self._stored(cache, p, data))}
-            self._alone = {p: known for p, known in found.items() if not (repaired and known.result.findings)}
+            undone = self.named if repaired else frozenset()
+            self._alone = {p: known for p, known in found.items() if not (p in undone and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
         fresh = set(self.contents) - set(self._alone)
@@ -121,6 +126,9 @@ class Tree:
             for path in fresh | again | followed:
                 cache.put(self.contents[path], self.analyses[path])
             cache.save()
+
+    def _follow_programs(self, cache: Cache | None = None) -> dict[str, FollowedFile]:
+        return follow_programs([{path: self.contents[path] for path in each} for each in self._components], cache)
 
     def _lint(self, paths: set[str], progress: Progress | None) -> tuple[set[str], set[str]]:
         """Lint these files, then those whose queries have other results now, until all queries are answered.
@@ -235,6 +243,7 @@ class Tree:
         for path in (*changed, *removed):
             self._before.pop(path, None)
         self._edited |= set(changed)
+        self.named |= set(changed)
         self._cached -= {*changed, *removed}
         self._seconds.clear()
         told, outlined = {path: self._told(path) for path in changed}, self._outlines
@@ -250,7 +259,8 @@ class Tree:
 
     def _follow_again(self) -> set[str]:
         """Follow the programs as they are now; returns the files of which something else is known."""
-        before, self._followed = self._followed, follow_programs(self.contents)
+        self._components = connected(self.contents, self._outlines, self.named)
+        before, self._followed = self._followed, self._follow_programs()
         self.project = self.project.with_followed(self._followed)
         return {path for path in self.contents if before.get(_slashes(path)) != self._followed.get(_slashes(path))}
 
@@ -283,15 +293,22 @@ class Tree:
         before = self.contents.get(path)
         return self.project if before is None or before == data else self.project.for_edit(path, before, data)
 
+    def reported(self) -> dict[str, Analysis]:
+        """The results for the files of the run, without those around them."""
+        return {path: analysis for path, analysis in self.analyses.items() if path in self.named}
+
     def result(self) -> RunResult:
         """The findings of all files."""
-        results = [*self._unreadable, *(analysis.result for analysis in self.analyses.values())]
+        named = self.reported()
+        unreadable = [result for result in self._unreadable if result.path in self.named]
+        results = [*unreadable, *(analysis.result for analysis in named.values())]
         if self._books:
             results = self._in_cells(results)
-        run = collect(results, self._what, files=self._paths, from_cache=len(self._cached))
+        run = collect(results, self._what, files=self._paths, from_cache=len(self._cached & self.named))
         return run._replace(
-            without_device=tuple(p for p in sorted(self.analyses) if self.project.lacks_device(p)),
-            understood=understood(self.analyses, self.project, self._in_cell),
+            without_device=tuple(p for p in sorted(named) if self.project.lacks_device(p)),
+            understood=understood(named, self.project, self._in_cell),
+            notes=self._what.around.notes,
         )
 
     def _in_cell(self, path: str, line: int) -> tuple[int | None, int]:
@@ -329,37 +346,6 @@ def lint_text(data: bytes, path: str, what: Plan) -> FileResult:
     except notebooks.NotebookProblem as problem:
         return notebooks.problem_of(path, problem)
     return notebooks.placed(what.lint(book.module, path), book.module, book, what.scope(path).config)
-
-
-def collect(
-    results: Iterable[FileResult],
-    what: Plan,
-    *,
-    files: int,
-    from_cache: int = 0,
-    problems: Iterable[Problem] = (),
-) -> RunResult:
-    """Combine the results of files into the result of a run, in order."""
-    listed = list(results)
-    findings = sorted((f for r in listed for f in r.findings), key=lambda f: f.sort_key)
-    every = [*problems, *(p for r in listed for p in r.problems)]
-    unchecked = {p.path for p in every} | {f.path for f in findings if f.rule == SYNTAX_ERROR}
-    return RunResult(
-        findings=tuple(findings),
-        problems=tuple(sorted(every, key=lambda p: p.sort_key)),
-        files=files,
-        from_cache=from_cache,
-        suppressed=sum(r.suppressed for r in listed),
-        rules=infos(what.rules),
-        unchecked=len(unchecked),
-    )
-
-
-def infos(rules: Iterable[type[Rule]]) -> tuple[RuleInfo, ...]:
-    """The facts about all rules, beginning with torchlint's built-in findings."""
-    from torchlint.rule import info
-
-    return (*BUILT_IN, *(info(rule, str(registry.package_of(rule))) for rule in rules))
 
 
 def usable_cpus() -> int:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from torchlint.model import Severity
 from torchlint.report.shared import dump, place
-from torchlint.run import registry, session
+from torchlint.run import registry, results
 from torchlint.scan import manifest
 from torchlint.scan.problems import ScanError, reason
 from torchlint.scan.rows import CHECKED
@@ -151,7 +151,7 @@ def _tallied(store: Store) -> list[_Tally]:
 
 
 def _rules(tallies: list[_Tally], linted: int) -> tuple[Rule, ...]:
-    infos = {info.id: info for info in session.infos(registry.load())}
+    infos = {info.id: info for info in results.infos(registry.load())}
     rules = []
     for one in tallies:
         info = infos.get(one.rule)

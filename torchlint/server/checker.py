@@ -12,7 +12,7 @@ from typing import NamedTuple
 from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.config import ConfigError
 from torchlint.model import Finding, RuleInfo, Severity
-from torchlint.run import session
+from torchlint.run import results
 from torchlint.run.registry import load
 from torchlint.server.code import Code, NotebookProblem
 from torchlint.server.documents import Document, Part
@@ -232,4 +232,4 @@ class Checker:
     @staticmethod
     def rules() -> tuple[RuleInfo, ...]:
         """The facts about all rules."""
-        return session.infos(load())
+        return results.infos(load())

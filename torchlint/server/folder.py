@@ -1,4 +1,4 @@
-"""A folder that is open in the editor: its configuration, and what is known of its files."""
+"""A folder that is open in the editor: its configuration, and what is known of its files and of those around it."""
 
 # os.path, as in torchlint.config.config.
 # ruff: noqa: PTH110
@@ -11,6 +11,7 @@ from torchlint.base import limits
 from torchlint.model import FileResult, RunResult, Safety
 from torchlint.project.merged import Project
 from torchlint.run import discover, session, sources
+from torchlint.run.context import around
 from torchlint.run.fix import repair
 from torchlint.server.settings import Settings
 
@@ -28,6 +29,7 @@ class Folder:
         self._changing = False
         self._excluded: dict[str, bool] = {}
         self._unsaved: set[str] = set()  # files whose content in the tree is that of an open document
+        self._around: Set[str] = set()  # files of the project that are not in the folder
         self._elsewhere: Set[str] = set()  # open files that are no part of the tree, such as those that git ignores
 
     def contains(self, path: str) -> bool:
@@ -69,7 +71,9 @@ class Folder:
         from torchlint.run.cache import for_settings
 
         cache = for_settings(self.plan.rules, self.plan.scopes)
-        tree = session.Tree(sorted(files), self.plan, jobs=1, cache=cache, progress=progress, before=lambda _: pause())
+        what = self.plan._replace(around=around([self.root], self.configurations))
+        tree = session.Tree(sorted(files), what, jobs=1, cache=cache, progress=progress, before=lambda _: pause())
+        self._around = {path for path in tree.contents if not self.contains(path)}
         self.tree, self._project = tree, tree.project
 
     def result(self) -> RunResult | None:
@@ -86,7 +90,7 @@ class Folder:
             return
         known = tree.contents.keys()
         new = texts.keys() - known - self._elsewhere
-        listed = set(self.files()) if search or new else set(known)
+        listed = {*self.files(), *self._around} if search or new else set(known)
         unsaved = {path: data for path, data in texts.items() if path in listed or not os.path.exists(path)}
         self._elsewhere = texts.keys() - unsaved.keys()
         changed, removed = dict(unsaved), known - listed - unsaved.keys()
