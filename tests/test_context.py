@@ -118,9 +118,9 @@ def test_standard_input_is_linted_in_place_of_its_file(
 
 @pytest.mark.usefixtures("project")
 def test_only_what_is_named_is_fixed(capsys: pytest.CaptureFixture[str]) -> None:
-    useless = "import numpy as np\nimport torch\n\n\ndef zeros(n):\n    return torch.tensor(np.fft.fft(n))\n"
+    copies = "import numpy as np\nimport torch\n\n\ndef read(path):\n    return torch.tensor(np.load(path))\n"
     for name in ("train.py", "pack/shared.py"):
-        Path(name).write_text(useless + Path(name).read_text(encoding="utf-8"), encoding="utf-8")
+        Path(name).write_text(copies + Path(name).read_text(encoding="utf-8"), encoding="utf-8")
     main(["--select", "TL101", "--no-cache", "--fix", "pack/shared.py"])
     assert "1 fixed" in capsys.readouterr().out
     assert "from_numpy" in Path("pack/shared.py").read_text(encoding="utf-8")
