@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 7
+_FORMAT = 8
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -143,17 +143,20 @@ class Cache:
         self._used[key] = entry
         return analysis
 
-    def put(self, data: bytes, analysis: Analysis) -> None:
-        """Store a result. Results with internal errors are not stored, so that the file is linted again."""
+    def put(self, data: bytes, analysis: Analysis, state: str = "") -> None:
+        """Store a result, which is final with this state of its component.
+
+        Results with internal errors are not stored, so that the file is linted again.
+        """
         result = analysis.result
         if not (result.problems or analysis.unfinished):
             key = self._key(result.path, data)
-            self._used[key] = [analysis.facts, analysis.later, analysis.queries, *_pack(result)]
+            self._used[key] = [analysis.facts, analysis.later, analysis.queries, state, *_pack(result)]
             self._changed = True
 
     def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
         """What following the programs of these files, by path, told the last time."""
-        key = _key_of_all(contents)
+        key = state_of(contents)
         entry = self._programs.get(key)
         if entry is None or not fits(entry, list[_PackedFollowed]):
             return None
@@ -162,7 +165,7 @@ class Cache:
 
     def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
-        self._used_programs[_key_of_all(contents)] = [[path, *known] for path, known in found.items()]
+        self._used_programs[state_of(contents)] = [[path, *known] for path, known in found.items()]
         self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -208,9 +211,9 @@ class Cache:
         return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
-def _key_of_all(contents: Mapping[str, bytes]) -> str:
-    """The key of an entry about all files together."""
-    return digest(b"followed", *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
+def state_of(contents: Mapping[str, bytes]) -> str:
+    """A digest of several files."""
+    return digest(b"files", *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
 
 
 def _prepare(directory: Path, *, own: bool) -> None:
@@ -256,7 +259,8 @@ def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-# An entry: facts, later facts, queries with digests of their results, the number of suppressed findings, and findings.
+# An entry: facts, later facts, queries with digests of their results, the state of the component, the number of
+# suppressed findings, and findings.
 _PackedFinding = tuple[
     str,
     str,
@@ -300,15 +304,16 @@ def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:
-    facts, later, asked, *packed = entry
+    facts, later, asked, state, *packed = entry
     if not (
         fits(facts, FileFacts)
+        and fits(state, str)
         and (later is None or fits(later, FileFacts))
         and fits(asked, list[tuple[tuple[str, ...], str]])
     ):
         raise TypeError("no facts or questions")
     questions = tuple((tuple(question), found) for question, found in asked)
-    return Analysis(_unpack(path, packed, lines), facts, questions, later=later)
+    return Analysis(_unpack(path, packed, lines), facts, questions, later=later, state=state)
 
 
 def _unpack(path: str, entry: list[Any], lines: int) -> FileResult:

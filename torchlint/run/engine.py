@@ -50,7 +50,8 @@ class Analysis(NamedTuple):
 
     ``queries`` holds digests of the results: the findings are valid as long as the project gives the same ones.
     ``unfinished`` means that a limit was exceeded, so that the result says nothing about the content of the file.
-    ``later`` are facts that follow from those of other files, and are valid as long as the findings are.
+    ``later`` are facts that follow from those of other files, and are valid as long as the findings are. ``state`` is a
+    digest of the files of the component with which the cached result was final.
     """
 
     result: FileResult
@@ -58,6 +59,7 @@ class Analysis(NamedTuple):
     queries: tuple[tuple[Query, str], ...] = ()
     unfinished: bool = False
     later: FileFacts | None = None
+    state: str = ""
 
     def is_valid_for(self, project: Project) -> bool:
         """Whether the project gives the same results as when the file was linted."""

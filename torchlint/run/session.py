@@ -119,13 +119,31 @@ class Tree:
             self._alone = {p: known for p, known in found.items() if not (p in undone and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
+        states = self._states() if cache is not None else {}
+        if cache is not None and all(p in self._alone and self._alone[p].state == states[p] for p in self.contents):
+            self._take_final()
+            return
         fresh = set(self.contents) - set(self._alone)
         again, followed = self._lint(fresh, progress)
         self._cached -= again
         if cache is not None:
-            for path in fresh | again | followed:
-                cache.put(self.contents[path], self.analyses[path])
+            for path, analysis in self.analyses.items():
+                if path in fresh | again | followed or analysis.state != states[path]:
+                    cache.put(self.contents[path], analysis, states[path])
             cache.save()
+
+    def _states(self) -> dict[str, str]:
+        """For each file a digest of its component."""
+        from torchlint.run.cache import state_of
+
+        states = {tuple(each): state_of({path: self.contents[path] for path in each}) for each in self._components}
+        return {path: state for each, state in states.items() for path in each}
+
+    def _take_final(self) -> None:
+        """Take over stored results, all of which were final with the files as they are."""
+        self.analyses = dict(self._alone)
+        self._later.update({path: found.later for path, found in self._alone.items() if found.later})
+        self.project = Project(self._facts(), self._outlines, self._followed)
 
     def _follow_programs(self, cache: Cache | None = None) -> dict[str, FollowedFile]:
         return follow_programs([{path: self.contents[path] for path in each} for each in self._components], cache)
