@@ -33,6 +33,7 @@ from torchlint.run.engine import Analysis
 
 if TYPE_CHECKING:
     from torchlint.config.scopes import Scope, Scopes
+    from torchlint.program.world import World
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
@@ -150,17 +151,17 @@ class Cache:
             self._used[key] = [analysis.facts, analysis.later, analysis.queries, *_pack(result)]
             self._changed = True
 
-    def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
-        """What following the programs of these files, by path, told the last time."""
-        entry = self._programs.get(_key_of_all(contents))
+    def followed(self, contents: Mapping[str, bytes], world: World) -> dict[str, FollowedFile] | None:
+        """What following the programs of these files, by path, told the last time in this world."""
+        entry = self._programs.get(_key_of_all(contents, world))
         if entry is None or not fits(entry, list[_PackedFollowed]):
             return None
         return {path: _unpack_followed(packed) for path, *packed in entry}
 
-    def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
+    def put_followed(self, contents: Mapping[str, bytes], world: World, found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
         entry = [[path, *known] for path, known in found.items()]
-        self._programs = dict([(_key_of_all(contents), entry), *self._programs.items()][:_PROGRAMS])
+        self._programs = dict([(_key_of_all(contents, world), entry), *self._programs.items()][:_PROGRAMS])
         self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -204,9 +205,10 @@ class Cache:
         return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
-def _key_of_all(contents: Mapping[str, bytes]) -> str:
-    """The key of an entry about all files together."""
-    return digest(b"followed", *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
+def _key_of_all(contents: Mapping[str, bytes], world: World) -> str:
+    """The key of an entry about all files together, and the world in which their programs run."""
+    told = _encoded(repr(tuple(world)))
+    return digest(b"followed", told, *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
 
 
 def _prepare(directory: Path, *, own: bool) -> None:
@@ -280,15 +282,17 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str]],
     list[tuple[tuple[int, int, int, int], str, int, str]],
     list[int] | None,
+    list[tuple[str, bool | float | str]],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached = packed
+    content, tensors, steps, unusual, copies, feeds, reached, options = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), path, line, phase) for (a, b, c, d), path, line, phase in feeds)
     lines = tuple(reached) if reached is not None else None
-    return FollowedFile(content, _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies), fed, lines)
+    ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
+    return FollowedFile(content, *ranges, fed, lines, tuple((name, value) for name, value in options))
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from torchlint.base import limits
 from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
-from torchlint.project.followed import FollowedFile
+from torchlint.program.world import USUAL, World
+from torchlint.project.followed import FollowedFile, digest
 
 if TYPE_CHECKING:
     from torchlint.run.cache import Cache
@@ -18,16 +19,18 @@ _STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader"
 _RUNS = (b"torch", b"device")
 
 
-def follow_programs(contents: Mapping[str, bytes], cache: Cache | None = None) -> dict[str, FollowedFile]:
+def follow_programs(
+    contents: Mapping[str, bytes], cache: Cache | None = None, world: World = USUAL
+) -> dict[str, FollowedFile]:
     """What following the programs tells of each file, by path with forward slashes."""
     if not any(map(_may_step, contents.values())):
         return {}
-    known = cache.followed(contents) if cache is not None else None
+    known = cache.followed(contents, world) if cache is not None else None
     if known is not None:
         return known
-    found = _followed(contents)
+    found = _followed(contents, world)
     if cache is not None:
-        cache.put_followed(contents, found)
+        cache.put_followed(contents, world, found)
     return found
 
 
@@ -42,9 +45,13 @@ def _is_small(data: bytes) -> bool:
     return len(data) <= limits.MAX_BYTES and size.problem(data) is None
 
 
-def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+def _followed(contents: Mapping[str, bytes], world: World) -> dict[str, FollowedFile]:
     from torchlint.solution import solve
 
     read = {path.replace("\\", "/"): data for path, data in contents.items() if _is_small(data)}
     with phase("following"), deep_recursion(), no_collection():
-        return solve(read).files
+        found = solve(read, world=world).files
+    if not world.options:
+        return found
+    known = {path: found.get(path) or FollowedFile(digest(data)) for path, data in read.items()}
+    return {path: each._replace(options=world.options) for path, each in known.items()}

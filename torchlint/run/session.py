@@ -104,7 +104,7 @@ class Tree:
         self._edited = set(given or ()) & set(self.contents)
         self._seconds: dict[str, float] = {}
         self._outlines = Outlines(self.contents)
-        self._followed = follow_programs(self.contents, cache)
+        self._followed = follow_programs(self.contents, cache, what.world(self.contents))
         self._alone: dict[str, Analysis] = {}
         self._before: dict[str, list[Analysis]] = {}  # of the present content, with facts of other files; latest last
         self._later: dict[str, FileFacts] = {}
@@ -250,7 +250,7 @@ class Tree:
 
     def _follow_again(self) -> set[str]:
         """Follow the programs as they are now; returns the files of which something else is known."""
-        before, self._followed = self._followed, follow_programs(self.contents)
+        before, self._followed = self._followed, follow_programs(self.contents, world=self._what.world(self.contents))
         self.project = self.project.with_followed(self._followed)
         return {path for path in self.contents if before.get(_slashes(path)) != self._followed.get(_slashes(path))}
 
