@@ -10,8 +10,10 @@ import pytest
 
 from torchlint import schema
 from torchlint.cli.main import main
+from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations
 from torchlint.model import Finding
+from torchlint.program.world import World
 from torchlint.run import session
 from torchlint.run.cache import for_settings
 from torchlint.server.folder import Folder
@@ -504,3 +506,14 @@ def test_the_schema_accepts_a_world() -> None:
     refused: list[dict[str, object]] = [{"accelerators": -1}, {"programs": "a"}, {"options": {"a": []}}, {"gpus": 1}]
     for wrong in refused:
         assert not validator.is_valid({"world": wrong})
+
+
+def test_files_that_are_given_by_their_content_are_in_the_same_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # as a scan lints repositories
+    world = World(options=(("use_wandb", True),), programs=("/train.py",))
+    plan = session.plan(Config(select=("TL301",), preview=True, root=str(tmp_path), world=world))
+    contents = {f"{name}.py": program(SWITCH, "if args.use_wandb").encode() for name in ("train", "old")}
+    found = session.run(sorted(contents), plan, given=contents).findings
+    assert [(f.path, f.severity.value) for f in found] == [("old.py", "info"), ("train.py", "warning")]
