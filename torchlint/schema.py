@@ -17,7 +17,9 @@ from torchlint.config.config import KEYS, Config
 from torchlint.config.options import names_of
 from torchlint.config.select import selectors
 from torchlint.config.values import BUDGET, FAIL_ON, SEVERITIES
+from torchlint.config.world import WORLD
 from torchlint.model import Severity
+from torchlint.program.world import World
 from torchlint.rule import Rule
 from torchlint.run.baseline import KEY, VERSION
 
@@ -101,7 +103,7 @@ def _property(name: str, rules: Sequence[type[Rule]]) -> dict[str, Any]:
 
 def _default(field: str) -> Any:
     value = getattr(Config(), field)
-    return value.value if isinstance(value, Severity) else value
+    return value.value if isinstance(value, Severity) else {} if isinstance(value, World) else value
 
 
 def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:
@@ -144,6 +146,11 @@ def _of_type(hint: Any) -> dict[str, Any]:
 _TEXT = {"type": "string", "minLength": 1}
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _STRINGS: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_OF_WORLD: Mapping[str, dict[str, Any]] = {
+    "options": {"type": "object", "additionalProperties": {"type": ["boolean", "number", "string"]}},
+    "programs": _STRINGS,
+    "accelerators": {"type": "integer", "minimum": 0, "default": 1},
+}
 _KINDS: Mapping[str, dict[str, Any]] = {
     "selectors": {"$ref": "#/definitions/selectors"},
     "globs": _STRINGS,
@@ -162,6 +169,11 @@ _KINDS: Mapping[str, dict[str, Any]] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {key: {"description": text, "type": "number", "minimum": 0} for key, text in BUDGET.items()},
+    },
+    "world": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: {"description": text, **_OF_WORLD[key]} for key, text in WORLD.items()},
     },
 }
 

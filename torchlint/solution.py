@@ -13,6 +13,7 @@ from torchlint.engine.roots import Roots
 from torchlint.libraries.dispatch import Libraries
 from torchlint.libraries.loaders import Loaders
 from torchlint.program.project import Program
+from torchlint.program.world import USUAL, World
 from torchlint.project.followed import FollowedFile
 
 WORK = 100_000  # statements and calls
@@ -55,9 +56,17 @@ class Solution(NamedTuple):
     functions: frozenset[tuple[str, int]]  # that were reached: path and line
 
 
-def solve(contents: Mapping[str, bytes], root: str = "", targets: tuple[str, ...] = (), work: int = WORK) -> Solution:
-    """Follow the files of a project, whose contents are given by path."""
-    engine = Engine(Program(contents, root, targets), work, _libraries)
+def solve(
+    contents: Mapping[str, bytes],
+    root: str = "",
+    targets: tuple[str, ...] = (),
+    work: int = WORK,
+    world: World = USUAL,
+) -> Solution:
+    """Follow the files of a project, whose contents are given by path; nothing is told without an accelerator."""
+    if not world.accelerators:
+        return Solution((), {}, 0, complete=True, functions=frozenset())
+    engine = Engine(Program(contents, root, targets, world), work, _libraries)
     Roots(engine).follow()
     modules = engine.program.modules.values()
     on_accelerator = any(word in m.content for m in modules if m.loaded for word in (b"cuda", b"device", b"fabric"))

@@ -108,6 +108,11 @@ def shown(what: Plan) -> str:
         "fail-on": config.fail_on.value if config.fail_on else "never",
         "time-limit": config.time_limit,
         "baseline": os.path.join(config.root, config.baseline) if config.baseline else None,  # noqa: PTH118
+        "world": {
+            "options": dict(config.world.options),
+            "programs": config.world.programs,
+            "accelerators": config.world.accelerators,
+        },
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }
     return dump(settings)

@@ -33,7 +33,9 @@ from torchlint.config.values import (
     tables,
     version,
 )
+from torchlint.config.world import world
 from torchlint.model import Severity
+from torchlint.program.world import World
 
 PathLike = str | os.PathLike[str]
 TABLE = "tool.torchlint"
@@ -72,6 +74,7 @@ class Config(NamedTuple):
     baseline: str | None = None
     rules: Mapping[str, Any] = NOTHING
     budget: Mapping[str, float] = NOTHING
+    world: World = World()
     root: str = "."
     source: str | None = None
     top: str | None = None
@@ -113,6 +116,7 @@ KEYS: Mapping[str, Key] = {
     "baseline": Key("baseline", "file", "The file with the findings to accept, relative to the configuration."),
     "rules": Key("rules", "rules", "Options of single rules, by rule name."),
     "budget": Key("budget", "budget", "How much a step may transfer and synchronize, checked by `torchlint confirm`."),
+    "world": Key("world", "world", "What a normal run of the programs is like: options, programs and accelerators."),
 }
 
 
@@ -247,4 +251,5 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "file": file,
     "rules": tables,
     "budget": budget,
+    "world": world,
 }

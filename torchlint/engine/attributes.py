@@ -172,7 +172,8 @@ class Attributes:
     def computed(self, owner: Value, args: list[Value], node: ast.AST, scope: Scope) -> Value:
         """``getattr(owner, name)`` and ``getattr(owner, name, default)``; the arguments follow the owner."""
         name, default = args[0], args[1] if len(args) > 1 else None
-        if name.kind is Kind.CONSTANT and name.sure and isinstance(name.detail, str) and not name.option:
+        decided = name.sure and (name.option is None or name.option.given)
+        if name.kind is Kind.CONSTANT and decided and isinstance(name.detail, str):
             found = self.of(owner, name.detail, node, scope)
             absent = found.kind is Kind.UNKNOWN or (found.kind is Kind.METHOD and owner.kind is Kind.INSTANCE)
             if default is None or not absent:

@@ -106,8 +106,10 @@ class Calls:
         if target is None or (target.node in self.reached and not isinstance(target.node, ast.Lambda)):
             return
         needed = len(target.node.args.args) - len(target.node.args.defaults) - bound
+        named = {arg.arg: self._engine.libraries.given(arg.arg) for arg in target.node.args.args[bound:]}
+        given = {name: value for name, value in named.items() if value is not None}  # as fire.Fire does
         try:
-            self.call(callback, [UNKNOWN] * max(needed, 0), {}, node, scope)
+            self.call(callback, [UNKNOWN] * max(needed, 0), given, node, scope)
         except (Returned, Left):
             return
 
@@ -311,7 +313,9 @@ class Calls:
                 value = self._engine.expressions.safely(default, function.scope)
                 found[name] = self._unless_given(name, value, open_=_OTHERS in named)
         for each in (*ordered, *given.kwonlyargs):
-            value = found.setdefault(each.arg, UNKNOWN)
+            if each.arg not in found:  # of a command line, as of click
+                found[each.arg] = self._engine.libraries.given(each.arg) or UNKNOWN
+            value = found[each.arg]
             if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
                 found[each.arg] = self._annotated(each.annotation, function)
         return {name: number(value) for name, value in found.items()}

@@ -24,7 +24,6 @@ from torchlint.engine.values import (
     UNKNOWN,
     Counted,
     Kind,
-    Option,
     Place,
     Value,
     collection,
@@ -274,7 +273,7 @@ class Expressions:
         if outcome is not None:
             return constant(not outcome)
         rarely = -value.rarely or int(value.detail is Counted.REMAINDER)
-        option = Option(value.option.name, not value.option.on) if value.option else None
+        option = value.option._replace(on=not value.option.on) if value.option else None
         return Value(Kind.FLAG, rarely=rarely, option=option)
 
     # -- comparisons -------------------------------------------------------------------------------

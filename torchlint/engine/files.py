@@ -11,7 +11,7 @@ from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
 from torchlint.engine.state import BLOCKING, State
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
+from torchlint.project.followed import ASSUMED, UNREACHED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
 
 _NEVER = "not with the default options"
 
@@ -26,6 +26,9 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
             steps[path][step.line] = often, step
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
+    if reached is not None:
+        for module, statements in state.left_out.items():
+            unusual[module.path].update((_range(statement), UNREACHED) for statement in statements)
     return {
         path: FollowedFile(
             digest(modules[path].content),
@@ -99,7 +102,7 @@ def _programs_step(state: State, frequency: Frequency) -> bool:
     bodies = {module_frame for key, module_frame in state.frames.items() if isinstance(key, Module)}
     frames = [f for f in frequency.frames if f in bodies or (f.function and f.function.node in state.reached)]
     loops = ((frame, r) for frame in frames for r in frame.regions.values() if r.kind == "loop")
-    return any(frequency.is_step(frame, loop) for frame, loop in loops)
+    return any(frequency.is_step(frame, loop) for frame, loop in loops if not frame.assumed)
 
 
 def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int, ...]]:
@@ -178,7 +181,7 @@ def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, wh
     if often is None:
         return _NEVER if whole else None
     if often.option is not None:
-        return f"only with {often.option}" if " " in often.option else f"only with `{often.option}`"
+        return f"only {often.option}" if " " in often.option else f"only with `{often.option}`"
     if often.evaluates:
         return "only in evaluation"
     return "not in every step" if often.rare and often.phase is not Phase.NONE else None

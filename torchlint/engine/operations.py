@@ -67,7 +67,8 @@ def identical(left: Value, right: Value, expected: bool) -> Value:
     if not right.is_none:
         return FLAG
     if left.option is not None:
-        return Value(Kind.FLAG, option=Option(left.option.name, left.option.on is not expected))
+        absent = left.is_none if left.kind is Kind.CONSTANT else not left.option.on
+        return Value(Kind.FLAG, option=left.option._replace(on=absent is expected))
     unclear = left.maybe_none or left.kind in (Kind.UNKNOWN, Kind.UNION, Kind.FLAG) or not left.sure
     return FLAG if unclear else constant(left.is_none == expected)
 
@@ -104,12 +105,12 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
 
 
 def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] | None, option: Option) -> Value:
-    """A comparison with an option of the program: what it is by default, and open otherwise."""
-    known = left.kind is right.kind is Kind.CONSTANT and not isinstance(left.detail, str)
+    """A comparison with an option of the program: what it is in a normal run, and open otherwise."""
+    known = left.kind is right.kind is Kind.CONSTANT and (option.given or not isinstance(left.detail, str))
     if not known or compare is None:
         return FLAG
     try:
-        return Value(Kind.FLAG, option=Option(option.name, bool(compare(left.detail, right.detail))))
+        return Value(Kind.FLAG, option=option._replace(on=bool(compare(left.detail, right.detail))))
     except TypeError:
         return FLAG
 

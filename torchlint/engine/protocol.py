@@ -104,6 +104,9 @@ class Libraries(Protocol):
     def parameter(self, name: str, default: Value) -> Value:
         """A parameter with a default of a function that nothing is known to call."""
 
+    def given(self, name: str) -> Value | None:
+        """The value of a parameter that a command line fills, if the configuration says it."""
+
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:
         """What a function gives that makes objects from names in its arguments or in configuration files."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _FOR_PROGRAMS, _FOR_MODULES, _FOR_ROOTS = 0.6, 0.8, 0.4  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
@@ -44,15 +45,19 @@ class Roots:
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
         self._programs()
-        self._modules()
+        named = self._engine.program.world.programs is not None
+        if not named:
+            self._modules()
         roots = list(self._roots())
         self._state.assuming = True
         self._end = self._state.work + int(self._state.total * _FOR_ROOTS)
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
-        for root in roots:
-            if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
-                self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+        self._created(roots)
         self._state.reached = frozenset(self._engine.calls.reached)
+        if named:
+            self._leave_out()
+            self._modules()
+            roots = list(self._roots())
         for layer in self._layers([root.function for root in roots if not self._is_reached(root)]):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
@@ -86,11 +91,31 @@ class Roots:
             for statement in guards:
                 self._statements.block(getattr(statement, "body", ()), Scope(module.names, module))
 
+    def _leave_out(self) -> None:
+        """Note what would be programs if the configuration did not name others."""
+        program = self._engine.program
+        programs = program.programs()
+        for module in program.modules.values():
+            if module.is_program and module not in programs:
+                body = [statement for statement in module.tree.body if not isinstance(statement, _DEFINITIONS)]
+                self._state.left_out[module] = [s for s in body if not module.loaded or is_main_guard(s)]
+
+    def _created(self, roots: Sequence[Root]) -> None:
+        """What frameworks call in every step, of objects that programs make."""
+        for root in roots:
+            if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
+                self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+
     def _modules(self) -> None:
-        """The bodies of files that may hold a step, although no program imports them."""
+        """The bodies of files that may hold a step, although no program imports them.
+
+        Nothing is known to run them if the configuration names the programs.
+        """
         for module in self._engine.program.modules.values():
             relevant = not module.is_test and any(word in module.content for word in _TRAINING)
             if relevant and not module.loaded and self._state.work < self._state.total * _FOR_MODULES:
+                if self._state.assuming:
+                    self._engine.frame_of(module).assumed = True
                 self._within(_ONE_PROGRAM / 4, lambda module=module: self._statements.load(module))
 
     # -- functions that nothing reaches ------------------------------------------------------------

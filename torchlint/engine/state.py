@@ -54,6 +54,7 @@ class State:
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
+        self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed

@@ -81,10 +81,15 @@ def computed(origin: Origin | None) -> Origin | None:
 
 
 class Option(NamedTuple):
-    """An option of the program that a value depends on, and whether the value is true by default."""
+    """An option of the program that a value depends on, and whether the value is true in a normal run.
+
+    ``name`` is the option without which that differs; with a space in it, it says in words how a run differs.
+    ``given``: the configuration gives the option its value, and not the program by default.
+    """
 
     name: str
     on: bool
+    given: bool = False
 
 
 class Value:

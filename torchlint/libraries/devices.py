@@ -32,7 +32,8 @@ class Devices:
                 return Place.ACCELERATOR
             if name in _OTHERS:
                 return Place.HOST
-            chosen = value.option is not None and known.FOR_ACCELERATOR.search(value.option.name) is not None
+            option = value.option if value.option is not None and not value.option.given else None
+            chosen = option is not None and known.FOR_ACCELERATOR.search(option.name) is not None
             return (Place.ACCELERATOR if chosen else Place.HOST) if name == "cpu" else None
         index = isinstance(value.detail, int) and not isinstance(value.detail, bool)
         return Place.ACCELERATOR if value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and index) else None

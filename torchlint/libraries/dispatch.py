@@ -73,6 +73,10 @@ class Libraries:
         """A parameter with a default, which is an option of whoever calls the function."""
         return self._options.option(name, default)
 
+    def given(self, name: str) -> Value | None:
+        """A parameter that a command line fills, if the configuration says its value."""
+        return self._options.given(name)
+
     # -- objects by name ---------------------------------------------------------------------------
 
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:

@@ -17,6 +17,7 @@ from torchlint.engine.values import (
     sequence,
 )
 from torchlint.knowledge import following as known
+from torchlint.program.world import Setting, option_name, otherwise, setting, setting_of
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -62,13 +63,24 @@ class Options:
         default = given.named.get("default", UNKNOWN if required else NONE)
         if action in _SWITCHES:
             default = constant(_SWITCHES[action])
-        parser.fields[dest] = self.option(dest, default, long)
+        options = self._engine.program.world.options
+        value = setting_of(options, dest, names, switches_off=action == "store_false")
+        shown = long if option_name(long) == dest else dest
+        parser.fields[dest] = _given(shown, value) if value is not None else self.option(dest, default, long)
+
+    def given(self, name: str) -> Value | None:
+        """The value of an option or a parameter, if the configuration says it."""
+        value = setting(self._engine.program.world.options, name)
+        return _given(name, value) if value is not None else None
 
     def option(self, name: str, default: Value, flag: str = "") -> Value:
-        """The value of an option: its default, but open; what it guards is off if the default is false.
+        """The value of an option: what the configuration says, or its default, but open.
 
-        ``flag`` is what people write to set it.
+        What it guards is off if that is false. ``flag`` is what people write to set it.
         """
+        given = self.given(name)
+        if given is not None:
+            return given
         shown = flag or name
         if default.kind is not Kind.CONSTANT:
             return default if default.kind in (*SEQUENCES, Kind.DEVICE) else UNKNOWN
@@ -91,3 +103,12 @@ class Options:
                     if value.kind is Kind.CONSTANT and name not in made.target.fields:
                         made.target.fields[name] = self.option(name, value)
         return made
+
+
+def _given(name: str, value: Setting) -> Value:
+    """An option that the configuration gives a value; what it guards is off in a run without that."""
+    option = Option(otherwise(name, value), bool(value), given=True)
+    if not isinstance(value, bool):
+        return Value(Kind.CONSTANT, value, option=option)
+    selects = known.FOR_ACCELERATOR.search(name) or known.AGAINST_ACCELERATOR.search(name)
+    return constant(value) if selects else Value(Kind.FLAG, option=option)

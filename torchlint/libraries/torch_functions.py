@@ -62,7 +62,7 @@ class TorchFunctions:
             if dotted.startswith(prefix):
                 return method(self, given)
         if name in known.NO_TENSORS or dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
-            return _ONE_DEVICE if name == "get_world_size" else NUMBER if name == "get_rank" else UNKNOWN
+            return self._accelerators() if name == "get_world_size" else NUMBER if name == "get_rank" else UNKNOWN
         if dotted.startswith("torch.multiprocessing"):
             return None
         return self._of_tensors(dotted, given)
@@ -128,7 +128,13 @@ class TorchFunctions:
             self._state.happen("wait", given.node, given.scope, "`torch.cuda.synchronize()`")
         if given.name == "current_device":
             return Value(Kind.DEVICE, device=Place.ACCELERATOR)
-        return _ONE_DEVICE if given.name == "device_count" else UNKNOWN
+        return self._accelerators() if given.name == "device_count" else UNKNOWN
+
+    def _accelerators(self) -> Value:
+        """The number of accelerators, and of processes that train on them."""
+        number = self._engine.program.world.accelerators
+        others = "with several GPUs" if number == 1 else "with another number of GPUs"
+        return Value(Kind.CONSTANT, number, sure=False, option=Option(others, on=True))
 
     def _autograd(self, given: Arguments) -> Value:
         if given.name == "Variable":
@@ -238,8 +244,6 @@ def _origin(given: Arguments, place: Place) -> Origin | None:
     return computed(next(found, None)) if place is Place.HOST else None
 
 
-# The number of accelerators, and of processes that train on them.
-_ONE_DEVICE = Value(Kind.CONSTANT, 1, sure=False, option=Option("several GPUs", on=True))
 _LISTS = frozenset("svd qr eigh slogdet".split())
 _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})

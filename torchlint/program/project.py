@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from torchlint.program.modules import Module
+from torchlint.program.world import USUAL, World
 from torchlint.project.definitions import Definitions
 from torchlint.project.outline import Outlines
 
 
 class Program:
-    """The Python files of a run, as modules."""
+    """The Python files of a run, as modules, and the world in which they are run."""
 
-    def __init__(self, contents: Mapping[str, bytes], root: str = "", targets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        contents: Mapping[str, bytes],
+        root: str = "",
+        targets: tuple[str, ...] = (),
+        world: World = USUAL,
+    ) -> None:
+        self.world = world
         paths = {path.replace("\\", "/"): content for path, content in contents.items()}
         self._definitions = Definitions(paths, Outlines({}))
         self.modules = {path: Module(path, _dotted(path, root), content) for path, content in sorted(paths.items())}
@@ -35,7 +43,8 @@ class Program:
 
     def programs(self) -> list[Module]:
         """The files that are run: first those that seem to train, then those nearest to the root."""
-        found = [module for module in self.modules.values() if module.is_program]
+        named = self.world.programs
+        found = [m for m in self.modules.values() if (m.is_program if named is None else m.path in named)]
         return sorted(found, key=lambda module: (_order(module), module.path.count("/")))
 
 

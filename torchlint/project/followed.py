@@ -9,6 +9,7 @@ from typing import NamedTuple
 Range = tuple[int, int, int, int]
 # Where nothing is known to call a function, which would run in every step.
 ASSUMED = "assumed"
+UNREACHED = "no program that was followed gets here"
 
 
 class FollowedStep(NamedTuple):
@@ -45,7 +46,8 @@ class FollowedFile(NamedTuple):
     option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
     while the host waits, with what they copy: a ``batch`` of a loader, or an ``array``. ``feeds``: loaders of the file
     whose batches are copied. ``reached``: the lines of the functions that the programs of the project get to; None if
-    there is no program with a step. ``content`` is a digest of what was followed: positions
+    there is no program with a step. ``options``: the values of options in the programs that the configuration gives.
+    ``content`` is a digest of what was followed: positions
     mean nothing for any other content of the file.
     """
 
@@ -56,10 +58,12 @@ class FollowedFile(NamedTuple):
     copies: tuple[tuple[Range, str], ...] = ()
     feeds: tuple[FollowedFeed, ...] = ()
     reached: tuple[int, ...] | None = None
+    options: tuple[tuple[str, bool | int | float | str], ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        return self.reached is not None or any((self.tensors, self.steps, self.unusual, self.copies, self.feeds))
+        known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options)
+        return self.reached is not None or any(known)
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedFile:
         """The same with the paths of other files in place of their names."""
@@ -105,6 +109,7 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), what) for place, what in known.copies if moves(place)),
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
         tuple(lines[line] for line in known.reached if line in lines) if known.reached is not None else None,
+        known.options,
     )
 
 

@@ -33,6 +33,7 @@ from torchlint.run.engine import Analysis
 
 if TYPE_CHECKING:
     from torchlint.config.scopes import Scope, Scopes
+    from torchlint.program.world import World
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
@@ -154,18 +155,18 @@ class Cache:
             self._used[key] = [analysis.facts, analysis.later, analysis.queries, state, *_pack(result)]
             self._changed = True
 
-    def followed(self, contents: Mapping[str, bytes]) -> dict[str, FollowedFile] | None:
-        """What following the programs of these files, by path, told the last time."""
-        key = state_of(contents)
+    def followed(self, contents: Mapping[str, bytes], world: World) -> dict[str, FollowedFile] | None:
+        """What following the programs of these files, by path, told the last time in this world."""
+        key = state_of(contents, world)
         entry = self._programs.get(key)
         if entry is None or not fits(entry, list[_PackedFollowed]):
             return None
         self._used_programs[key] = entry
         return {path: _unpack_followed(packed) for path, *packed in entry}
 
-    def put_followed(self, contents: Mapping[str, bytes], found: Mapping[str, FollowedFile]) -> None:
+    def put_followed(self, contents: Mapping[str, bytes], world: World, found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
-        self._used_programs[state_of(contents)] = [[path, *known] for path, known in found.items()]
+        self._used_programs[state_of(contents, world)] = [[path, *known] for path, known in found.items()]
         self._changed = True
 
     def _key(self, path: str, data: bytes) -> str:
@@ -211,9 +212,10 @@ class Cache:
         return blake2b(self._file.name.encode() + body, key=key, digest_size=_SIGNATURE).hexdigest().encode()
 
 
-def state_of(contents: Mapping[str, bytes]) -> str:
-    """A digest of several files."""
-    return digest(b"files", *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
+def state_of(contents: Mapping[str, bytes], world: World) -> str:
+    """A digest of several files, and of the world in which their programs run."""
+    told = _encoded(repr(tuple(world)))
+    return digest(b"files", told, *(part for path in sorted(contents) for part in (_encoded(path), contents[path])))
 
 
 def _prepare(directory: Path, *, own: bool) -> None:
@@ -288,15 +290,17 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str]],
     list[tuple[tuple[int, int, int, int], str, int, str]],
     list[int] | None,
+    list[tuple[str, bool | float | str]],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached = packed
+    content, tensors, steps, unusual, copies, feeds, reached, options = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), path, line, phase) for (a, b, c, d), path, line, phase in feeds)
     lines = tuple(reached) if reached is not None else None
-    return FollowedFile(content, _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies), fed, lines)
+    ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
+    return FollowedFile(content, *ranges, fed, lines, tuple((name, value) for name, value in options))
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torchlint.base import limits
 from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
+from torchlint.program.world import World
 from torchlint.project.components import components
 from torchlint.project.definitions import Definitions
-from torchlint.project.followed import FollowedFile
+from torchlint.project.followed import FollowedFile, digest
 from torchlint.project.names import names
 
 if TYPE_CHECKING:
@@ -30,23 +31,30 @@ def connected(contents: Mapping[str, bytes], outlines: Outlines, named: Collecti
     return [each for each in found if any(path in named for path in each)]
 
 
-def follow_programs(components: Iterable[Mapping[str, bytes]], cache: Cache | None = None) -> dict[str, FollowedFile]:
-    """What following the programs of each component of a project tells of its files, by path with forward slashes."""
+def follow_programs(
+    components: Iterable[Mapping[str, bytes]],
+    world: Callable[[Iterable[str]], World],
+    cache: Cache | None = None,
+) -> dict[str, FollowedFile]:
+    """What following the programs of each component of a project tells of its files, by path with forward slashes.
+
+    ``world`` gives the world of some files.
+    """
     found: dict[str, FollowedFile] = {}
     for contents in components:
-        found.update(_of_component(contents, cache))
+        found.update(_of_component(contents, world(contents), cache))
     return found
 
 
-def _of_component(contents: Mapping[str, bytes], cache: Cache | None) -> Mapping[str, FollowedFile]:
+def _of_component(contents: Mapping[str, bytes], world: World, cache: Cache | None) -> Mapping[str, FollowedFile]:
     if not any(map(_may_step, contents.values())):
         return {}
-    known = cache.followed(contents) if cache is not None else None
+    known = cache.followed(contents, world) if cache is not None else None
     if known is not None:
         return known
-    found = _followed(contents)
+    found = _followed(contents, world)
     if cache is not None:
-        cache.put_followed(contents, found)
+        cache.put_followed(contents, world, found)
     return found
 
 
@@ -61,12 +69,15 @@ def _is_small(data: bytes) -> bool:
     return len(data) <= limits.MAX_BYTES and size.problem(data) is None
 
 
-def _followed(contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+def _followed(contents: Mapping[str, bytes], world: World) -> dict[str, FollowedFile]:
     from torchlint.solution import solve
 
     named = names(contents)
     paths = {name: path.replace("\\", "/") for path, name in named.items()}
     read = {named[path]: data for path, data in contents.items() if _is_small(data)}
     with phase("following"), deep_recursion(), no_collection():
-        found = solve(read).files
+        found = solve(read, world=world.renamed(named)).files
+    if world.options:
+        found = {name: found.get(name) or FollowedFile(digest(data)) for name, data in read.items()}
+        found = {name: known._replace(options=world.options) for name, known in found.items()}
     return {paths[name]: known.with_paths(paths) for name, known in found.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.config import ConfigError
@@ -15,6 +15,7 @@ from torchlint.run.context import NONE, Context
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.scopes import Scope
+    from torchlint.program.world import World
     from torchlint.project.asked import Asked
     from torchlint.rule import Rule
     from torchlint.run.engine import Analysis
@@ -47,6 +48,12 @@ class Plan(NamedTuple):
     def scope(self, path: str) -> Scope:
         """The configuration and rules for one file. Raises ``ConfigError``."""
         return self.scopes.of(path, self.rules)
+
+    def world(self, paths: Iterable[str]) -> World:
+        """The world in which the programs of these files run. Raises ``ConfigError``."""
+        from torchlint.run.worlds import world_of
+
+        return world_of(list(paths), self.scopes.configurations)
 
     def fails(self, finding: Finding) -> bool:
         """Whether a finding makes the run fail (``fail-on``). That a file is written in Python 2 never does."""
@@ -94,7 +101,7 @@ class Plan(NamedTuple):
         if self.asked is not None:
             return follow(data, path, self.rules, self.asked[path], config, exhaustive=self.exhaustive)
         if project is None:
-            project = Project(followed=follow_programs([{path: data}]))
+            project = Project(followed=follow_programs([{path: data}], self.world))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from torchlint.project.view import query_digest
 from torchlint.run import contents, registry
 from torchlint.run.following import connected, follow_programs
 from torchlint.run.plan import Plan
+from torchlint.run.processors import usable_cpus
 from torchlint.run.results import collect
 from torchlint.run.sources import is_notebook
 from torchlint.run.understood import understood
@@ -106,7 +106,7 @@ class Tree:
         self._edited = set(given or ()) & set(self.contents)
         self._seconds: dict[str, float] = {}
         self._outlines = Outlines(self.contents)
-        self._components = connected(self.contents, self._outlines, self.named)
+        self._components = self._connected()
         self.contents = {path: self.contents[path] for component in self._components for path in component}
         self._followed = self._follow_programs(cache)
         self._alone: dict[str, Analysis] = {}
@@ -119,7 +119,7 @@ class Tree:
             self._alone = {p: known for p, known in found.items() if not (p in undone and known.result.findings)}
             self._cached = set(self._alone)
         _report(progress, len(self._unreadable) + len(self._alone))
-        states = self._states() if cache is not None else {}
+        states = _states(self._components, self.contents, what) if cache is not None else {}
         if cache is not None and all(p in self._alone and self._alone[p].state == states[p] for p in self.contents):
             self._take_final()
             return
@@ -132,21 +132,21 @@ class Tree:
                     cache.put(self.contents[path], analysis, states[path])
             cache.save()
 
-    def _states(self) -> dict[str, str]:
-        """For each file a digest of its component."""
-        from torchlint.run.cache import state_of
-
-        states = {tuple(each): state_of({path: self.contents[path] for path in each}) for each in self._components}
-        return {path: state for each, state in states.items() for path in each}
-
     def _take_final(self) -> None:
         """Take over stored results, all of which were final with the files as they are."""
         self.analyses = dict(self._alone)
         self._later.update({path: found.later for path, found in self._alone.items() if found.later})
         self.project = Project(self._facts(), self._outlines, self._followed)
 
+    def _connected(self) -> list[list[str]]:
+        """The components that named files are in; the files are one if the configuration names the programs."""
+        if self._what.world(self.contents).programs is not None:
+            return [list(self.contents)]
+        return connected(self.contents, self._outlines, self.named)
+
     def _follow_programs(self, cache: Cache | None = None) -> dict[str, FollowedFile]:
-        return follow_programs([{path: self.contents[path] for path in each} for each in self._components], cache)
+        parts = ({path: self.contents[path] for path in each} for each in self._components)
+        return follow_programs(parts, self._what.world, cache)
 
     def _lint(self, paths: set[str], progress: Progress | None) -> tuple[set[str], set[str]]:
         """Lint these files, then those whose queries have other results now, until all queries are answered.
@@ -277,7 +277,7 @@ class Tree:
 
     def _follow_again(self) -> set[str]:
         """Follow the programs as they are now; returns the files of which something else is known."""
-        self._components = connected(self.contents, self._outlines, self.named)
+        self._components = self._connected()
         before, self._followed = self._followed, self._follow_programs()
         self.project = self.project.with_followed(self._followed)
         return {path for path in self.contents if before.get(_slashes(path)) != self._followed.get(_slashes(path))}
@@ -353,6 +353,14 @@ class Tree:
         return path in self._books
 
 
+def _states(components: Iterable[list[str]], contents: Mapping[str, bytes], what: Plan) -> dict[str, str]:
+    """For each file a digest of its component."""
+    from torchlint.run.cache import state_of
+
+    states = ((each, state_of({path: contents[path] for path in each}, what.world(each))) for each in components)
+    return {path: state for each, state in states for path in each}
+
+
 def lint_text(data: bytes, path: str, what: Plan) -> FileResult:
     """Lint the bytes of one file or notebook without facts of other files."""
     if not is_notebook(path, data):
@@ -364,13 +372,6 @@ def lint_text(data: bytes, path: str, what: Plan) -> FileResult:
     except notebooks.NotebookProblem as problem:
         return notebooks.problem_of(path, problem)
     return notebooks.placed(what.lint(book.module, path), book.module, book, what.scope(path).config)
-
-
-def usable_cpus() -> int:
-    """The number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _with_answers(known: Analysis, found: Analysis, asked: Asked) -> Analysis:

@@ -36,6 +36,7 @@ class FollowedNodes:
         self._assumed: set[cst.CSTNode] = set()
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
+        self.options = known.options  # of programs, that the configuration gives values
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""

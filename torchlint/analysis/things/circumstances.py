@@ -16,14 +16,15 @@ from torchlint.analysis.things.options import Options
 from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.devices import is_device_name
 from torchlint.model import Heat
+from torchlint.program.world import otherwise
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP
+from torchlint.project.followed import UNREACHED
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 ASSUMED = "if this runs in a step"
 _EVALUATION = "only in evaluation"
-_UNREACHED = "no program that was followed gets here"
 _DEPTH = 3  # callers of callers
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
@@ -56,7 +57,7 @@ class Circumstances:
         """Why a normal run does not get to code of a step at all."""
         function = self._module.function_of(node)
         if function is not None and not self._module.followed.is_reached(function):
-            return _UNREACHED
+            return UNREACHED
         unusual = self._module.followed.unusual(node)
         if unusual is not None or self._module.heat(node).rank < Heat.STEP.rank:
             return unusual
@@ -93,7 +94,7 @@ class Circumstances:
         guards = [g for g in self._module.guards(node, stop=place) if g.kind == "test" and g.condition is not None]
         found = next((name for guard in guards if (name := self._option(guard)) is not None), None)
         if found is not None:
-            return f"only with {found}"
+            return f"only {found}"
         if not isinstance(place, cst.FunctionDef) or depth == 0:
             return None
         callers = self._module.functions.callers(place)
@@ -101,21 +102,22 @@ class Circumstances:
         return reasons[0] if reasons and not callers.escapes and None not in reasons else None
 
     def _option(self, guard: Guard) -> str | None:
-        """The option that a guard requires, although it is off by default."""
+        """With which option a guard holds, although it does not in a normal run."""
         names: list[str] = []
 
         def is_off(test: cst.BaseExpression, holds: bool) -> bool:
             name, outcome = self._by_default(test)
             if outcome is not (not holds) or self._switches_training(guard, test):
                 return False
-            names.append(f"`{name}`")
+            given = self._options.given(name)
+            names.append(otherwise(name, given if given is not None else False))
             return True
 
         assert guard.condition is not None
         return names[-1] if implied(guard.condition, guard.holds, is_off) else None
 
     def _by_default(self, test: cst.BaseExpression) -> tuple[str, bool | None]:
-        """The option that a condition tests, and what the condition evaluates to by default; None if unknown."""
+        """The option that a condition tests, and what the condition evaluates to in a normal run; None if unknown."""
         value, compared, compare = test, None, None
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
             target = test.comparisons[0]
@@ -143,7 +145,7 @@ class Circumstances:
         )
 
     def _default(self, node: cst.BaseExpression) -> tuple[str, object]:
-        """The name and the default of an option: of an argument parser, of a function, or of a class."""
+        """The name of an option and its value in a normal run: of an argument parser, a function, or a class."""
         if isinstance(node, cst.Name):
             bindings = self._module.definitions(node)
             return node.value, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
@@ -157,7 +159,7 @@ class Circumstances:
         return self._options.flag(name), self._options.default(name)
 
     def _of_parameter(self, binding: Binding) -> object:
-        """The default of a parameter, if no visible call passes anything else."""
+        """The value of a parameter in a normal run, if no visible call passes anything but its default."""
         param = binding.statement
         if not isinstance(param, cst.Param) or param.default is None:
             return ...
@@ -169,7 +171,10 @@ class Circumstances:
         passed = [given for site in self._module.functions.callers(function).sites for given in site.call.args]
         named = [arg for arg in passed if arg.keyword is not None and arg.keyword.value == param.name.value]
         known = all(literal(arg.value) == default for arg in named) and not any(arg.star for arg in passed)
-        return default if known and not self._passed_by_position(function, param) else ...
+        if not known or self._passed_by_position(function, param):
+            return ...
+        given = self._options.given(param.name.value)
+        return given if given is not None else default
 
     def _passed_by_position(self, function: cst.FunctionDef, param: cst.Param) -> bool:
         of = self._module.functions

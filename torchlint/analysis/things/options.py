@@ -1,4 +1,4 @@
-"""Options of a program: the defaults that its argument parser gives them."""
+"""Options of a program: the values that the configuration or its argument parser gives them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method
+from torchlint.program.world import option_name, setting, setting_of
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.program.world import Setting
 
 
 class Options:
@@ -20,13 +22,30 @@ class Options:
         self._module = module
 
     def default(self, name: str) -> object:
-        """The default of the option that is read as an attribute with this name; ``...`` if it is unknown."""
+        """The value in a normal run of the option that is read as an attribute with this name; ``...`` if unknown.
+
+        It is the one that the configuration gives the option, or its default.
+        """
         found = self._defaults.get(name, [])
-        return found[0] if len(found) == 1 else ...
+        given = self.given(name) if found else None
+        return given if given is not None else found[0] if len(found) == 1 else ...
+
+    def given(self, name: str) -> Setting | None:
+        """The value that the configuration gives an option."""
+        options = self._module.followed.options
+        call = next((call for call in self._calls if _attribute(call) == name), None) if options else None
+        if call is None:
+            return setting(options, name)
+        off = literal(keyword(call, "action")) == "store_false"
+        return setting_of(options, name, _names(call), switches_off=off)
 
     def flag(self, name: str) -> str:
-        """How the option is written on the command line: ``--log-every``; the name itself if no parser has it."""
-        return self._flags.get(name, name)
+        """How the option is written on the command line: ``--log-every``; the name itself if no parser has it.
+
+        It is also the name itself if the configuration gives a value to what is written in another way.
+        """
+        flag = self._flags.get(name, name)
+        return flag if self.given(name) is None or option_name(flag) == name else name
 
     @cached_property
     def _defaults(self) -> dict[str, list[object]]:
@@ -64,8 +83,12 @@ def _attribute(call: cst.Call) -> str:
 
 def _name(call: cst.Call) -> str:
     """The first long name of an option, or else its first name."""
-    texts = [name for arg in call.args if arg.keyword is None and isinstance(name := literal(arg.value), str)]
+    texts = _names(call)
     return next(iter([name for name in texts if name.startswith("--")] + texts), "")
+
+
+def _names(call: cst.Call) -> list[str]:
+    return [name for arg in call.args if arg.keyword is None and isinstance(name := literal(arg.value), str)]
 
 
 _SWITCHES = {"store_true": False, "store_false": True}

@@ -1,0 +1,71 @@
+"""The table ``world`` of the configuration: what a normal run of the programs is like."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from torchlint.base.globs import GlobProblem, compiled
+from torchlint.config.values import WrongValue, advice, globs, kind, quote
+from torchlint.program.world import Setting, World, option_name
+
+# The keys of the table, with descriptions.
+WORLD: Mapping[str, str] = {
+    "options": "Values of options of the programs in a normal run, by name.",
+    "programs": "Globs of the files that are programs; by default torchlint finds them.",
+    "accelerators": "How many accelerators the machine has; 0 for none.",
+}
+_OPTION = re.compile(r"-{0,2}[^\W\d][\w-]*")
+
+
+def world(value: object) -> World:
+    """The world that a table describes."""
+    if not isinstance(value, dict):
+        raise WrongValue(f"must be a table, not {kind(value)}; write accelerators = 4 in it")
+    found: dict[str, Any] = {}
+    for key, given in value.items():
+        if key not in WORLD:
+            raise WrongValue(f"has no key {quote(key)}{advice(key, WORLD, 'keys')}")
+        try:
+            found[key] = _READERS[key](given)
+        except WrongValue as wrong:
+            raise WrongValue(f"at {key} {wrong}") from None
+    return World(**found)
+
+
+def _options(value: object) -> tuple[tuple[str, Setting], ...]:
+    if not isinstance(value, dict):
+        raise WrongValue(f"must be a table of options, not {kind(value)}; write {{ use-wandb = true }}")
+    found: dict[str, Setting] = {}
+    for written, given in value.items():
+        if not _OPTION.fullmatch(written):
+            raise WrongValue(f"holds {quote(written)}, which is no name of an option; write one such as use-wandb")
+        if not isinstance(given, (bool, int, float, str)) or (isinstance(given, float) and not math.isfinite(given)):
+            shown = kind(given) if not isinstance(given, float) else str(given)
+            raise WrongValue(f"must give {quote(written)} a boolean, a number or a string, not {shown}")
+        if option_name(written) in found:
+            raise WrongValue(f"holds {quote(written)} twice, in two spellings; remove one")
+        found[option_name(written)] = given
+    return tuple(found.items())
+
+
+def _programs(value: object) -> tuple[str, ...]:
+    found = globs(value)
+    try:
+        compiled(found)
+    except GlobProblem as problem:
+        raise WrongValue(str(problem)) from None
+    return found
+
+
+def _accelerators(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise WrongValue(f"must be a number of accelerators, not {kind(value)}; write 1, or 0 for none")
+    if value < 0:
+        raise WrongValue(f"must not be {value}; write 0 for no accelerator")
+    return value
+
+
+_READERS = {"options": _options, "programs": _programs, "accelerators": _accelerators}

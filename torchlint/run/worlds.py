@@ -1,0 +1,41 @@
+"""The world of a run: that of the nearest configuration above all of its files."""
+
+# os.path, as in torchlint.config.config.
+# ruff: noqa: PTH100, PTH120
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from torchlint.base.globs import GlobProblem, path_matches
+from torchlint.base.paths import relative_to
+from torchlint.config.config import ConfigError, source_of
+from torchlint.program.world import USUAL, World
+
+if TYPE_CHECKING:
+    from torchlint.config.config import Config
+    from torchlint.config.configurations import Configurations
+
+
+def world_of(paths: Sequence[str], configurations: Configurations) -> World:
+    """The world in which the programs of these files run. Raises ``ConfigError``."""
+    config = _nearest(paths, configurations)
+    if config is None or config.world.programs is None:
+        return config.world if config is not None else USUAL
+    try:
+        matching = [p for p in paths if path_matches(config.world.programs, relative_to(config.root, p))]
+    except GlobProblem as problem:
+        raise ConfigError(f"{source_of(config)}: world at programs {problem}") from None
+    return config.world._replace(programs=tuple(sorted(p.replace("\\", "/") for p in matching)))
+
+
+def _nearest(paths: Sequence[str], configurations: Configurations) -> Config | None:
+    """The configuration of the innermost folder that contains all files; None if there is no valid one."""
+    folders = [os.path.abspath(folder) for folder in {os.path.dirname(path) for path in paths}]
+    try:
+        return configurations.for_folder(os.path.commonpath(folders))
+    except ValueError:  # no files, or files on several drives
+        return None
+    except ConfigError:  # of no file, since those of all files have been read
+        return None
