@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import torchlint.analysis  # noqa: F401
+from tests import quick
 from tests.browser import chromium  # noqa: F401 - a fixture of all tests that open pages
 
 pytest_plugins = ["torchlint.testing", "pytester"]
@@ -17,6 +19,20 @@ pytest_plugins = ["torchlint.testing", "pytester"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Rules that happen to be installed beside torchlint are not what these tests are about.
 os.environ["TORCHLINT_DISABLE_PLUGINS"] = "1"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m quick``, leave out the modules without quick tests, some of which take long to import."""
+    left_out = config.getoption("markexpr") == "quick" and not quick.may_have_quick_tests(collection_path)
+    return left_out or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the quick tests, before pytest selects by marks."""
+    for item in items:
+        if quick.entry_of(item):
+            item.add_marker("quick")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,3 +7,5 @@ from torchlint.testing import FixtureTests
 
 class TestFixtures(FixtureTests):
     """All files below ``fixtures``; ``pytest tests/test_fixtures.py --torchlint-write`` writes what fixes make."""
+
+    test_no_shortcut_changes_what_is_found = None  # type: ignore[assignment] # tests/test_shortcuts.py does, and more

@@ -1,34 +1,17 @@
-"""Light trees have the same nodes as LibCST's trees, with the same positions, and are parsed only as far as needed."""
+"""Light trees have the same nodes as LibCST's trees, with the same positions, and are parsed only as far as needed.
+
+`test_shortcuts` compares the trees of whole files.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import libcst as cst
 import pytest
 
-from tests import harness
-from torchlint.analysis.module import SourceModule, Unsupported
-from torchlint.analysis.syntax.light.parse import parse
-from torchlint.analysis.syntax.tree import LazyBlock
-from torchlint.analysis.syntax.walk import descendants, fields_of
+from tests.trees import different_nodes
+from torchlint.analysis.module import SourceModule
+from torchlint.analysis.syntax.walk import descendants
 
-SCALARS: dict[type[cst.CSTNode], tuple[str, ...]] = {
-    **dict.fromkeys((cst.Arg, cst.Param, cst.Index), ("star",)),
-    **dict.fromkeys((cst.FunctionDef, cst.For, cst.With, cst.CompFor), ("asynchronous",)),
-    **dict.fromkeys((cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation), ("operator",)),
-    **dict.fromkeys((cst.ComparisonTarget, cst.AugAssign), ("operator",)),
-    cst.ImportFrom: ("relative",),
-    cst.FormattedString: ("start", "end"),
-    cst.FormattedStringExpression: ("conversion", "equal"),
-}
-SOURCES = [
-    *harness.files(),
-    *sorted((harness.ROOT / "torchlint").rglob("*.py")),
-    *sorted((harness.ROOT / "tests" / "shapes").rglob("*.py")),
-]
 ODD = [
     "x = 'a' \"b\"\n",
     "x = ('a'\n     f'{b}' 'c')\n",
@@ -83,63 +66,9 @@ ODD = [
 ]
 
 
-def differences(one: object, other: object, way: str = "module") -> Iterator[str]:
-    """Where two trees differ in what carries meaning."""
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        if len(one) != len(other):
-            yield f"{way}: {len(one)} and {len(other)} members"
-        for i, (left, right) in enumerate(zip(one, other, strict=False)):
-            yield from differences(left, right, f"{way}[{i}]")
-    elif isinstance(one, cst.CSTNode) and isinstance(other, cst.CSTNode):
-        yield from differences_of_nodes(one, other, way)
-    elif isinstance(one, str) and isinstance(other, str):
-        if one.replace("\r\n", "\n") != other:
-            yield f"{way}: {one!r} and {other!r}"
-    elif one != other:
-        yield f"{way}: {type(one).__name__} and {type(other).__name__}"
-
-
-fields = cache(fields_of)
-
-
-def differences_of_nodes(one: cst.CSTNode, other: cst.CSTNode, way: str) -> Iterator[str]:
-    kind = cst.IndentedBlock if isinstance(other, LazyBlock) else type(other)
-    if type(one) is not kind:
-        yield f"{way}: {type(one).__name__} and {kind.__name__}"
-        return
-    for name in fields(kind):
-        yield from differences(getattr(one, name), getattr(other, name), f"{way}.{name}")
-    for name in SCALARS.get(kind, ()):
-        left, right = outline(getattr(one, name)), outline(getattr(other, name))
-        if left != right:
-            yield f"{way}.{name}: {left} and {right}"
-
-
-def outline(value: object) -> object:
-    """What of an operator, a star or the dots of an import carries meaning."""
-    if isinstance(value, (list, tuple)):
-        return len(value)
-    return value if isinstance(value, str) else type(value)
-
-
-def same_tree(text: str) -> None:
-    try:
-        tree, _, _, _ = parse(text)
-    except Unsupported:
-        with pytest.raises(cst.ParserSyntaxError):
-            cst.parse_module(text)
-        return
-    assert list(differences(cst.parse_module(text), tree)) == []
-
-
 @pytest.mark.parametrize("text", ODD)
 def test_odd_code_gives_the_nodes_that_libcst_gives(text: str) -> None:
-    same_tree(text)
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(harness.ROOT)))
-def test_whole_files_give_the_nodes_that_libcst_gives(path: Path) -> None:
-    same_tree(path.read_text(encoding="utf-8"))
+    assert different_nodes(text) == []
 
 
 @pytest.mark.parametrize("text", ODD)

@@ -111,6 +111,7 @@ def test_a_rule_that_needs_the_layout_it_does_without_fails(package: Package) ->
     package.write(rule(headings=EXAMPLES, body=body), cases)
     _, output = package.test("-k", "shortcut")
     assert failed(output) == {"test_no_shortcut_changes_what_is_found"}
+    assert "fixtures/acme-load/cases.py: the whole file: light trees show too little" in output
 
 
 def test_a_rule_whose_needs_leave_out_code_fails(package: Package) -> None:
@@ -118,7 +119,7 @@ def test_a_rule_whose_needs_leave_out_code_fails(package: Package) -> None:
     package.write(rule(headings=EXAMPLES, facts=needs), CASES.replace("guilty", "other") + "\n\nx = 'guilty'\n")
     _, output = package.test("-k", "shortcut")
     assert failed(output) == {"test_no_shortcut_changes_what_is_found"}
-    assert "other alone" in output
+    assert "fixtures/acme-load/cases.py: other alone: a prefilter leaves out too much" in output
 
 
 def test_fixes_are_compared_with_files_that_an_option_writes(package: Package) -> None:

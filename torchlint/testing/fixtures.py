@@ -134,7 +134,7 @@ class FixtureFile:
         """The rule of its folder. Raises ``LookupError``."""
         return self.fixtures.rule(self.path.relative_to(self.fixtures.folder).parts[0])
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Its content."""
         return self.path.read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ from torchlint.run.wellformed import problems
 from torchlint.testing import shapes
 from torchlint.testing.fixtures import FixtureFile, Fixtures, fixtures_in
 from torchlint.testing.marks import marks
+from torchlint.testing.shortcuts import changes_in
 from torchlint.text.comments import comments
 
 WRITE = "--torchlint-write"
@@ -89,14 +90,7 @@ class FixtureTests:
         All rules run over the file, and over each flagged function or class alone with the imports of the file, so that
         nothing beside it lets it pass the prefilters.
         """
-        plan = session.plan(Config(select=("ALL",), preview=True, root=str(fixture_file.fixtures.root)))
-        texts = {"the whole file": fixture_file.text, **dict(shapes.flagged_definitions(fixture_file.text))}
-        for name, text in texts.items():
-            runs = (plan, plan._replace(exhaustive=True))
-            one, other = (run.analyse(text.encode(), fixture_file.label) for run in runs)
-            reason = f"{name} alone: `needs`, `layout` or the declaration of a visitor leaves out too much"
-            assert one.result.findings == other.result.findings, reason
-            assert one.facts == other.facts, f"{name} alone: other files are told something else"
+        _fail(*changes_in(fixture_file))
 
     def test_fixes_make_what_the_files_beside_it_show(
         self, fixture_file: FixtureFile, pytestconfig: pytest.Config
