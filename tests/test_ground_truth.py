@@ -13,6 +13,7 @@ import pytest
 import repairs
 from truth import data, lines, programs, reasons, runs, tables, verdicts
 
+from torchlint.dev.register import Register
 from torchlint.run import registry
 
 CODE = """\
@@ -172,7 +173,8 @@ def test_data_of_each_recipe_is_written(tmp_path: Path) -> None:
 
 def test_every_program_is_complete_and_listed_once() -> None:
     listed = programs.read()
-    assert len({one.name for one in listed}) == len(listed) >= 25
+    assert len({one.name for one in listed}) == len(listed) >= 90
+    assert sum(one.sealed for one in listed) >= 34
     for one in listed:
         assert one.repository.count("/") == 1
         assert len(one.commit) == 40
@@ -189,11 +191,11 @@ def test_no_program_is_of_a_sealed_repository() -> None:
 def test_no_sealed_program_is_of_a_repository_that_was_looked_at() -> None:
     listed = programs.read()
     sealed = {one.repository.lower() for one in listed if one.sealed}
-    register = (evaluate.SITES.parent / "register.jsonl").read_text(encoding="utf-8").splitlines()
-    looked_at = {json.loads(row)["repository"].lower() for row in register}
-    looked_at |= {one.repository.lower() for one in listed if not one.sealed}
-    looked_at |= {reason.repository.lower() for reason in reasons.read().values()}
-    assert not sealed & looked_at
+    register = Register(evaluate.SITES.parent / "register.jsonl").entries()
+    assert sealed == {one.repository.lower() for one in register if one.purpose.startswith("sealed programs")}
+    others = {one.repository.lower() for one in listed if not one.sealed}
+    others |= {reason.repository.lower() for reason in reasons.read().values()}
+    assert not sealed & others
     assert all(one.unseen for one in listed if one.sealed)
 
 
