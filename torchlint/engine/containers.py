@@ -247,7 +247,8 @@ class Containers:
 
     def _store(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         """``tensor[index] = value`` between the host and the device."""
-        state, on_host = self._state, owner.kind is Kind.ARRAY or owner.device is Place.HOST
+        state = self._state
+        on_host = owner.kind is Kind.ARRAY or (owner.device is Place.HOST and owner.sure)
         if on_host:
             if any(leaf.kind is Kind.TENSOR and leaf.device is Place.ACCELERATOR for leaf in leaves(value)):
                 state.happen(node, scope, forms.STORED_ON_HOST)

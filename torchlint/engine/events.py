@@ -58,7 +58,7 @@ def events_of_files(frequency: Frequency, modules: Mapping[str, Module]) -> dict
         found[path].add(
             FollowedEvent(
                 (node.lineno, node.col_offset, last, node.end_col_offset or node.col_offset),
-                one.happening.form.written,
+                one.happening.form.key,
                 one.happening.what,
                 phase,
                 state.option or "",

@@ -24,6 +24,11 @@ class Form(NamedTuple):
     source: str
     made: tuple[str, ...] = ()
 
+    @property
+    def key(self) -> str:
+        """What tells the form from all others."""
+        return f"{self.kind} {self.written}"
+
     def named(self, name: str) -> str:
         """The form with this name of a function or method."""
         return self.written.format(name)

@@ -40,7 +40,7 @@ class FollowedFeed(NamedTuple):
 class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
-    ``form`` is that of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that of the
+    ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that of the
     step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is known.
     ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
     :class:`FollowedStep`.

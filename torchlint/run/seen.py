@@ -12,7 +12,7 @@ from torchlint.project.followed import ASSUMED, FollowedEvent
 if TYPE_CHECKING:
     from torchlint.rule import Rule
 
-_BY_NAME = {form.written: form for form in FORMS}
+_BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
 _MADE = ("made", "constant")
 
@@ -31,7 +31,7 @@ def findings(
     enabled = {rule.id: rule for rule in rules}
     covered = {line for finding in said if finding.rule.startswith(_ABOUT) for line in _lines(finding)}
     for event in events:
-        form = _BY_NAME.get(event.form)
+        form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
         if form is None or last > len(lines) or not covered.isdisjoint(range(first, last + 1)):
             continue
@@ -67,12 +67,13 @@ def _finding(rule: type[Rule], form: Form, event: FollowedEvent, path: str, line
 def _message(form: Form, event: FollowedEvent, path: str) -> str:
     every = {"training": "in every training step", "inference": "in every step of inference"}
     when = every.get(event.phase, "in every step")
-    effect = f"copies to the device {when}" if form.kind == COPY else f"makes the host wait for the device {when}"
+    waits = f"the host waits here for the device {when}"
+    effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
     step = next((f"{at}:{line}" for at, line, name in event.way[:1] if name == "step" and at != path), None)
     return "".join(
         [
-            f"{event.what} {effect}",
-            f", of the loop in {step}" if step is not None else "",
+            f"{event.what}: {effect}",
+            f" (the loop in {step})" if step is not None else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
             f" (only {event.option})" if " " in event.option else "",
