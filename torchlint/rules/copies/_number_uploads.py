@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import FirstMove, Moves, names_accelerator
@@ -70,11 +69,6 @@ class NumberUploads:
             return None
         return NumberUpload(call, name or "new_tensor", content, move, number, rank)
 
-    def is_exceptional(self, found: NumberUpload) -> bool:
-        """Whether the code handles an exception, or the case that something is missing or empty."""
-        step = self._module.heat_analysis.enclosing_step(found.place)
-        return any(_is_exceptional(guard) for guard in self._module.guards(found.place, stop=step))
-
     def _data(self, call: cst.Call, name: str | None) -> cst.BaseExpression | None:
         if name is None:
             return argument(call, "data", 0) if method(call) == "new_tensor" else None
@@ -109,37 +103,3 @@ class NumberUploads:
 def _is_shape(node: cst.BaseExpression) -> bool:
     """``x.shape`` or ``x.size()``: the size of the new tensor, not its content."""
     return (isinstance(node, cst.Attribute) and node.attr.value == "shape") or method(node) == "size"
-
-
-def _is_exceptional(guard: Guard) -> bool:
-    if guard.kind == "handler":
-        return True
-    return guard.kind == "test" and guard.condition is not None and implied(guard.condition, guard.holds, _is_absent)
-
-
-def _is_absent(test: cst.BaseExpression, holds: bool) -> bool:
-    """``not losses``, ``mask.sum() == 0``, ``weight is None``; another value of ``holds`` negates them."""
-    if not isinstance(test, cst.Comparison):
-        return not holds and isinstance(test, (cst.Name, cst.Call))
-    if len(test.comparisons) != 1:
-        return False
-    compared = test.comparisons[0]
-    constant = literal(compared.comparator)
-    if constant is None:
-        return holds is isinstance(compared.operator, (cst.Is, cst.Equal))
-    return constant in (0, 1) and holds is isinstance(compared.operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
-
-
-def _only(data: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int]:
-    """The only number of ``v``, ``[v]`` or ``[[v]]``, and the number of brackets; None if there are several."""
-    rank = 0
-    while isinstance(data, (cst.List, cst.Tuple)):
-        if len(data.elements) != 1 or isinstance(data.elements[0], cst.StarredElement):
-            return None, rank
-        data, rank = data.elements[0].value, rank + 1
-    return data, rank
-
-
-def _is_long(data: cst.BaseExpression) -> bool:
-    """Whether a display has so many numbers that they are data."""
-    return isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) > _FEW

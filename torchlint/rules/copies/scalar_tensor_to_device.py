@@ -65,9 +65,10 @@ class ScalarTensorToDevice(Rule):
     (`register_buffer(..., persistent=False)`).
 
     ## When to leave it
-    Where the data is different in every step and has to reach the device: a list that is not constant is `info`, and
-    `torch.tensor(numbers, pin_memory=True).to(device, non_blocking=True)` copies it without waiting. So are numbers in
-    steps that do not train, and in branches for what is missing or empty (`if weight is None`). The rule is silent for
+    Where the data is different in every step and has to reach the device:
+    `torch.tensor(numbers, pin_memory=True).to(device, non_blocking=True)` copies it without waiting. Also where the
+    host waits anyway right before, in steps that do not train, and in branches for what is missing or empty
+    (`if weight is None`), which is why all findings are `info`. The rule is silent for
     tensors on the CPU, which a kernel takes as an argument without a copy if they have no dimensions; for
     `non_blocking=True`; for values that are not proved to be numbers; for numbers read from a tensor (`x.item()`),
     where the read is what costs; in functions and modules that are compiled, in tests, and for what runs once, once
@@ -92,7 +93,7 @@ class ScalarTensorToDevice(Rule):
     id = "TL105"
     name = "scalar-tensor-to-device"
     summary = "Python numbers are copied to the device in every step"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.HOT, concepts.CONSTRUCTS)
     layout = False
@@ -118,13 +119,11 @@ class ScalarTensorToDevice(Rule):
         found = uploads.of(node)
         if found is None:
             return
-        urgent = self.module.every_step(node) and found.content != "numbers" and not uploads.is_exceptional(found)
         moved = found.move is not None and found.move.in_variable
         self.report(
             found.place,
             self._message(found),
             evidence=[self.module.evidence(node, "created on the host here")] if moved else [],
-            severity=Severity.WARNING if urgent else Severity.INFO,
             heat=heat,
             fix=fill_on_device(self.module, found),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.model import Heat, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
@@ -68,8 +68,8 @@ class PerElementSync(Rule):
     ```
 
     ## When to leave it
-    For short lists, and checks that run once. Loops that only draw what they read, and loops that nothing shows to
-    run in a step, are `info`. The rule is silent under
+    For short lists, checks that run once, and loops that only draw what they read. All findings are `info`, since few
+    loops of this kind cost much in the programs that were read. The rule is silent under
     conditions that hold only every N steps, in exception handlers, in tests, for tensors that are not proved to be on
     an accelerator, and in files that move nothing to one.
 
@@ -90,7 +90,7 @@ class PerElementSync(Rule):
     id = "TL302"
     name = "per-element-sync"
     summary = "The host synchronizes with the device once per parameter, sample or element"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, identifiers("for"))
     layout = False
@@ -116,12 +116,10 @@ class PerElementSync(Rule):
             evidence = [self.module.evidence(found.loop, over)]
             evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
             use, drawn = purpose(self.module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
-            once = heat.rank < Heat.STEP.rank
             self.report(
                 read.node,
                 f"{read.how} {_often(kind)}: {use or _ADVICE[kind]}",
                 evidence=evidence,
-                severity=Severity.INFO if once or drawn else Severity.WARNING,
                 heat=heat,
                 fix=read_once(self.module, found) if use is None or drawn else None,
             )
