@@ -103,3 +103,18 @@ class NumberUploads:
 def _is_shape(node: cst.BaseExpression) -> bool:
     """``x.shape`` or ``x.size()``: the size of the new tensor, not its content."""
     return (isinstance(node, cst.Attribute) and node.attr.value == "shape") or method(node) == "size"
+
+
+def _only(data: cst.BaseExpression) -> tuple[cst.BaseExpression | None, int]:
+    """The only number of ``v``, ``[v]`` or ``[[v]]``, and the number of brackets; None if there are several."""
+    rank = 0
+    while isinstance(data, (cst.List, cst.Tuple)):
+        if len(data.elements) != 1 or isinstance(data.elements[0], cst.StarredElement):
+            return None, rank
+        data, rank = data.elements[0].value, rank + 1
+    return data, rank
+
+
+def _is_long(data: cst.BaseExpression) -> bool:
+    """Whether a display has so many numbers that they are data."""
+    return isinstance(data, (cst.List, cst.Tuple)) and len(data.elements) > _FEW
