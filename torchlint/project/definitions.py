@@ -11,7 +11,6 @@ from torchlint.project.outline import Outlines
 
 Place = tuple[str, str]
 CALLED = "__call__"  # a call of an instance: for a ``nn.Module`` its ``forward``
-_PASSED = "\x1f"  # around a name that stands for the class of an argument
 
 
 class Definitions:
@@ -195,22 +194,3 @@ def _with_forward(name: str) -> str:
     """The name of the method that runs when a module is called."""
     owner, _, method = name.rpartition(".")
     return f"{owner}.forward" if owner and method == CALLED else name
-
-
-def passed_instance(function: str, parameter: str, place: int) -> str:
-    """A name that stands for the class of what other files pass for a parameter of a function."""
-    return f"{_PASSED}{function} {parameter} {place}{_PASSED}"
-
-
-def stands_for_argument(name: str) -> bool:
-    """Whether a name is one of :func:`passed_instance`."""
-    return name.startswith(_PASSED)
-
-
-def split_instance(name: str) -> tuple[str, str, str, str] | None:
-    """The function, the parameter and its place in such a name, and the method after it; None for other names."""
-    if not stands_for_argument(name):
-        return None
-    inner, _, method = name[1:].rpartition(f"{_PASSED}.")
-    function, parameter, place = inner.rsplit(" ", 2)  # names of files, and so of functions, may contain spaces
-    return function, parameter, place, method

@@ -143,12 +143,12 @@ class BlockingTransfer(Rule):
             )
         if upload.pinned is None:
             return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
-        place = upload.pinned if isinstance(upload.pinned, str) else self.module.line_in_words(upload.pinned)
+        place = self.module.line_in_words(upload.pinned)
         return f"{_WHAT}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
         found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
         pinned = uploads[0].pinned
-        if pinned and not isinstance(pinned, str):
+        if pinned:
             found.append(self.module.evidence(pinned, "this loader uses pinned memory"))
         return found
