@@ -1,4 +1,4 @@
-"""Names across files: functions are found through re-exports, star imports, instances and base classes."""
+"""Names across files: functions are found through re-exports and star imports, methods through instances and bases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_project import found
+from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines, outline
 
@@ -218,12 +219,49 @@ def test_another_process_resolves_names_without_the_contents_of_the_files() -> N
     assert pickle.loads(pickle.dumps(project)).device("train.py", "pkg.f") == "cpu"
 
 
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("", "pkg.helpers.get_device"),
+        ("from .helpers import get_device\n", "pkg.get_device"),
+        ("from .helpers import get_device as pick\n", "pkg.pick"),
+        ("from .helpers import (\n    Other,  # (here)\n    get_device,\n)\n", "pkg.get_device"),
+        ("from .helpers import Other, \\\n    get_device\n", "pkg.get_device"),
+        ("from . import helpers as h\n", "pkg.h.get_device"),
+        ("import pkg.helpers as h\n", "pkg.h.get_device"),
+        ("from .other import *\nfrom .helpers import *\n", "pkg.get_device"),
+        ("from .other import *\n", "*pkg|pkg.helpers*.get_device"),
+        (
+            "try:\n    from .fast import get_device\nexcept ImportError:\n    from .helpers import get_device\n",
+            "pkg.get_device",
+        ),
+    ],
+)
+def test_facts_are_found_through_packages(package: str, name: str) -> None:
+    contents = {"pkg/__init__.py": package.encode(), "pkg/helpers.py": b"def get_device(): ...\nclass Other: ...\n"}
+    facts: dict[str, FileFacts] = {"pkg/helpers.py": {"devices": {"get_device": "cpu"}}}
+    project = Project({"pkg/other.py": {}, "pkg/__init__.py": {}, **facts}, Outlines(contents))
+    assert project.device("train.py", name) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("def get_device(): ...\n", "pkg.get_device"),
+        ("class h: ...\n", "pkg.h.get_device"),
+        ("from pkg import *\n", "pkg.get_device"),
+        ("from .helpers import get_device\n", "other.get_device"),
+    ],
+)
+def test_innocent_names_of_other_things_have_no_facts(package: str, name: str) -> None:
+    contents = {"pkg/__init__.py": package.encode(), "pkg/helpers.py": b"def get_device(): ...\n"}
+    facts: dict[str, FileFacts] = {"pkg/helpers.py": {"devices": {"get_device": "cpu"}}, "pkg/__init__.py": {}}
+    assert Project(facts, Outlines(contents)).device("train.py", name) is None
+
+
 def test_the_outline_of_a_file_without_a_final_newline_and_with_other_line_ends() -> None:
     text = (
         "class A(B,\r\n        metaclass=M[0]):\r\n    def f(self):\r\n        def g(): pass\r\n\r\nasync def h(): pass"
     )
-    read = outline(text.encode())
-    assert read.functions == {"h"}
-    assert read.classes["A"].bases == ("B",)
-    assert read.classes["A"].methods == {"f"}
-    assert not outline(b"class").classes
+    assert outline(text.encode()).defined == {"A", "h"}
+    assert not outline(b"class").defined

@@ -24,7 +24,7 @@ class LoaderNotPinned(Rule):
     ## What it finds
     A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved to an
     accelerator: in a loop over it, in a function that it is passed to or returned to, or in a method that reads
-    the attribute it is stored in; in the same file, or in another one that is linted in the same run. A device
+    the attribute it is stored in; in the same file, or in any other that a program of the project gets to. A device
     chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts. So do frameworks that move the
     batches themselves, none of which pins them: the Trainer of Lightning (`train_dataloader`, `trainer.fit`), Fabric
     (`setup_dataloaders`), Accelerate (`prepare`), the Trainer of transformers (`get_train_dataloader` of a subclass),
