@@ -13,6 +13,9 @@ It is compared with the findings in the checkout, linted as one project:
 
 Warnings in the code that ran are judged by the run; every refuted one needs a reason, too. ``--write`` puts the tables
 into ``docs/evaluation.md``, ``--details`` lists the lines.
+
+Of *sealed* programs there is one figure, and nothing else: the tables are about the others, and ``--details`` lists
+their lines only if ``--only`` names them, so that nobody tunes torchlint to them by accident.
 """
 
 from __future__ import annotations
@@ -31,12 +34,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "evaluation.md"
 
 def compare(
     chosen: list[programs.Program], folder: Path, evidence: Path
-) -> tuple[list[lines.Line], list[verdicts.Judged], int]:
-    """The lines and the judged warnings of all programs, and the number of programs that ran."""
+) -> tuple[list[lines.Line], list[verdicts.Judged], list[programs.Program]]:
+    """The lines and the judged warnings of all programs, and the programs that ran."""
     repositories: dict[str, lines.Repository] = {}
     truth: list[lines.Line] = []
     judged: list[verdicts.Judged] = []
-    ran = 0
+    ran: list[programs.Program] = []
     for program in chosen:
         root = evaluate.checkout(folder, program.repository, program.checkout)
         try:
@@ -50,25 +53,41 @@ def compare(
         repository.check(recorded)
         truth += lines.lines(recorded, repository)
         judged += verdicts.verdicts(recorded, repository)
-        ran += 1
+        ran.append(program)
     return truth, judged, ran
 
 
-def report(truth: list[lines.Line], judged: list[verdicts.Judged], ran: int, why: dict[Key, Reason]) -> str:
-    """The tables in Markdown."""
-    found = tables.results(truth, why)
+def report(
+    truth: list[lines.Line], judged: list[verdicts.Judged], ran: list[programs.Program], why: dict[Key, Reason]
+) -> str:
+    """The tables in Markdown, and what is told about sealed programs."""
+    results = tables.results(truth, why)
+    found = [result for result in results if not result.line.sealed]
     unseen = [result for result in found if result.line.unseen]
     all_lines, new_lines = (_share(part) for part in (found, unseen))
+    number = sum(not program.sealed for program in ran)
     return "\n\n".join(
         [
-            f"{ran} programs, {time.strftime('%Y-%m-%d')}. Found, at info or silent by intent: {all_lines} lines.",
+            f"{number} programs, {time.strftime('%Y-%m-%d')}. Found, at info or silent by intent: {all_lines} lines.",
             f"In repositories on which torchlint had never been run before this benchmark: {new_lines}.",
+            *_of_sealed(results, judged, len(ran) - number),
             tables.by_rule(found),
             tables.by_cause(found),
             "Warnings and errors in the code that ran:",
-            tables.of_warnings(judged, why),
+            tables.of_warnings([one for one in judged if not one.sealed], why),
         ]
     )
+
+
+def _of_sealed(results: list[tables.Result], judged: list[verdicts.Judged], number: int) -> list[str]:
+    """What is told about sealed programs; nothing if there are none."""
+    if not number:
+        return []
+    lines_found = _share([result for result in results if result.line.sealed])
+    confirmed, refuted = tables.settled([one for one in judged if one.sealed])
+    right = evaluate.share(len(confirmed), len(confirmed) + len(refuted))
+    first = f"In {number} sealed programs, which the tables leave out: {lines_found} lines."
+    return [f"{first} The runs confirm {right} of the warnings there."]
 
 
 def _share(found: list[tables.Result]) -> str:
@@ -103,7 +122,8 @@ def main() -> None:
     if arguments.write:
         page.write("ground-truth", text, PAGE)
     if arguments.details:
-        details(truth, judged, why)
+        shown = {program.name for program in chosen if arguments.only or not program.sealed}
+        details([line for line in truth if line.program in shown], [one for one in judged if one.program in shown], why)
 
 
 if __name__ == "__main__":

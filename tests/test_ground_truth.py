@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import evaluate
@@ -11,6 +13,7 @@ import pytest
 import repairs
 from truth import data, lines, programs, reasons, runs, tables, verdicts
 
+from torchlint.dev.register import Register
 from torchlint.run import registry
 
 CODE = """\
@@ -41,7 +44,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[lines.Line]
     (folder / "owner+name" / "train.py").write_text(f"import help_me\n{CODE}", encoding="utf-8")
     (folder / "owner+name" / "help_me.py").write_text(HELP, encoding="utf-8")
     truth, judged, ran = ground_truth.compare([program()], folder, folder / "evidence")
-    assert ran == 1
+    assert ran == [program()]
     return truth, judged, folder
 
 
@@ -73,11 +76,40 @@ def test_a_named_exemption_makes_a_silent_line_intended(
             "owner/name", "help_me.py", 3, "read", "TL301", "a guard", intent=True
         )
     }
-    text = ground_truth.report(truth, judged, 1, why)
+    text = ground_truth.report(truth, judged, [program()], why)
     assert "3 of 3 (100 %) lines" in text
     assert "| 1 | silent by intent | a guard |" in text
     assert "| all | 3 | 1 | 1 | 1 | 0 |" in text
-    assert "2 of 3 (67 %) lines" in ground_truth.report(truth, judged, 1, {})
+    assert "2 of 3 (67 %) lines" in ground_truth.report(truth, judged, [program()], {})
+
+
+def test_of_sealed_programs_there_are_only_shares(
+    compared: tuple[list[lines.Line], list[verdicts.Judged], Path],
+) -> None:
+    truth, judged, _ = compared
+    hidden = program(name="hidden", repository="owner/other", sealed=True)
+    more = [replace(line, program="hidden", repository="owner/other", sealed=True) for line in truth]
+    warnings = [replace(one, program="hidden", repository="owner/other", sealed=True) for one in judged]
+    text = ground_truth.report([*truth, *more], [*judged, *warnings], [program(), hidden], {})
+    share = f"{len(warnings)} of {len(warnings)} (100 %)"
+    sentence = f"In 1 sealed programs, which the tables leave out: 2 of 3 (67 %) lines. The runs confirm {share} of"
+    assert sentence in text
+    without = ground_truth.report(truth, judged, [program()], {})
+    assert [part for part in text.split("\n\n") if "sealed" not in part] == without.split("\n\n")
+
+
+def test_lines_of_sealed_programs_are_listed_only_if_they_are_named(
+    compared: tuple[list[lines.Line], list[verdicts.Judged], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, _, folder = compared
+    monkeypatch.setattr(programs, "read", lambda: [program(sealed=True)])
+    words = ["ground_truth.py", str(folder), str(folder / "evidence"), "--details"]
+    for more, listed in (([], False), (["--only", "small"], True)):
+        monkeypatch.setattr(sys, "argv", [*words, *more])
+        ground_truth.main()
+        assert ("found TL301 read: owner/name train.py:14" in capsys.readouterr().out) == listed
 
 
 def test_evidence_is_used_again_for_the_same_program_and_files(
@@ -104,7 +136,7 @@ def test_other_files_than_those_of_the_run_are_an_error(
 def test_a_program_that_fails_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "owner+name").mkdir()
     (tmp_path / "owner+name" / "train.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
-    assert ground_truth.compare([program()], tmp_path, tmp_path / "evidence")[2] == 0
+    assert not ground_truth.compare([program()], tmp_path, tmp_path / "evidence")[2]
     assert "small ended with status 3" in capsys.readouterr().out
 
 
@@ -116,12 +148,16 @@ def test_a_warning_is_refuted_only_if_no_run_confirms_it() -> None:
     assert "| TL301 | 2 | 1 | 1 | 1 |" in tables.of_warnings(rows, {})
 
 
+def test_what_is_known_about_a_program_is_no_part_of_its_order() -> None:
+    assert program(unseen=True, sealed=True).order == program().order
+
+
 def _judged(status: str, line: int = 1) -> verdicts.Judged:
     from torchlint.confirm.verdict import Status, Verdict
     from torchlint.model import Finding, Severity, Span
 
     finding = Finding("TL301", "n", "t", Severity.WARNING, "a.py", Span(line, 1, line, 2), "m")
-    return verdicts.Judged("small", "owner/name", "a.py", finding, Verdict(Status(status), "r"))
+    return verdicts.Judged("small", False, "owner/name", "a.py", finding, Verdict(Status(status), "r"))
 
 
 def test_data_of_each_recipe_is_written(tmp_path: Path) -> None:
@@ -137,7 +173,8 @@ def test_data_of_each_recipe_is_written(tmp_path: Path) -> None:
 
 def test_every_program_is_complete_and_listed_once() -> None:
     listed = programs.read()
-    assert len({one.name for one in listed}) == len(listed) >= 25
+    assert len({one.name for one in listed}) == len(listed) >= 90
+    assert sum(one.sealed for one in listed) >= 34
     for one in listed:
         assert one.repository.count("/") == 1
         assert len(one.commit) == 40
@@ -149,6 +186,17 @@ def test_no_program_is_of_a_sealed_repository() -> None:
     sealed |= {site["repository"] for site in map(json.loads, _sealed_labels())}
     overlap = {one.repository for one in programs.read()} & sealed
     assert not overlap
+
+
+def test_no_sealed_program_is_of_a_repository_that_was_looked_at() -> None:
+    listed = programs.read()
+    sealed = {one.repository.lower() for one in listed if one.sealed}
+    register = Register(evaluate.SITES.parent / "register.jsonl").entries()
+    assert sealed == {one.repository.lower() for one in register if one.purpose.startswith("sealed programs")}
+    others = {one.repository.lower() for one in listed if not one.sealed}
+    others |= {reason.repository.lower() for reason in reasons.read().values()}
+    assert not sealed & others
+    assert all(one.unseen for one in listed if one.sealed)
 
 
 def _sealed_labels() -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from torchlint.engine.engine import Engine
+from torchlint.engine.events import Occurrence, occurrences
 from torchlint.engine.files import known_of_files
-from torchlint.engine.frames import Frame, Happening, Region
-from torchlint.engine.frequency import Frequency, Phase, State
+from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.roots import Roots
 from torchlint.libraries.dispatch import Libraries
 from torchlint.libraries.loaders import Loaders
@@ -71,11 +71,11 @@ def solve(
     modules = engine.program.modules.values()
     on_accelerator = any(word in m.content for m in modules if m.loaded for word in (b"cuda", b"device", b"fabric"))
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
-    events = _events(frequency)
+    events = sorted((_event(one, frequency) for one in occurrences(frequency)), key=lambda event: event[:7])
     reached = {(f.module.path, f.function.node.lineno) for f in frequency.frames if f.function is not None}
     files = known_of_files(engine.state, frequency, engine.program.modules) if on_accelerator else {}
     complete = engine.state.work < engine.state.total
-    return Solution(events, files, engine.state.work, complete, frozenset(reached))
+    return Solution(tuple(events), files, engine.state.work, complete, frozenset(reached))
 
 
 def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:
@@ -83,50 +83,22 @@ def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:
     return Libraries(engine, loaders), loaders
 
 
-def _events(frequency: Frequency) -> tuple[Event, ...]:
-    """Each place once, with the state in which it happens most often."""
-    best: dict[tuple[str, int, int, str, str], tuple[State, Frame, Region, Happening]] = {}
-    for frame in frequency.frames:
-        for (kind, place), happening in frame.happenings.items():
-            state = frequency.of(frame, place.region)
-            key = (happening.path, place.line, place.column, kind, happening.what)
-            if key not in best or state.rank > best[key][0].rank:
-                best[key] = state, frame, place.region, happening
-    found = [_event(key, *parts, frequency) for key, parts in best.items()]
-    return tuple(sorted(found, key=lambda event: event[:7]))
-
-
-def _event(
-    key: tuple[str, int, int, str, str],
-    state: State,
-    frame: Frame,
-    region: Region,
-    happening: Happening,
-    frequency: Frequency,
-) -> Event:
-    path, line, column, kind, what = key
+def _event(one: Occurrence, frequency: Frequency) -> Event:
+    happening, state = one.happening, one.state
     node = happening.node
-    way = tuple(frequency.way(frame, region)) if state.phase is not Phase.NONE else ()
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
     return Event(
-        path,
+        happening.path,
         line,
         column,
         getattr(node, "end_lineno", line) or line,
         getattr(node, "end_col_offset", column) or column,
-        kind,
-        what,
+        happening.form.kind,
+        happening.what,
         state.phase.value,
         state.rare,
         state.option,
         state.assumed,
-        _origin(happening, frequency),
-        way,
+        one.origin(frequency),
+        tuple(frequency.way(one.frame, one.region)) if state.phase is not Phase.NONE else (),
     )
-
-
-def _origin(happening: Happening, frequency: Frequency) -> str:
-    origin = happening.origin
-    if origin is None or origin.kind != "made":
-        return origin.kind if origin is not None else ""
-    in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
-    return "made" if in_step else "constant"

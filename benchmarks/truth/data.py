@@ -21,7 +21,7 @@ def write(folder: Path, recipe: Recipe) -> None:
 
 def _digits(path: Path, train: int, test: int, name: str = "MNIST") -> None:
     raw = path / name / "raw"
-    raw.mkdir(parents=True)
+    raw.mkdir(parents=True, exist_ok=True)
     generator = random.Random(0)
     for prefix, count in (("train", train), ("t10k", test)):
         images = struct.pack(">IIII", 0x803, count, 28, 28) + generator.randbytes(count * 784)
@@ -47,7 +47,7 @@ def _cifar(path: Path, classes: int, count: int) -> None:
     (folder / ("batches.meta" if classes == 10 else "meta")).write_bytes(pickle.dumps(meta))
 
 
-def _images(path: Path, count: int, width: int, height: int, channels: int = 3) -> None:
+def _images(path: Path, count: int, width: int, height: int, channels: int = 3, name: str = "{}.jpg") -> None:
     """Portable pixmaps under the names of photos: libraries look at the content."""
     path.mkdir(parents=True, exist_ok=True)
     generator = random.Random(count)
@@ -55,7 +55,7 @@ def _images(path: Path, count: int, width: int, height: int, channels: int = 3) 
     for number in range(count):
         size = width * height * channels
         pixels = generator.randbytes(size) if channels == 3 else bytes(generator.choices((0, 255), k=size))
-        (path / f"{number}.jpg").write_bytes(header + pixels)
+        (path / name.format(number)).write_bytes(header + pixels)
 
 
 def _text(path: Path, lines: int) -> None:
@@ -91,6 +91,16 @@ def _citations(path: Path, papers: int) -> None:
         archive.add(path.parent / "cora", "cora")
 
 
+def _table(path: Path, rows: int, largest: Sequence[int], separator: str = "\t") -> None:
+    """Whole numbers from 1 to the largest of each column; the first columns are different in each row."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    generator = random.Random(rows)
+    pairs = generator.sample(range(largest[0] * largest[1]), k=rows)
+    heads = [[1 + pair // largest[1], 1 + pair % largest[1]] for pair in pairs]
+    lines = [[*head, *(generator.randint(1, limit) for limit in largest[2:])] for head in heads]
+    path.write_text("".join(separator.join(map(str, line)) + "\n" for line in lines), encoding="utf-8")
+
+
 def _file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -104,5 +114,6 @@ RECIPES: Mapping[str, Callable[..., None]] = {
     "tokens": _tokens,
     "papers": _papers,
     "citations": _citations,
+    "table": _table,
     "file": _file,
 }

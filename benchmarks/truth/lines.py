@@ -36,11 +36,12 @@ MADE = {"born": ("TL103", "TL104"), "loader": ("TL401",)}
 class Line:
     """A line of the truth, and the finding that covers or names it with the highest severity.
 
-    ``unseen`` is that of the program.
+    ``unseen`` and ``sealed`` are those of the program.
     """
 
     program: str
     unseen: bool
+    sealed: bool
     repository: str
     path: str
     line: int
@@ -104,7 +105,13 @@ def lines(recorded: Recorded, repository: Repository) -> list[Line]:
     program = recorded.program
     return [
         Line(
-            program.name, program.unseen, program.repository, *key, each, repository.about(key[2], found[key], recorded)
+            program.name,
+            program.unseen,
+            program.sealed,
+            program.repository,
+            *key,
+            each,
+            repository.about(key[2], found[key], recorded),
         )
         for key, each in sorted(every.items())
         if each >= ENOUGH

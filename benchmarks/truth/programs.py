@@ -19,7 +19,8 @@ class Program:
 
     ``data`` says what is written first (:mod:`truth.data`), ``stubs`` which modules are replaced by one that ignores
     everything, ``path`` which folders beside it Python looks for modules in. ``unseen`` says that torchlint had not
-    been run on the repository before it became part of this benchmark.
+    been run on the repository before it became part of this benchmark. ``sealed`` says that nobody has looked at what
+    torchlint says about it, so that nothing is tuned to it.
     """
 
     name: str
@@ -32,12 +33,13 @@ class Program:
     stubs: Sequence[str] = ()
     path: Sequence[str] = ()
     unseen: bool = False
+    sealed: bool = False
 
     @property
     def order(self) -> dict[str, object]:
         """All that a run depends on, as it is stored."""
         order: dict[str, object] = json.loads(json.dumps(asdict(self)))
-        del order["unseen"]
+        del order["unseen"], order["sealed"]
         return order
 
     @property

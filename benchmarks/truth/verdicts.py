@@ -16,9 +16,10 @@ REACHED = ("confirmed", "refuted")
 
 @dataclass(frozen=True)
 class Judged:
-    """A warning or an error with the verdict of a run."""
+    """A warning or an error with the verdict of a run. ``sealed`` is that of the program."""
 
     program: str
+    sealed: bool
     repository: str
     path: str
     finding: Finding
@@ -48,5 +49,5 @@ def verdicts(recorded: Recorded, repository: Repository) -> list[Judged]:
             kept[name] = (str(inside), finding)
     for name, verdict in judge(made, recorded.run, prices.load(prices.DEFAULT)).items():
         if name in kept and verdict.status.value in REACHED:
-            found.append(Judged(program.name, program.repository, *kept[name], verdict))
+            found.append(Judged(program.name, program.sealed, program.repository, *kept[name], verdict))
     return found

@@ -26,6 +26,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.knowledge import forms
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -124,13 +125,13 @@ class Containers:
         state = self._state
         if state.is_on_device(index):
             if owner.kind in (Kind.LIST, Kind.TUPLE) or (owner.kind is Kind.DICT and owner.fields):
-                state.happen("read", node, scope, "a tensor as index of a list")
+                state.happen(node, scope, forms.LIST_INDEX)
             elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Place.HOST):
-                state.happen("read", node, scope, "an index on the device of a tensor on the host")
+                state.happen(node, scope, forms.HOST_INDEX)
             elif owner.kind is Kind.TENSOR and index.detail == MASK and state.on_device(owner):
-                state.happen("wait", node, scope, "a mask as index")
+                state.happen(node, scope, forms.MASK_INDEX)
         elif owner.sure and owner.device is Place.ACCELERATOR and _is_content_of_host(index):
-            state.happen("copy", node, scope, "an index on the host", index.origin)
+            state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
         get = self._engine.classes.method(owner, "__getitem__")
@@ -246,16 +247,17 @@ class Containers:
 
     def _store(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         """``tensor[index] = value`` between the host and the device."""
-        state, on_host = self._state, owner.kind is Kind.ARRAY or owner.device is Place.HOST
+        state = self._state
+        on_host = owner.kind is Kind.ARRAY or (owner.device is Place.HOST and owner.sure)
         if on_host:
             if any(leaf.kind is Kind.TENSOR and leaf.device is Place.ACCELERATOR for leaf in leaves(value)):
-                state.happen("read", node, scope, "storing a tensor of the device in one of the host")
+                state.happen(node, scope, forms.STORED_ON_HOST)
         elif owner.device is Place.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Place.HOST:
-            state.happen("copy", node, scope, "storing a tensor of the host in one of the device", value.origin)
+            state.happen(node, scope, forms.STORED_ON_DEVICE, value.origin)
         elif owner.device is Place.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
-            state.happen("copy", node, scope, "storing an array in a tensor of the device", value.origin)
+            state.happen(node, scope, forms.STORED_ARRAY, value.origin)
         elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
-            state.happen("wait", node, scope, "assigning through a mask")
+            state.happen(node, scope, forms.MASK_ASSIGNED)
 
 
 def is_loader(value: Value) -> bool:

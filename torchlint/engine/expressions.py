@@ -32,6 +32,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.knowledge import forms
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -150,7 +151,7 @@ class Expressions:
     def _formatted_string(self, node: ast.JoinedStr, scope: Scope) -> Value:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
-                self._state.reads(self.evaluate(part.value, scope), part.value, scope, "formatting")
+                self._state.reads(self.evaluate(part.value, scope), part.value, scope, forms.FORMATTED)
         return TEXT
 
     # -- comprehensions ----------------------------------------------------------------------------
@@ -181,7 +182,7 @@ class Expressions:
                 self._engine.containers.iterate(iterable, clause.iter)
                 self._engine.assign(clause.target, self._engine.containers.element(iterable, clause.iter, inner), inner)
                 for test in clause.ifs:
-                    self._state.waits(self.evaluate(test, inner), test, scope, "condition on a tensor")
+                    self._state.waits(self.evaluate(test, inner), test, scope, forms.CONDITION)
             first = node.generators[0]
             one_by_one = len(node.generators) == 1 and iterable.kind is Kind.TUPLE and not first.ifs
             if not one_by_one or not 1 < len(iterable.items) <= _UNROLLED:
@@ -198,7 +199,7 @@ class Expressions:
 
     def _conditional(self, node: ast.IfExp, scope: Scope) -> Value:
         test = self.evaluate(node.test, scope)
-        self._state.waits(test, node.test, scope, "condition on a tensor")
+        self._state.waits(test, node.test, scope, forms.CONDITION)
         outcome = truth(test)
         if outcome is not None:
             return self._branch(node.body if outcome else node.orelse, scope)
@@ -221,7 +222,7 @@ class Expressions:
                 value = self.evaluate(operand, scope)
                 values.append(value)
                 if place < len(node.values) - 1:
-                    self._state.waits(value, operand, scope, "condition on a tensor")
+                    self._state.waits(value, operand, scope, forms.CONDITION)
                 outcome = truth(value)
                 if outcome is not None and outcome is not conjunction:
                     return (
@@ -268,7 +269,7 @@ class Expressions:
         return value if value.kind in (Kind.TENSOR, Kind.ARRAY, Kind.UNKNOWN) else NUMBER
 
     def _negated(self, value: Value, node: ast.UnaryOp, scope: Scope) -> Value:
-        self._state.waits(value, node, scope, "condition on a tensor")
+        self._state.waits(value, node, scope, forms.CONDITION)
         outcome = truth(value)
         if outcome is not None:
             return constant(not outcome)
@@ -303,9 +304,9 @@ class Expressions:
         if known and right.kind is Kind.TUPLE and all(i.kind is Kind.CONSTANT and i.sure for i in right.items):
             return constant((left.detail in [item.detail for item in right.items]) == expected)
         if right.kind in SEQUENCES:
-            self._state.waits(left, node, scope, "looking up a tensor in a list")
+            self._state.waits(left, node, scope, forms.LOOKED_UP)
         if not right.is_batch and not left.is_text:
-            self._state.waits(right, node, scope, "looking up a value in a tensor")
+            self._state.waits(right, node, scope, forms.CONTAINED)
         return Value(Kind.FLAG, rarely=int(expected and left.detail is Counted.STEPS))
 
     # -- operations --------------------------------------------------------------------------------
@@ -313,7 +314,7 @@ class Expressions:
     def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.evaluate(node.left, scope), self.evaluate(node.right, scope)
         if isinstance(node.op, ast.Mod) and left.is_text:
-            self._state.reads(right, node, scope, "formatting")
+            self._state.reads(right, node, scope, forms.FORMATTED)
             return TEXT
         plain = all(v.kind is Kind.CONSTANT and v.sure and not v.option for v in (left, right))
         compute = _OPERATE.get(type(node.op))
@@ -342,7 +343,7 @@ class Expressions:
         for bound in (part.lower, part.upper, part.step):
             value = self.evaluate(bound, scope) if bound is not None else None
             if value is not None and (owner.kind in _SLICED or owner.is_text):
-                self._state.waits(value, bound, scope, "a tensor as slice bound")  # type: ignore[arg-type]
+                self._state.waits(value, bound, scope, forms.BOUND)  # type: ignore[arg-type]
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Value:
         return self._engine.attributes.of(self.evaluate(node.value, scope), node.attr, node, scope)

@@ -6,10 +6,12 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from torchlint.engine.events import events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
-from torchlint.engine.state import BLOCKING, State
+from torchlint.engine.state import State
+from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, UNREACHED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
 
@@ -25,6 +27,7 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
+    events = events_of_files(frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     if reached is not None:
         for module, statements in state.left_out.items():
@@ -38,8 +41,9 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
             tuple(sorted(copies[path].items())),
             tuple(sorted(feeds[path].values())),
             reached[path] if reached is not None else None,
+            events=tuple(sorted(events.get(path, ()))),
         )
-        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *(modules if reached is not None else ())})
+        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *events, *(reached or ())})
     }
 
 
@@ -134,7 +138,7 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
-            if origin.kind in ("batch", "array") and happening.what == BLOCKING:
+            if origin.kind in ("batch", "array") and happening.form is forms.BLOCKING:
                 copies[happening.path][_range(happening.node)] = origin.kind
     return copies, feeds
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import ast
 
     from torchlint.engine.values import Origin, Value
+    from torchlint.knowledge.forms import Form
     from torchlint.program.modules import Module
 
 
@@ -55,10 +56,11 @@ class Place(NamedTuple):
 
 
 class Happening(NamedTuple):
-    """Something that concerns the device: ``read``, ``wait`` or ``copy``; in which file, how, and what is copied."""
+    """A read, another wait or a copy: in which file, in which form, in words, and what is copied."""
 
     path: str
     node: ast.AST
+    form: Form
     what: str
     origin: Origin | None
 

@@ -48,6 +48,7 @@ class Roots:
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
+        self._patches()
         roots = list(self._roots())
         self._state.assuming = True
         self._end = self._state.work + int(self._state.total * _FOR_ROOTS)
@@ -58,7 +59,9 @@ class Roots:
             self._leave_out()
             self._modules()
             roots = list(self._roots())
-        for layer in self._layers([root.function for root in roots if not self._is_reached(root)]):
+        functions = [root.function for root in roots if not self._is_reached(root)]
+        generating: set[ast.AST] = {function.node for function in functions if _generates(function.node)}
+        for layer in (*self._layers(functions), generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
                     self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=False))
@@ -105,6 +108,16 @@ class Roots:
         for root in roots:
             if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
                 self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+
+    def _patches(self) -> None:
+        """Functions that programs put into libraries, which call them."""
+        for _, function in self._state.patches:
+            if function.node not in self._engine.calls.reached:
+                with self._state.at(self._engine.frame_of(function.scope.module)):
+                    required = [UNKNOWN for _ in _required(function)]
+                    self._within(
+                        _ONE_PROGRAM, lambda f=function, r=required: self._engine.calls.invoke(f, r, {}, f.node)
+                    )
 
     def _modules(self) -> None:
         """The bodies of files that may hold a step, although no program imports them.
@@ -172,6 +185,12 @@ class Roots:
         with self._state.at(frame):
             args += [_assumed(arg, function, stepped) for arg in _required(function)[len(args) :]]
             self._engine.calls.invoke(function, args, {}, function.node)
+
+
+def _generates(node: ast.AST) -> bool:
+    """Whether a function computes without gradients, and in a loop."""
+    without = any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in getattr(node, "decorator_list", ()))
+    return without and any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
 
 
 def _required(function: Function) -> list[ast.arg]:

@@ -12,10 +12,10 @@ from torchlint.engine.frames import Call, Frame, Function, Happening, Object, Pl
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Kind, Origin, Value, leaves
 from torchlint.engine.values import Place as Device
+from torchlint.knowledge.forms import Form
 from torchlint.program.modules import Module
 
 Result = TypeVar("Result")
-BLOCKING = "a blocking copy"  # a copy for which the host waits
 _READS = 400  # fields that a frame is known to depend on
 
 
@@ -130,21 +130,22 @@ class State:
         """Whether a value is certainly a tensor, and on the accelerator."""
         return value.kind is Kind.TENSOR and value.sure and self.on_device(value)
 
-    def happen(self, kind: str, node: ast.AST, scope: Scope, what: str, origin: Origin | None = None) -> None:
-        """Record a read, another wait or a copy."""
+    def happen(self, node: ast.AST, scope: Scope, form: Form, origin: Origin | None = None, *, name: str = "") -> None:
+        """Record a read, another wait or a copy; ``name`` is that of the function or method in the form."""
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
-        self.frame.happenings.setdefault((kind, place), Happening(scope.module.path, node, what, origin))
+        what = form.named(name)
+        self.frame.happenings.setdefault((form.kind, place), Happening(scope.module.path, node, form, what, origin))
 
-    def reads(self, value: Value, node: ast.AST, scope: Scope, what: str) -> None:
+    def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""
         for leaf in leaves(value):
             if self.is_on_device(leaf):
-                self.happen("read", node, scope, what)
+                self.happen(node, scope, form, name=name)
 
-    def waits(self, value: Value, node: ast.AST, scope: Scope, what: str) -> None:
+    def waits(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
-            self.happen("read", node, scope, what)
+            self.happen(node, scope, form, name=name)
 
     def mark(self, kind: str) -> None:
         """Record that this place goes backward, makes an optimizer's step, or steps an environment."""

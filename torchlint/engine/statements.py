@@ -14,6 +14,7 @@ from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Value
+from torchlint.knowledge import forms
 from torchlint.program.modules import Module, is_main_guard
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Statements:
         raise Raised
 
     def _assert_(self, node: ast.Assert, scope: Scope) -> None:
-        self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "assert on a tensor")
+        self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, forms.ASSERTED)
 
     # -- definitions -------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class Statements:
 
     def _if_(self, node: ast.If, scope: Scope) -> Branch | None:
         test = self._engine.evaluate(node.test, scope)
-        self._state.waits(test, node.test, scope, "condition on a tensor")
+        self._state.waits(test, node.test, scope, forms.CONDITION)
         outcome = truth(test)
         if outcome is not None:
             self.block(node.body if outcome else node.orelse, scope)
@@ -235,7 +236,7 @@ class Statements:
 
     def _while_(self, node: ast.While, scope: Scope) -> None:
         def begin() -> None:
-            self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, "condition on a tensor")
+            self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, forms.CONDITION)
 
         with self._state.inside("loop" if _may_repeat(node.body) else "once", node):
             self._rounds(node.body, scope, begin)

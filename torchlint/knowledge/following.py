@@ -10,6 +10,8 @@ LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
 )
+# Decorators of functions that compute without gradients.
+NO_GRADIENTS = re.compile(r"no_grad|inference_mode")
 NAMED_TENSORS = ("Dict[str", "dict[str", "Mapping[str", "typing.Dict[str")
 # Bases of modules: names that begin so.
 MODULE_BASES = (

@@ -25,6 +25,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.knowledge import forms
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -52,7 +53,7 @@ class Builtins:
 
     def _convert(self, given: Arguments) -> Value:
         value = given.get(0)
-        self._state.reads(value, given.node, given.scope, f"`{given.name}(..)`")
+        self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
         if given.name == "bool":
             return Value(Kind.FLAG, option=value.option, rarely=value.rarely)
         if value.kind is Kind.CONSTANT and value.sure and not value.option:
@@ -61,11 +62,11 @@ class Builtins:
 
     def _print(self, given: Arguments) -> Value:
         for value in given.values:
-            self._state.reads(value, given.node, given.scope, "`print(..)`")
+            self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, "print")
         return NONE
 
     def _text(self, given: Arguments) -> Value:
-        self._state.reads(given.get(0), given.node, given.scope, f"`{given.name}(..)`")
+        self._state.reads(given.get(0), given.node, given.scope, forms.READ_FUNCTION, given.name)
         return TEXT
 
     def _round(self, given: Arguments) -> Value:
@@ -86,7 +87,7 @@ class Builtins:
             and element.device is Place.ACCELERATOR
             and all(v.kind in _COMPARED for v in given.values)
         ):
-            self._state.waits(element, given.node, given.scope, f"`{given.name}(..)` of Python")
+            self._state.waits(element, given.node, given.scope, forms.COMPARED, given.name)
         if given.name == "sorted":
             return collection(element)
         if element.kind is Kind.TENSOR:
@@ -94,14 +95,14 @@ class Builtins:
         return NUMBER if element.kind in (Kind.NUMBER, Kind.CONSTANT, Kind.FLAG) else element
 
     def _any(self, given: Arguments) -> Value:
-        self._state.reads(self._element(given.get(0), given), given.node, given.scope, f"`{given.name}(..)`")
+        self._state.reads(self._element(given.get(0), given), given.node, given.scope, forms.READ_FUNCTION, given.name)
         return FLAG
 
     # -- iteration ---------------------------------------------------------------------------------
 
     def _range(self, given: Arguments) -> Value:
         for value in given.values:
-            self._state.reads(value, given.node, given.scope, "`range(..)`")
+            self._state.reads(value, given.node, given.scope, forms.RANGE)
         return Value(Kind.RANGE)
 
     def _enumerate(self, given: Arguments) -> Value:

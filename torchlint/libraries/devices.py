@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.state import BLOCKING
 from torchlint.engine.values import Kind, Origin, Place, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
+from torchlint.knowledge import forms
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -64,7 +64,7 @@ class Devices:
             self.copy(given, value.origin)
         if device is Place.HOST and self._state.on_device(value):
             if value.sure:
-                self._state.happen("read", given.node, given.scope, "a move to the CPU")
+                self._state.happen(given.node, given.scope, forms.MOVED_TO_HOST)
             return tensor(
                 Place.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
             )
@@ -75,8 +75,8 @@ class Devices:
         """Record a copy to the device."""
         flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), None)
         asynchronous = flag is not None and flag.detail is True
-        what = "an asynchronous copy" if asynchronous else BLOCKING
-        self._state.happen("copy", given.node, given.scope, what, origin)
+        form = forms.ASYNCHRONOUS if asynchronous else forms.BLOCKING
+        self._state.happen(given.node, given.scope, form, origin)
 
     def moved_all(self, value: Value, device: Place, given: Arguments, depth: int = 2) -> Value:
         """A container whose tensors are moved, as batches of libraries move theirs."""

@@ -23,6 +23,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import following as known
+from torchlint.knowledge import forms
 from torchlint.libraries.builtins import pairs
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
@@ -170,7 +171,7 @@ class Others:
         for value in given.all:
             for leaf in leaves(value):
                 if self._state.is_on_device(leaf):
-                    self._state.happen("read", given.node, given.scope, f"`{given.name}(..)` of NumPy")
+                    self._state.happen(given.node, given.scope, forms.OF_NUMPY, name=given.name)
                     origin = self._state.origin("read", given.node)
                 elif leaf.origin is not None and leaf.origin.kind == "read":
                     origin = leaf.origin
@@ -204,7 +205,7 @@ class Others:
 
     def _read_all(self, given: Arguments) -> None:
         for value in given.all:
-            self._state.reads(value, given.node, given.scope, f"`{given.name}(..)`")
+            self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
 
 
 def _beginning(node: ast.expr) -> str:

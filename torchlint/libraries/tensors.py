@@ -23,6 +23,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import following as known
+from torchlint.knowledge import forms
 from torchlint.libraries.devices import Devices
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Tensors:
         if name in known.READING:
             return self._read(given)
         if on_device and name in known.WAITING and (owner.sure or name == "nonzero"):
-            self._state.happen("wait", node, scope, f"`.{name}()`")
+            self._state.happen(node, scope, forms.WAITING_METHOD, name=name)
         if name in ("equal", "allclose", "is_nonzero"):
             return FLAG
         if name in known.META_METHODS:
@@ -77,7 +78,7 @@ class Tensors:
         """Tensors as sizes are read."""
         for value in values:
             for part in value.items if value.kind is Kind.TUPLE else (value,):
-                self._state.waits(part, given.node, given.scope, "a tensor as size")
+                self._state.waits(part, given.node, given.scope, forms.SIZE)
 
     # -- reads -------------------------------------------------------------------------------------
 
@@ -85,7 +86,7 @@ class Tensors:
         owner, name = given.receiver, given.name
         on_device = self._state.on_device(owner)
         if on_device and (owner.sure or name in ("item", "tolist")):
-            self._state.happen("read", given.node, given.scope, f"`.{name}()`")
+            self._state.happen(given.node, given.scope, forms.READ_METHOD, name=name)
         origin = self._state.origin("read", given.node) if on_device else owner.origin
         if name == "numpy":
             return Value(Kind.ARRAY, origin=owner.origin or origin)
@@ -128,7 +129,7 @@ class Tensors:
     def _copy(self, given: Arguments) -> Value:
         owner, source = given.receiver, given.get(0, "src")
         if owner.device is Place.HOST and source.kind is Kind.TENSOR and source.device is Place.ACCELERATOR:
-            self._state.happen("read", given.node, given.scope, "`.copy_(..)` to the host")
+            self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
         elif owner.device is Place.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Place.HOST):
             self._devices.copy(given, source.origin)
         return owner
@@ -136,7 +137,7 @@ class Tensors:
     def _new(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name
         if name == "new_tensor" and self._state.on_device(owner):
-            self._state.happen("copy", given.node, given.scope, "`new_tensor` of data of the host", given.get(0).origin)
+            self._state.happen(given.node, given.scope, forms.HOST_DATA, given.get(0).origin, name=name)
         origin = self._state.origin("made", given.node) if owner.device is Place.HOST else None
         return tensor(owner.device or Place.UNKNOWN, origin=origin)
 
@@ -146,7 +147,7 @@ class Tensors:
             and "output_size" not in given.named
             and self._state.on_device(given.receiver)
         ):
-            self._state.happen("wait", given.node, given.scope, "repeats in a tensor")
+            self._state.happen(given.node, given.scope, forms.REPEATS)
         return self._result(given)
 
     # -- what may be a dict of tensors -------------------------------------------------------------

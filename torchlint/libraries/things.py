@@ -25,6 +25,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import following as known
+from torchlint.knowledge import forms
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, on_device
 from torchlint.libraries.modules import Modules
@@ -143,7 +144,7 @@ class Things:
     def _string(self, given: Arguments) -> Value:
         if given.name == "format":
             for value in given.all:
-                self._state.reads(value, given.node, given.scope, "formatting")
+                self._state.reads(value, given.node, given.scope, forms.FORMATTED)
         if given.name in ("split", "rsplit", "splitlines"):
             return collection(TEXT)
         return FLAG if given.name in ("startswith", "endswith", "isdigit") else TEXT
@@ -294,7 +295,7 @@ class Things:
 
     def _log(self, given: Arguments) -> None:
         for value in given.all:
-            self._state.reads(value, given.node, given.scope, f"`{given.name}(..)`")
+            self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
 
     def _distribution(self, given: Arguments) -> Value:
         on_device = device_of(given.all) is Place.ACCELERATOR

@@ -25,6 +25,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import following as known
+from torchlint.knowledge import forms
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.tensors import Tensors
 
@@ -122,10 +123,10 @@ class TorchFunctions:
         if given.name in known.LEGACY_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
-                self._state.happen("copy", given.node, given.scope, "a tensor of data of the host", data.origin)
+                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
             return tensor(Place.ACCELERATOR)
         if given.name == "synchronize":
-            self._state.happen("wait", given.node, given.scope, "`torch.cuda.synchronize()`")
+            self._state.happen(given.node, given.scope, forms.SYNCHRONIZE)
         if given.name == "current_device":
             return Value(Kind.DEVICE, device=Place.ACCELERATOR)
         return self._accelerators() if given.name == "device_count" else UNKNOWN
@@ -154,19 +155,19 @@ class TorchFunctions:
         state, first = self._state, given.get(0)
         if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
             if given.named.get("error_if_nonfinite", NONE).detail is True:
-                state.happen("read", given.node, given.scope, "`error_if_nonfinite=True`")
+                state.happen(given.node, given.scope, forms.NONFINITE)
             return tensor(Place.ACCELERATOR)
         if given.name in ("pack_padded_sequence", "pack_sequence"):
-            state.waits(given.get(1, "lengths"), given.node, given.scope, "lengths on the device")
+            state.waits(given.get(1, "lengths"), given.node, given.scope, forms.LENGTHS)
             return Value(Kind.PACKED, device=first.device or Place.UNKNOWN)
         if given.name == "pad_packed_sequence":
             return sequence([tensor(first.device or Place.UNKNOWN), tensor(Place.HOST)])
         if given.name == "one_hot" and len(given.values) < 2 and "num_classes" not in given.named:
             if first.kind is Kind.TENSOR and state.on_device(first):
-                state.happen("wait", given.node, given.scope, "`one_hot` without `num_classes`")
+                state.happen(given.node, given.scope, forms.ONE_HOT)
         elif given.name == "ctc_loss":
             for lengths in given.values[2:4]:
-                state.waits(lengths, given.node, given.scope, "lengths on the device")
+                state.waits(lengths, given.node, given.scope, forms.LENGTHS)
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
         return tensor(device_of(given.all) or Place.UNKNOWN)
@@ -203,7 +204,7 @@ class TorchFunctions:
         wait = given.name in known.WAITING or (given.name == "where" and len(given.all) == 1)
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
-            self._state.happen("wait", given.node, given.scope, f"`{dotted}(..)`")
+            self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
 
     def _factory(self, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
@@ -230,12 +231,12 @@ class TorchFunctions:
             return self._devices.moved(data, device, given) if device else data
         inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
         if any(state.is_on_device(leaf) and leaf.device is Place.ACCELERATOR for leaf in inner):
-            state.happen("read", given.node, given.scope, f"`{given.name}` of tensors of the device")
+            state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
         kind = "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
         origin = data.origin or state.origin(kind, given.node)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Place.ACCELERATOR and (host or inner) and given.all:
-            state.happen("copy", given.node, given.scope, f"`{given.name}` of data of the host", origin)
+            state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
         return tensor(device or Place.HOST, origin=origin if device is not Place.ACCELERATOR else None)
 
 

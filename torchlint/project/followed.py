@@ -37,6 +37,25 @@ class FollowedFeed(NamedTuple):
     phase: str
 
 
+class FollowedEvent(NamedTuple):
+    """A read, another wait or a copy in every step, by the range of its expression.
+
+    ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that of the
+    step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is known.
+    ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
+    :class:`FollowedStep`.
+    """
+
+    place: Range
+    form: str
+    what: str
+    phase: str
+    option: str
+    origin: str
+    statement: tuple[int, int]
+    way: tuple[tuple[str, int, str], ...]
+
+
 class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
@@ -59,20 +78,23 @@ class FollowedFile(NamedTuple):
     feeds: tuple[FollowedFeed, ...] = ()
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
+    events: tuple[FollowedEvent, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options)
+        known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options, self.events)
         return self.reached is not None or any(known)
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedFile:
         """The same with the paths of other files in place of their names."""
-        steps = (
-            step._replace(way=tuple((paths.get(name, name), line, call) for name, line, call in step.way))
-            for step in self.steps
-        )
-        feeds = (feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
-        return self._replace(steps=tuple(steps), feeds=tuple(feeds))
+
+        def there(way: tuple[tuple[str, int, str], ...]) -> tuple[tuple[str, int, str], ...]:
+            return tuple((paths.get(name, name), line, call) for name, line, call in way)
+
+        steps = tuple(step._replace(way=there(step.way)) for step in self.steps)
+        events = tuple(event._replace(way=there(event.way)) for event in self.events)
+        feeds = tuple(feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
+        return self._replace(steps=steps, feeds=feeds, events=events)
 
 
 NOT_FOLLOWED = FollowedFile()
@@ -110,6 +132,11 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
         tuple(lines[line] for line in known.reached if line in lines) if known.reached is not None else None,
         known.options,
+        tuple(
+            event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
+            for event in known.events
+            if moves(event.place) and lines.keys() >= set(event.statement)
+        ),
     )
 
 

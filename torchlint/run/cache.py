@@ -27,7 +27,7 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
-from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
+from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
 from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
@@ -291,16 +291,24 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str, int, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
+    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]]],],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached, options = packed
+    content, tensors, steps, unusual, copies, feeds, reached, options, events = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), path, line, phase) for (a, b, c, d), path, line, phase in feeds)
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
-    return FollowedFile(content, *ranges, fed, lines, tuple((name, value) for name, value in options))
+    given = tuple((name, value) for name, value in options)
+    return FollowedFile(content, *ranges, fed, lines, given, tuple(map(_unpack_event, events)))
+
+
+def _unpack_event(packed: list[Any]) -> FollowedEvent:
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way = packed
+    there = tuple((path, at, name) for path, at, name in way)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

@@ -85,6 +85,7 @@ class _File:
         self.active = active
         self.known = names(rules)
         self.findings: list[Finding] = []
+        self.said: Sequence[Finding] = ()  # by rules, also what comments suppress
         self.problems: list[Problem] = []
         self.suppressed = 0
         self.running: type[Rule] | None = None
@@ -144,7 +145,7 @@ def analyse(
     file = _File(path, rules, here, config, project, known)
     _assume_what_is_followed(text_index, file.view)  # recorded: the prefilters depend on it
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
-    if not (known.parses or judged or data.startswith(_UTF16)):
+    if not (known.parses or judged or data.startswith(_UTF16) or file.view.followed().events):
         return file.result()
     try:
         return limits.within(config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
@@ -216,12 +217,29 @@ def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
             refused = _lint_text(file, text, suppressions, layout=layout)
         if refused is not None:
             return refused
+    _add_seen(file, text, suppressions)
     if suppressions is not None and UNUSED_SUPPRESSION in file.active:
         from torchlint.run.suppress import unused_findings
 
         file.findings += unused_findings(suppressions, file.path, text, file.known, file.active)
     file.findings = with_fingerprints(file.findings, text, file.config)
     return file.result()
+
+
+def _add_seen(file: _File, text: str, suppressions: Suppressions | None) -> None:
+    """Add findings of what following the programs has seen, and no rule has said anything about."""
+    events = file.view.followed().events
+    if not events:
+        return
+    from torchlint.run.seen import findings
+    from torchlint.text.lines import split_lines
+
+    on = [rule for rule in file.every_rule if rule.id in file.active]
+    found = list(findings(events, file.path.replace("\\", "/"), split_lines(text), on, file.said))
+    if found and suppressions is None and "noqa" in text.lower():
+        suppressions = _scanned(text)
+    for finding in found:
+        _keep(file, finding._replace(path=file.path), suppressions)
 
 
 def _scanned(text: str) -> Suppressions:
@@ -244,6 +262,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
         return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
     if found.findings and suppressions is None and "noqa" in text.lower():
         suppressions = _scanned(text)
+    file.said = found.findings
     for finding in found.findings:
         _keep(file, finding, suppressions)
     file.problems += found.problems

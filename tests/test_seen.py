@@ -1,0 +1,158 @@
+"""Findings of what following the programs has seen, where no rule finds anything in the syntax tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from torchlint.config.config import Config
+from torchlint.knowledge.forms import COPY, FORMS, READ, WAIT
+from torchlint.model import Finding, Heat, Severity
+from torchlint.run import registry, session
+from torchlint.run.cache import for_settings
+
+# The step is in one file, and what it does in another one, which names no device.
+TRAIN = """
+    import argparse
+    import torch
+    from helper import Book
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
+    args = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = torch.nn.Linear(4, 4).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    book = Book(args.check)
+    for step in range(100):
+        out = model(torch.randn(8, 4, device=device))
+        loss = book.keep(out)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+HELPER = """
+    class Book:
+        def __init__(self, check):
+            self.entries, self.check = {{}}, check
+
+        def keep(self, out):
+            {line}
+            return out.mean()
+"""
+
+
+def project(folder: Path, line: str, **more: str) -> list[str]:
+    files = {"train": TRAIN, "helper": HELPER.format(line=line), **more}
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(dedent(text), encoding="utf-8")
+    return sorted(str(path) for path in folder.glob("*.py"))
+
+
+def in_helper(paths: list[str], *select: str, cached: bool = False) -> list[Finding]:
+    plan = session.plan(Config(select=select or None, preview=bool(select)))
+    cache = for_settings(plan.rules, plan.scopes, str(Path(paths[0]).parent / "cache")) if cached else None
+    found = session.run(paths, plan, cache=cache).findings
+    return [finding for finding in found if finding.path.endswith("helper.py")]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule", "words"),
+    [
+        ("limit = [1, 2, 3][out.argmax()]", "TL301", "a tensor as index of a list: the host waits here"),
+        ("if out.sum() > 3: self.entries = {}", "TL301", "a condition on a tensor: the host waits here"),
+        ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here"),
+        ("lowest = min(out.mean(), out.sum())", "TL301", "`min(..)` of Python: the host waits here"),
+    ],
+)
+def test_a_wait_in_a_step_of_another_file_is_an_info(tmp_path: Path, line: str, rule: str, words: str) -> None:
+    (finding,) = in_helper(project(tmp_path, line))
+    assert (finding.rule, finding.severity, finding.heat) == (rule, Severity.INFO, Heat.STEP)
+    assert words in finding.message
+    assert finding.message.endswith(f"in every training step (the loop in {tmp_path}/train.py:13)")
+    assert finding.span.line == 7
+    assert finding.fingerprint
+
+
+def test_the_most_specific_enabled_rule_reports_it(tmp_path: Path) -> None:
+    paths = project(tmp_path, "if out.sum() > 3: self.entries = {}")
+    assert [f.rule for f in in_helper(paths, "TL301", "TL303")] == ["TL303"]
+    assert [f.rule for f in in_helper(paths, "TL301")] == ["TL301"]
+    assert in_helper(paths, "TL101") == []
+
+
+def test_there_is_one_finding_for_a_line(tmp_path: Path) -> None:
+    """A rule says more about a line, with a fix, than a place does."""
+    (finding,) = in_helper(project(tmp_path, "self.entries['loss'] = out.mean().item()"))
+    assert (finding.rule, finding.severity) == ("TL301", Severity.WARNING)
+
+
+def test_what_an_option_switches_on_names_it(tmp_path: Path) -> None:
+    (finding,) = in_helper(project(tmp_path, "if self.check: self.low = min(out.mean(), out.sum())"))
+    assert finding.message.endswith("(only with `--check`)")
+
+
+def test_what_rests_on_an_assumption_says_so(tmp_path: Path) -> None:
+    text = """
+        import torch
+
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                return x.inverse().cuda()
+    """
+    (tmp_path / "helper.py").write_text(dedent(text), encoding="utf-8")
+    (finding,) = [f for f in in_helper([str(tmp_path / "helper.py")]) if f.rule == "TL304"]
+    assert finding.severity is Severity.INFO
+    assert "if this runs in a step" in finding.message
+
+
+@pytest.mark.parametrize("comment", ["noqa: TL304", "torchlint: ignore[TL304]", "noqa"])
+def test_comments_suppress_them(tmp_path: Path, comment: str) -> None:
+    paths = project(tmp_path, f"turned = out[:4].inverse()  # {comment}")
+    run = session.run(paths, session.plan(Config()))
+    assert [f for f in run.findings if f.path.endswith("helper.py")] == []
+    assert run.suppressed == 1
+
+
+def test_the_cache_gives_the_same(tmp_path: Path) -> None:
+    paths = project(tmp_path, "turned = out[:4].inverse()")
+    cold, warm = in_helper(paths, cached=True), in_helper(paths, cached=True)
+    assert cold == warm
+    assert cold
+
+
+def test_they_move_with_their_lines(tmp_path: Path) -> None:
+    paths = project(tmp_path, "turned = out[:4].inverse()")
+    plan = session.plan(Config())
+    tree = session.Tree(paths, plan)
+    path = str(tmp_path / "helper.py")
+    edited = b"# a comment\n" + tree.contents[path]
+    before = [f.span.line for f in tree.analyses[path].result.findings]
+    after = [f.span.line for f in tree.lint(path, edited, 60.0).result.findings]
+    assert before
+    assert after == [line + 1 for line in before]
+
+
+def test_columns_count_characters(tmp_path: Path) -> None:
+    (finding,) = in_helper(project(tmp_path, "größe = 'ä', out[:4].inverse()"))
+    text = (tmp_path / "helper.py").read_text(encoding="utf-8").splitlines()[finding.span.line - 1]
+    assert text[finding.span.column - 1 : finding.span.end_column - 1] == "out[:4].inverse()"
+
+
+def test_what_serves_a_purpose_is_left_to_its_rule(tmp_path: Path) -> None:
+    assert in_helper(project(tmp_path, "import torch; torch.cuda.synchronize()"), "TL301", "TL304") == []
+
+
+def test_a_field_of_a_batch_is_no_element_of_a_tensor(tmp_path: Path) -> None:
+    assert in_helper(project(tmp_path, "self.entries['out'] = out")) == []
+
+
+def test_every_form_is_proved_and_reported() -> None:
+    rules = {rule.id for rule in registry.core()}
+    assert len({form.key for form in FORMS}) == len(FORMS) > 30
+    for form in FORMS:
+        assert form.kind in (READ, WAIT, COPY), form
+        assert ": " in form.source, form
+        assert rules >= {*form.rules, *form.made}, form

@@ -1,0 +1,79 @@
+"""The reads, waits and copies of a project, each with the state in which it happens most often."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from torchlint.engine.frames import Frame, Happening, Region
+from torchlint.engine.frequency import Frequency, Phase, State
+from torchlint.program.modules import Module
+from torchlint.project.followed import ASSUMED, FollowedEvent
+
+
+class Occurrence(NamedTuple):
+    """What happens at a place, and where in the program it happens most often."""
+
+    happening: Happening
+    state: State
+    frame: Frame
+    region: Region
+
+    def origin(self, frequency: Frequency) -> str:
+        """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
+        origin = self.happening.origin
+        if origin is None or origin.kind != "made":
+            return origin.kind if origin is not None else ""
+        in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
+        return "made" if in_step else "constant"
+
+
+def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
+    """Everything that happens, each place and form once."""
+    best: dict[tuple[str, int, int, str, str], Occurrence] = {}
+    for frame in frequency.frames:
+        for (kind, place), happening in frame.happenings.items():
+            state = frequency.of(frame, place.region)
+            key = (happening.path, place.line, place.column, kind, happening.what)
+            if key not in best or state.rank > best[key].state.rank:
+                best[key] = Occurrence(happening, state, frame, place.region)
+    yield from best.values()
+
+
+def events_of_files(frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, set[FollowedEvent]]:
+    """What happens in every step, by file."""
+    statements: dict[str, list[tuple[int, int]]] = {}
+    found: dict[str, set[FollowedEvent]] = defaultdict(set)
+    for one in occurrences(frequency):
+        state, node, path = one.state, one.happening.node, one.happening.path
+        if state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        if path not in statements:
+            statements[path] = sorted(_statements(modules[path].tree))
+        last = node.end_lineno or node.lineno
+        around = [each for each in statements[path] if each[0] <= node.lineno <= each[1]]
+        phase = ASSUMED if state.assumed else state.phase.value
+        found[path].add(
+            FollowedEvent(
+                (node.lineno, node.col_offset, last, node.end_col_offset or node.col_offset),
+                one.happening.form.key,
+                one.happening.what,
+                phase,
+                state.option or "",
+                one.origin(frequency),
+                around[-1] if around else (node.lineno, last),
+                tuple(frequency.way(one.frame, one.region)),
+            )
+        )
+    return found
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """The first and last line of each statement; of a compound statement, those of its header."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None) or getattr(node, "cases", None)
+            first = min((getattr(inner, "lineno", 0) for inner in body), default=0) if body else 0
+            yield node.lineno, first - 1 if first > node.lineno else node.end_lineno or node.lineno

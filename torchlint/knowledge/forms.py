@@ -1,0 +1,85 @@
+"""The forms in which the host reads from the device, waits for it, or copies to it.
+
+Every form names the function of PyTorch's source code (2.13) that shows it: one that copies a value or a size to the
+host and synchronizes the stream, or that copies data of the host to the device.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+READ, WAIT, COPY = "read", "wait", "copy"
+
+
+class Form(NamedTuple):
+    """A form, as reports write it, with ``{}`` for the name of a function or method.
+
+    ``rules`` are the rules that are about it, of which the first enabled one reports it; ``made`` are those for a copy
+    of a tensor that the step has made on the host. ``source`` shows that the host waits, or that data is copied.
+    """
+
+    written: str
+    kind: str
+    rules: tuple[str, ...]
+    source: str
+    made: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What tells the form from all others."""
+        return f"{self.kind} {self.written}"
+
+    def named(self, name: str) -> str:
+        """The form with this name of a function or method."""
+        return self.written.format(name)
+
+
+_SCALAR = "aten/src/ATen/native/cuda/CUDAScalar.cu: _local_scalar_dense_cuda"
+_BULK = "aten/src/ATen/native/cuda/Copy.cu: copy_kernel_cuda"
+_CONDITION = "aten/src/ATen/native/TensorCompare.cpp: is_nonzero"
+_INDEX = "torch/csrc/autograd/templates/python_variable_methods.cpp: THPVariable_index_scalar"
+_NONZERO = "aten/src/ATen/native/cuda/Nonzero.cu: nonzero_cuda_out_impl"
+_NEW = "torch/csrc/utils/tensor_new.cpp: internal_new_from_data"
+_READS, _BRANCHES, _SIZES = ("TL301",), ("TL303", "TL301"), ("TL304", "TL301")
+
+READ_METHOD = Form("`.{}()`", READ, _READS, f"{_SCALAR}; {_BULK}")
+READ_FUNCTION = Form("`{}(..)`", READ, _READS, f"{_SCALAR}; {_BULK}")
+MOVED_TO_HOST = Form("a move to the CPU", READ, _READS, _BULK)
+COPIED_TO_HOST = Form("`.copy_(..)` to the host", READ, _READS, _BULK)
+STORED_ON_HOST = Form("storing a tensor of the device in one of the host", READ, _READS, _BULK)
+OF_NUMPY = Form("`{}(..)` of NumPy", READ, _READS, "torch/_tensor.py: Tensor.__array__")
+FORMATTED = Form("formatting a tensor", READ, _READS, "torch/_tensor.py: Tensor.__format__; torch/_tensor_str.py: _str")
+OF_TENSORS = Form("`{}` of tensors of the device", READ, _READS, f"{_NEW}, which calls item() of each")
+NONFINITE = Form("`error_if_nonfinite=True`", READ, _READS, "torch/nn/utils/clip_grad.py: _get_total_norm")
+LENGTHS = Form("a tensor of lengths on the device", READ, _READS, "torch/nn/utils/rnn.py: pack_padded_sequence")
+LIST_INDEX = Form("a tensor as index of a list", READ, _READS, _INDEX)
+HOST_INDEX = Form("an index on the device of a tensor on the host", READ, _READS, _BULK)
+BOUND = Form("a tensor as slice bound", READ, _READS, _INDEX)
+SIZE = Form("a tensor as size", READ, _READS, _INDEX)
+CONDITION = Form("a condition on a tensor", READ, _BRANCHES, _CONDITION)
+ASSERTED = Form("an assertion on a tensor", READ, _BRANCHES, _CONDITION)
+COMPARED = Form("`{}(..)` of Python", READ, _BRANCHES, _CONDITION)
+RANGE = Form("`range(..)`", READ, _BRANCHES, _INDEX)
+LOOKED_UP = Form("looking up a tensor in a list", READ, _BRANCHES, _CONDITION)
+CONTAINED = Form("looking up a value in a tensor", READ, _BRANCHES, "torch/_tensor.py: Tensor.__contains__")
+
+WAITING_METHOD = Form("`.{}()`", WAIT, _SIZES, _NONZERO)
+WAITING_FUNCTION = Form("`{}(..)`", WAIT, _SIZES, _NONZERO)
+MASK_INDEX = Form("a mask as index", WAIT, _SIZES, f"aten/src/ATen/native/IndexingUtils.h: expandTensors; {_NONZERO}")
+MASK_ASSIGNED = Form("assigning through a mask", WAIT, _SIZES, MASK_INDEX.source)
+REPEATS = Form("repeats in a tensor", WAIT, _SIZES, "aten/src/ATen/native/Repeat.h: repeat_interleave_common")
+ONE_HOT = Form("`one_hot` without `num_classes`", WAIT, _SIZES, "aten/src/ATen/native/Onehot.cpp: one_hot")
+# TL306 decides which of these serve a purpose.
+SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
+
+BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK, made=("TL104", "TL202"))
+ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
+HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
+LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)
+STORED_ON_DEVICE = Form("storing a tensor of the host in one of the device", COPY, ("TL202",), _BULK)
+STORED_ARRAY = Form("storing an array in a tensor of the device", COPY, ("TL103",), _NEW)
+DEVICE_INDEX = Form(
+    "an index on the host", COPY, ("TL305",), "aten/src/ATen/native/TensorAdvancedIndexing.cpp: make_info"
+)
+
+FORMS = tuple(value for value in globals().values() if isinstance(value, Form))

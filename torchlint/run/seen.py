@@ -1,0 +1,99 @@
+"""Findings of what following the programs has seen in a step, and no rule has reported from the syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from torchlint.knowledge.forms import COPY, FORMS, Form
+from torchlint.model import Evidence, Finding, Heat, Severity, Span
+from torchlint.project.followed import ASSUMED, FollowedEvent
+
+if TYPE_CHECKING:
+    from torchlint.rule import Rule
+
+_BY_KEY = {form.key: form for form in FORMS}
+_ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
+_MADE = ("made", "constant")
+
+
+def findings(
+    events: Sequence[FollowedEvent],
+    path: str,
+    lines: Sequence[str],
+    rules: Sequence[type[Rule]],
+    said: Collection[Finding],
+) -> Iterator[Finding]:
+    """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
+
+    ``path`` and ``lines`` are those of the file.
+    """
+    enabled = {rule.id: rule for rule in rules}
+    covered = {line for finding in said if finding.rule.startswith(_ABOUT) for line in _lines(finding)}
+    for event in events:
+        form = _BY_KEY.get(event.form)
+        first, last = event.place[0], event.place[2]
+        if form is None or last > len(lines) or not covered.isdisjoint(range(first, last + 1)):
+            continue
+        wanted = form.made if event.origin in _MADE and form.made else form.rules
+        rule = next((enabled[name] for name in wanted if name in enabled), None)
+        if rule is not None:
+            covered.add(first)
+            yield _finding(rule, form, event, path, lines)
+
+
+def _lines(finding: Finding) -> Iterator[int]:
+    yield from range(finding.span.line, finding.span.end_line + 1)
+    yield from (evidence.line for evidence in finding.evidence)
+
+
+def _finding(rule: type[Rule], form: Form, event: FollowedEvent, path: str, lines: Sequence[str]) -> Finding:
+    from torchlint.rule import topic_of
+
+    return Finding(
+        rule=rule.id,
+        name=rule.name,
+        topic=topic_of(rule),
+        severity=Severity.INFO,
+        path=path,
+        span=_span(event, lines),
+        message=_message(form, event, path),
+        heat=Heat.STEP,
+        evidence=tuple(_evidence(event, path, lines)),
+        statement=event.statement,
+    )
+
+
+def _message(form: Form, event: FollowedEvent, path: str) -> str:
+    every = {"training": "in every training step", "inference": "in every step of inference"}
+    when = every.get(event.phase, "in every step")
+    waits = f"the host waits here for the device {when}"
+    effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
+    step = next((f"{at}:{line}" for at, line, name in event.way[:1] if name == "step" and at != path), None)
+    return "".join(
+        [
+            f"{event.what}: {effect}",
+            f" (the loop in {step})" if step is not None else "",
+            " (if this runs in a step)" if event.phase == ASSUMED else "",
+            f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
+            f" (only {event.option})" if " " in event.option else "",
+        ]
+    )
+
+
+def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
+    """The places of this file on the way from the step."""
+    for at, line, name in event.way:
+        if at == path and line <= len(lines):
+            column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+            yield Evidence(line, column, "the loop that makes the steps" if name == "step" else f"calls `{name}`")
+
+
+def _span(event: FollowedEvent, lines: Sequence[str]) -> Span:
+    first, column, last, end = event.place
+    return Span(first, _characters(lines[first - 1], column), last, _characters(lines[last - 1], end))
+
+
+def _characters(line: str, column: int) -> int:
+    """The column, from 1 and in characters, of one from 0 in UTF-8 bytes."""
+    return column + 1 if line.isascii() else len(line.encode()[:column].decode("utf-8", "replace")) + 1
