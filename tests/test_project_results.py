@@ -84,7 +84,6 @@ def reads(folder: Path, line: str, read: str) -> list[str]:
         ("t = helpers.loss_on_host(out)", "print(t.item())"),
         ("t = helpers.either(out, batch['names'])", "print(t[0].item())"),
         ("t = helpers.to_cpu(out)", "print(t.item())"),
-        ("t = helpers.unknown(out, y)", "print(t.item())"),
         ("t = helpers.to_device(batch, 'cpu')", "print(t['x'].sum().item())"),
         ("t = helpers.to_device(batch, torch.device('cpu'))", "print(t['x'].sum().item())"),
         ("t = helpers.count(batch, device)", "print(float(t['x']))"),

@@ -138,7 +138,9 @@ def test_functions_that_are_called_only_every_hundred_steps_are_silent(tmp_path:
 
 
 def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
-    assert places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301") == [("losses.py", 13, "info")]
+    found = places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301")
+    assert ("losses.py", 13, "info") in found
+    assert {severity for *_, severity in found} == {"info"}
 
 
 @pytest.mark.parametrize("trained", [True, False])
@@ -159,7 +161,7 @@ def test_a_program_without_a_device_trains_on_the_cpu_whatever_its_neighbours_do
     body = f"{indent}for x in loader:\n{indent}    loss = model(x).mean()\n{indent}    loss.backward()\n"
     text = f"{program}\n{body}{indent}    print(loss.item())\n\n\nif __name__ == '__main__':\n    print(main)\n"
     names = {name for name, *_ in places(tmp_path, {**FILES, "train.py": TRAIN, "plain.py": text}, "TL301")}
-    assert names == {"losses.py"}
+    assert names == {"losses.py", "optim.py"}
 
 
 DEEP = """
