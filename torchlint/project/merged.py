@@ -66,13 +66,9 @@ class Project:
         """See :meth:`Definitions.module`."""
         return self._definitions.module(asking, dotted)
 
-    def place(self, asking: str, dotted: str) -> tuple[str, str] | None:
-        """See :meth:`Definitions.place`."""
-        return self._definitions.place(asking, dotted)
-
     def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
         """The file and the name in it that a dotted name resolves to, if it has facts of a kind."""
-        place = self.place(asking, dotted)
+        place = self._definitions.place(asking, dotted)
         return place if place is not None and place[1] in self.facts[place[0]].get(kind, {}) else None  # type: ignore[operator]
 
     def unresolved(self, path: str) -> list[str]:
