@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 from torchlint.engine.values import Kind, Option, Value
 
@@ -48,7 +49,9 @@ def equality(test: ast.expr) -> tuple[str, object] | None:
 
 
 def fills(node: ast.If) -> bool:
-    """``if self.x is None: self.x = ..``, ``if not hasattr(self, "x"): self.x = ..``: the branch runs once."""
+    """``if self.x is None: self.x = ..``, ``if key not in cache: cache[key] = ..``: the branch runs once."""
+    if _fills_container(node):
+        return True
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
         test = test.left
@@ -57,6 +60,42 @@ def fills(node: ast.If) -> bool:
         name = test.args[1] if len(test.args) > 1 else None
         return isinstance(name, ast.Constant) and any(store.attr == name.value for store in stores)
     return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
+
+
+def _fills_container(node: ast.If) -> bool:
+    """Whether a branch is taken if a container is empty, or a field has no such key, and fills it.
+
+    A local container may be made anew in every step.
+    """
+    test = node.test
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn):
+        held = test.comparators[0]
+        if not isinstance(held, ast.Attribute):
+            return False
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        held = test.operand
+    elif isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and _is_length(test.left):
+        held = test.left.args[0]  # type: ignore[attr-defined]
+    else:
+        return False
+    wanted = ast.dump(held)
+    stores = [
+        t.value for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Subscript)
+    ]
+    calls = [s.value for s in node.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+    passed = [argument for call in calls for argument in call.args] if not isinstance(test, ast.UnaryOp) else []
+    return any(ast.dump(each) == wanted for each in (*stores, *passed))
+
+
+def _is_length(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and bool(node.args)
+
+
+def ends_program(body: Sequence[ast.stmt]) -> bool:
+    """Whether a branch ends in ``sys.exit()`` or the like."""
+    last = body[-1] if body else None
+    called = ast.unparse(last.value.func) if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else ""
+    return called in ("sys.exit", "exit", "quit", "os._exit", "os.abort")
 
 
 def sounds_rare(node: ast.expr, test: Value) -> bool:

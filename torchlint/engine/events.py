@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from torchlint.engine.frames import Frame, Happening, Region
 from torchlint.engine.frequency import Frequency, Phase, State
+from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, FollowedEvent
 
@@ -20,6 +21,12 @@ class Occurrence(NamedTuple):
     state: State
     frame: Frame
     region: Region
+
+    @property
+    def is_action(self) -> bool:
+        """Whether the host reads in a loop in which it acts in an environment."""
+        loop = self.region.loop()
+        return self.happening.form is forms.READ_METHOD and loop is not None and loop.acts
 
     def origin(self, frequency: Frequency) -> str:
         """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
@@ -48,7 +55,7 @@ def events_of_files(frequency: Frequency, modules: Mapping[str, Module]) -> dict
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     for one in occurrences(frequency):
         state, node, path = one.state, one.happening.node, one.happening.path
-        if state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
+        if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
             continue
         if path not in statements:
             statements[path] = sorted(_statements(modules[path].tree))

@@ -95,6 +95,8 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         return Value(Kind.FLAG, rarely=1 if equal else -1)
     if Counted.STEPS in details and Kind.CONSTANT in (left.kind, right.kind):  # the first steps, or those after them
         return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.STEPS) != greater else -1)
+    if (equal or unequal) and _is_host(right) and left.kind is Kind.UNKNOWN and left.detail is None:
+        return constant(unequal)  # a device of which nothing is known is the accelerator
     known = all(value.kind is Kind.CONSTANT and value.sure for value in (left, right)) and others == 1
     if known and compare is not None:
         try:
@@ -102,6 +104,10 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         except TypeError:
             return UNKNOWN
     return FLAG
+
+
+def _is_host(value: Value) -> bool:
+    return value.kind is Kind.DEVICE and value.device is Place.HOST
 
 
 def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] | None, option: Option) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torchlint.engine.conditions import equality, fills, off, seldom_flags, sounds_rare, truth
+from torchlint.engine.conditions import ends_program, equality, fills, off, seldom_flags, sounds_rare, truth
 from torchlint.engine.frames import Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
@@ -164,7 +164,8 @@ class Statements:
         if outcome is not None:
             self.block(node.body if outcome else node.orelse, scope)
             return None
-        rarely = test.rarely or int(fills(node) or (not test.option and sounds_rare(node.test, test)))
+        rare = fills(node) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
+        rarely = test.rarely or int(rare)
         branches = [
             Branch(node.body, rarely > 0, off(test, True), equality(node.test)),
             Branch(node.orelse, rarely < 0, off(test, False)),

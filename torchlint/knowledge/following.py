@@ -105,6 +105,8 @@ FACTORIES = FROM_HOST | frozenset(
     "zeros ones empty full rand randn randint arange linspace eye randperm normal logspace hann_window "
     "hamming_window range tril_indices triu_indices sparse_coo_tensor".split()
 )
+# What sets the device on which tensors are made.
+DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
 LEGACY_TYPES = frozenset("FloatTensor LongTensor ByteTensor BoolTensor HalfTensor DoubleTensor IntTensor".split())
 # Functions of `torch` that make no tensors.
 NO_TENSORS = frozenset(

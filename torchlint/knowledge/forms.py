@@ -14,15 +14,14 @@ READ, WAIT, COPY = "read", "wait", "copy"
 class Form(NamedTuple):
     """A form, as reports write it, with ``{}`` for the name of a function or method.
 
-    ``rules`` are the rules that are about it, of which the first enabled one reports it; ``made`` are those for a copy
-    of a tensor that the step has made on the host. ``source`` shows that the host waits, or that data is copied.
+    ``rules`` are the rules that are about it, of which the first enabled one reports it. ``source`` shows that the host
+    waits, or that data is copied.
     """
 
     written: str
     kind: str
     rules: tuple[str, ...]
     source: str
-    made: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -72,7 +71,7 @@ ONE_HOT = Form("`one_hot` without `num_classes`", WAIT, _SIZES, "aten/src/ATen/n
 # TL306 decides which of these serve a purpose.
 SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
 
-BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK, made=("TL104", "TL202"))
+BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
 HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
 LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)

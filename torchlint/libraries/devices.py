@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.values import Kind, Origin, Place, Value, collection, sequence, tensor
+from torchlint.engine.values import NONE, Kind, Origin, Place, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 
@@ -63,7 +63,7 @@ class Devices:
         if device is Place.ACCELERATOR and value.device is Place.HOST:
             self.copy(given, value.origin)
         if device is Place.HOST and self._state.on_device(value):
-            if value.sure:
+            if value.sure and self._blocks(given):
                 self._state.happen(given.node, given.scope, forms.MOVED_TO_HOST)
             return tensor(
                 Place.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
@@ -73,10 +73,13 @@ class Devices:
 
     def copy(self, given: Arguments, origin: Origin | None) -> None:
         """Record a copy to the device."""
-        flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), None)
-        asynchronous = flag is not None and flag.detail is True
-        form = forms.ASYNCHRONOUS if asynchronous else forms.BLOCKING
+        form = forms.BLOCKING if self._blocks(given) else forms.ASYNCHRONOUS
         self._state.happen(given.node, given.scope, form, origin)
+
+    def _blocks(self, given: Arguments) -> bool:
+        """Whether a move certainly waits: ``non_blocking`` is not passed, or false."""
+        flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), NONE)
+        return flag.is_none or (flag.kind is Kind.CONSTANT and not flag.detail)
 
     def moved_all(self, value: Value, device: Place, given: Arguments, depth: int = 2) -> Value:
         """A container whose tensors are moved, as batches of libraries move theirs."""

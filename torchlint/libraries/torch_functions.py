@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments, device_of
@@ -213,8 +214,16 @@ class TorchFunctions:
             return self._of_data(given, device)
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
-        origin = self._state.origin("made", given.node) if device is not Place.ACCELERATOR else None
-        return tensor(device or Place.HOST, detail=MASK if mask else None, origin=origin)
+        device = device or self._default
+        origin = self._state.origin("made", given.node) if device is Place.HOST else None
+        return tensor(device, detail=MASK if mask else None, origin=origin)
+
+    @cached_property
+    def _default(self) -> Place:
+        """Where tensors are made without ``device``: unknown if the project sets the default device."""
+        contents = [module.content for module in self._engine.program.modules.values()]
+        chosen = any(word in content for content in contents for word in known.DEFAULT_DEVICE)
+        return Place.UNKNOWN if chosen else Place.HOST
 
     def _factory_device(self, given: Arguments) -> Place | None:
         if "device" not in given.named:
@@ -252,6 +261,11 @@ _EXACT = {
     "torch.device": TorchFunctions._device,
     "torch.cuda.is_available": TorchFunctions._true,
     "torch.backends.mps.is_available": TorchFunctions._false,
+    "torch.onnx.is_in_onnx_export": TorchFunctions._false,
+    "torch.jit.is_scripting": TorchFunctions._false,
+    "torch.jit.is_tracing": TorchFunctions._false,
+    "torch.compiler.is_compiling": TorchFunctions._false,
+    "torch.compiler.is_exporting": TorchFunctions._false,
     "torch.nn.Parameter": TorchFunctions._parameter,
     "torch.nn.parameter.Parameter": TorchFunctions._parameter,
     "torch.compile": TorchFunctions._same,

@@ -40,10 +40,10 @@ class FollowedFeed(NamedTuple):
 class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
-    ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that of the
-    step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is known.
-    ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
-    :class:`FollowedStep`.
+    ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
+    of the step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is
+    known. ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as
+    in :class:`FollowedStep`.
     """
 
     place: Range
@@ -54,6 +54,11 @@ class FollowedEvent(NamedTuple):
     origin: str
     statement: tuple[int, int]
     way: tuple[tuple[str, int, str], ...]
+
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether it is in the function with the loop that makes the steps."""
+        return [name for *_, name in self.way] == ["step"]
 
 
 class FollowedFile(NamedTuple):

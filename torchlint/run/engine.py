@@ -7,7 +7,7 @@ file is a finding (``TL000``); an error in torchlint is a problem, and other rul
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.base import limits
@@ -37,6 +37,7 @@ from torchlint.text.lines import with_line_feeds
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.project.followed import Range
     from torchlint.rule import Rule
     from torchlint.run.suppress import Suppressions
 
@@ -86,6 +87,7 @@ class _File:
         self.known = names(rules)
         self.findings: list[Finding] = []
         self.said: Sequence[Finding] = ()  # by rules, also what comments suppress
+        self.contradicted: Collection[Range] = ()  # places of events that do not happen
         self.problems: list[Problem] = []
         self.suppressed = 0
         self.running: type[Rule] | None = None
@@ -228,18 +230,13 @@ def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
 
 def _add_seen(file: _File, text: str, suppressions: Suppressions | None) -> None:
     """Add findings of what following the programs has seen, and no rule has said anything about."""
-    events = file.view.followed().events
-    if not events:
+    if not (events := file.view.followed().events):
         return
     from torchlint.run.seen import findings
-    from torchlint.text.lines import split_lines
 
     on = [rule for rule in file.every_rule if rule.id in file.active]
-    found = list(findings(events, file.path.replace("\\", "/"), split_lines(text), on, file.said))
-    if found and suppressions is None and "noqa" in text.lower():
-        suppressions = _scanned(text)
-    for finding in found:
-        _keep(file, finding._replace(path=file.path), suppressions)
+    found = findings(events, file.path, text, on, file.said, file.contradicted)
+    _keep_all(file, list(found), text, suppressions)
 
 
 def _scanned(text: str) -> Suppressions:
@@ -260,11 +257,8 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
         return file.not_parsed(text, problem.message, problem.line, problem.column)
     except (RecursionError, MemoryError):
         return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
-    if found.findings and suppressions is None and "noqa" in text.lower():
-        suppressions = _scanned(text)
     file.said = found.findings
-    for finding in found.findings:
-        _keep(file, finding, suppressions)
+    _keep_all(file, found.findings, text, suppressions)
     file.problems += found.problems
     file.facts = found.facts
     return None
@@ -316,6 +310,10 @@ def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
                 raise
             found.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
     file.running = None
+    if file.view.followed().events:
+        from torchlint.analysis.contradictions import contradicted
+
+        file.contradicted = contradicted(module)
     if file.screened.needs_facts:
         _collect_facts(file, module, found)
 
@@ -354,9 +352,12 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[Fi
     return found
 
 
-def _keep(file: _File, finding: Finding, suppressions: Suppressions | None) -> None:
-    lines = finding.statement
-    if suppressions is not None and lines and suppressions.matches(finding.rule, finding.name, *lines):
-        file.suppressed += 1
-    else:
-        file.findings.append(finding)
+def _keep_all(file: _File, found: Sequence[Finding], text: str, suppressions: Suppressions | None) -> None:
+    if found and suppressions is None and "noqa" in text.lower():
+        suppressions = _scanned(text)
+    for finding in found:
+        lines = finding.statement
+        if suppressions is not None and lines and suppressions.matches(finding.rule, finding.name, *lines):
+            file.suppressed += 1
+        else:
+            file.findings.append(finding)

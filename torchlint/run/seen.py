@@ -7,36 +7,40 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, FollowedEvent
+from torchlint.project.followed import ASSUMED, FollowedEvent, Range
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
-_MADE = ("made", "constant")
 
 
 def findings(
     events: Sequence[FollowedEvent],
     path: str,
-    lines: Sequence[str],
+    text: str,
     rules: Sequence[type[Rule]],
     said: Collection[Finding],
+    contradicted: Collection[Range],
 ) -> Iterator[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    ``path`` and ``lines`` are those of the file.
+    ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
     """
+    from torchlint.text.lines import split_lines
+
+    lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
     covered = {line for finding in said if finding.rule.startswith(_ABOUT) for line in _lines(finding)}
     for event in events:
         form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
-        if form is None or last > len(lines) or not covered.isdisjoint(range(first, last + 1)):
+        if form is None or last > len(lines) or event.place in contradicted:
             continue
-        wanted = form.made if event.origin in _MADE and form.made else form.rules
-        rule = next((enabled[name] for name in wanted if name in enabled), None)
+        if not covered.isdisjoint(range(first, last + 1)):
+            continue
+        rule = next((enabled[name] for name in form.rules if name in enabled), None)
         if rule is not None:
             covered.add(first)
             yield _finding(rule, form, event, path, lines)
@@ -69,7 +73,8 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
     when = every.get(event.phase, "in every step")
     waits = f"the host waits here for the device {when}"
     effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
-    step = next((f"{at}:{line}" for at, line, name in event.way[:1] if name == "step" and at != path), None)
+    own = path.replace("\\", "/")
+    step = next((f"{at}:{line}" for at, line, name in event.way[:1] if name == "step" and at != own), None)
     return "".join(
         [
             f"{event.what}: {effect}",
@@ -84,7 +89,7 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
 def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
     """The places of this file on the way from the step."""
     for at, line, name in event.way:
-        if at == path and line <= len(lines):
+        if at == path.replace("\\", "/") and line <= len(lines):
             column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
             yield Evidence(line, column, "the loop that makes the steps" if name == "step" else f"calls `{name}`")
 

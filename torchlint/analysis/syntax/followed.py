@@ -11,7 +11,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.text.lines import split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from torchlint.analysis.syntax.positions import Layout
     from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
@@ -34,6 +34,7 @@ class FollowedNodes:
         self._unusual, self._copies = known.unusual, dict(known.copies)
         self._feeds = {feed.place: feed for feed in known.feeds}
         self._assumed: set[cst.CSTNode] = set()
+        self.events = known.events
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
@@ -62,6 +63,15 @@ class FollowedNodes:
     def rests_on_assumption(self, node: cst.CSTNode) -> bool:
         """Whether what is known of a part of a node rests on such an assumption."""
         return bool(self._assumed) and not self._assumed.isdisjoint(descendants(node))
+
+    def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
+        """The outermost expressions with these ranges."""
+        wanted = set(places)
+        found: dict[Range, cst.BaseExpression] = {}
+        for node in descendants(self._tree) if wanted else ():
+            if isinstance(node, cst.BaseExpression) and (place := self._range(node)) in wanted:
+                found.setdefault(place, node)
+        return found
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

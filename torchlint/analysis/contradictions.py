@@ -1,0 +1,52 @@
+"""What the analysis of a file knows better than following the programs: events that do not happen there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import receiver
+from torchlint.analysis.values.lattice import Device
+from torchlint.knowledge.forms import BLOCKING, READ
+from torchlint.model import Heat
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.project.followed import Range
+
+
+def contradicted(module: SourceModule) -> frozenset[Range]:
+    """The places of events that the file itself excludes.
+
+    It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
+    is on the CPU. A program that names no device trains on the CPU, and what a class of the project moves may be
+    anything.
+    """
+    events = module.followed.events
+    plain = "__main__" in module.text and not module.device_evidence.on_accelerator
+    moves = events and module.project.own_moves()
+    nodes = module.followed.expressions([event.place for event in events])
+    found = set()
+    for event in events:
+        node = nodes.get(event.place)
+        if node is None:
+            continue
+        seldom = event.is_in_loop and (plain or module.heat(node).rank < Heat.STEP.rank)
+        own = moves and event.form == BLOCKING.key and event.origin == "batch"
+        on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
+        if own or seldom or on_host or module.never_runs(node):
+            found.add(event.place)
+    return frozenset(found)
+
+
+def _read(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The expressions whose content may be read: a receiver, arguments, or the expression itself."""
+    if not isinstance(node, cst.Call):
+        return [node]
+    owner = receiver(node)
+    return [owner] if owner is not None else [argument.value for argument in node.args]
+
+
+def _is_on_cpu(module: SourceModule, node: cst.BaseExpression) -> bool:
+    return module.value(node).device is Device.CPU
