@@ -172,7 +172,7 @@ def _has_value(module: SourceModule, node: cst.BaseExpression) -> bool:
 def _has_frequency(module: SourceModule, node: cst.CSTNode) -> bool:
     """Whether it is known how often a node runs; a function that nothing is known to call has no frequency."""
     function = module.function_of(node)
-    if function is None or module.heat(node) is not Heat.ONCE or module.step_caller(function) is not None:
+    if function is None or module.heat(node) is not Heat.ONCE:
         return True
     return bool(module.functions.callers(function).sites)
 

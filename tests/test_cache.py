@@ -165,7 +165,7 @@ def silenced(tree: Path) -> Path:
     """A cache of this user that says that nothing is wrong."""
     linted()
     file, document = entries(tree)
-    sign(file, {"entries": {key: [{}, None, [], "", 0] for key in document["entries"]}})
+    sign(file, {"entries": {key: [{}, [], "", 0] for key in document["entries"]}})
     return file
 
 
@@ -424,7 +424,7 @@ def test_no_repair_comes_from_a_cache(tree: Path, option: str, capsys: pytest.Ca
     file, document = entries(tree)
     changed = 0
     for entry in document["entries"].values():
-        for finding in entry[5:]:
+        for finding in entry[4:]:
             if finding[-1] is not None:
                 finding[-1][3] = [[1, 1, 1, 1, "import os\n"]]
                 changed += 1
@@ -448,7 +448,7 @@ def test_a_forged_edit_beyond_the_file_is_not_made(tree: Path, capsys: pytest.Ca
     linted()
     file, document = entries(tree)
     for entry in document["entries"].values():
-        for finding in entry[5:]:
+        for finding in entry[4:]:
             if finding[-1] is not None:
                 finding[-1][3] = [[900, 1, 901, 1, "import os"]]
     sign(file, document)
@@ -465,7 +465,7 @@ def test_forged_findings_cannot_steer_a_terminal(tree: Path, name: str, capsys: 
     file, document = entries(tree)
     evil = "\x1b]0;owned\x07\x9b2J\u202e\u2066\u200f\u2028\r\n::error::forged"
     for entry in document["entries"].values():
-        for finding in entry[5:]:
+        for finding in entry[4:]:
             finding[0] = finding[1] = finding[2] = finding[4] = finding[7] = finding[8] = evil
             finding[10] = [[1, 1, evil]]
             if finding[-1] is not None:
@@ -485,7 +485,7 @@ def test_facts_of_real_files_have_the_shape_that_is_asked_for(tree: Path) -> Non
     _, document = entries(tree)
     every = [entry[0] for entry in document["entries"].values()]
     assert all(fits(facts, FileFacts) for facts in every)
-    assert {key for facts in every for key in facts} >= {"seeds", "configures_cudnn", "devices", "followed"}
+    assert {key for facts in every for key in facts} >= {"seeds", "configures_cudnn", "devices"}
     plan = session.plan_of(configurations("."))
     cache = for_settings(plan.rules, plan.scopes)
     for path in ("data.py", "guilty.py", "train.py"):

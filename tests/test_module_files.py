@@ -62,6 +62,8 @@ def test_a_helper_in_a_folder_that_the_program_puts_on_the_path_runs_in_every_st
                 loss = model(x.cuda()).mean()
                 loss.backward()
                 report(loss)
+
+        main(torch.nn.Linear(3, 2), torch.utils.data.DataLoader(open("data")), "cuda")
     """
     report = """
         import torch

@@ -1,4 +1,4 @@
-"""Names across files: functions are found through re-exports, star imports, instances and base classes."""
+"""Names across files: functions are found through re-exports and star imports, methods through instances and bases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_project import found
+from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines, outline
 
@@ -24,6 +25,8 @@ TRAIN = """
             loss = model(x.to(device)).mean()
             loss.backward()
             {call}
+
+    main(torch.nn.Linear(3, 2), torch.utils.data.DataLoader(open("data")))
 """
 HELPERS = """
     import torch
@@ -91,11 +94,6 @@ def test_innocent_names_that_lead_nowhere_are_silent(tmp_path: Path, package: st
         ("from .other import *\nfrom .helpers import *\n", "from pkg import report", "report(loss)"),
         ("from .helpers import *\nfrom .other import *\n", "from pkg import *", "report(loss)"),
         ("from .other import *\n", "from pkg import *\n    from pkg.helpers import *", "report(loss)"),
-        (
-            "try:\n    from .fast import report\nexcept ImportError:\n    from .helpers import report\n",
-            "from pkg import report",
-            "report(loss)",
-        ),
     ],
 )
 def test_functions_are_found_through_packages(tmp_path: Path, package: str, imports: str, call: str) -> None:
@@ -144,12 +142,15 @@ ENGINE = """
         meter.update(loss)
 """
 MAIN = """
+    import torch
     from engine import Engine, epoch
     from pkg.helpers import Meter
 
     def main(model, loader, device, unknown):
         meter = Meter()
         {call}
+
+    main(torch.nn.Linear(3, 2), torch.utils.data.DataLoader(open("data")), "cuda", input())
 """
 
 
@@ -172,7 +173,7 @@ def test_innocent_instances_that_no_step_gets_are_silent(tmp_path: Path, step: s
     ("step", "start", "line"),
     [
         ("self.meter(loss)", "Engine(model, meter).run(model, loader, device, unknown)", 12),
-        ("self.meter.update(loss)", "Engine(model, meter=meter)", 9),
+        ("self.meter.update(loss)", "Engine(model, meter=meter).run(model, loader, device, 0)", 9),
         ("other(loss)", "engine = Engine(model)\n        engine.run(model, loader, device, meter)", 12),
         ("pass", "epoch(model, loader, device, meter=meter)", 9),
     ],
@@ -198,6 +199,7 @@ def test_a_loader_is_passed_to_a_function_that_a_package_renames(tmp_path: Path)
         from pkg import *
         def main(model, data, device):
             fit(model, DataLoader(data, num_workers=4), device)
+        main(Net(), range(9), "cuda")
     """
     files = {"pkg/__init__.py": "from .engine import train_one_epoch as fit\n", "pkg/engine.py": engine}
     findings = found(tmp_path, {**files, "main.py": main}, "TL401")
@@ -217,12 +219,49 @@ def test_another_process_resolves_names_without_the_contents_of_the_files() -> N
     assert pickle.loads(pickle.dumps(project)).device("train.py", "pkg.f") == "cpu"
 
 
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("", "pkg.helpers.get_device"),
+        ("from .helpers import get_device\n", "pkg.get_device"),
+        ("from .helpers import get_device as pick\n", "pkg.pick"),
+        ("from .helpers import (\n    Other,  # (here)\n    get_device,\n)\n", "pkg.get_device"),
+        ("from .helpers import Other, \\\n    get_device\n", "pkg.get_device"),
+        ("from . import helpers as h\n", "pkg.h.get_device"),
+        ("import pkg.helpers as h\n", "pkg.h.get_device"),
+        ("from .other import *\nfrom .helpers import *\n", "pkg.get_device"),
+        ("from .other import *\n", "*pkg|pkg.helpers*.get_device"),
+        (
+            "try:\n    from .fast import get_device\nexcept ImportError:\n    from .helpers import get_device\n",
+            "pkg.get_device",
+        ),
+    ],
+)
+def test_facts_are_found_through_packages(package: str, name: str) -> None:
+    contents = {"pkg/__init__.py": package.encode(), "pkg/helpers.py": b"def get_device(): ...\nclass Other: ...\n"}
+    facts: dict[str, FileFacts] = {"pkg/helpers.py": {"devices": {"get_device": "cpu"}}}
+    project = Project({"pkg/other.py": {}, "pkg/__init__.py": {}, **facts}, Outlines(contents))
+    assert project.device("train.py", name) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("def get_device(): ...\n", "pkg.get_device"),
+        ("class h: ...\n", "pkg.h.get_device"),
+        ("from pkg import *\n", "pkg.get_device"),
+        ("from .helpers import get_device\n", "other.get_device"),
+    ],
+)
+def test_innocent_names_of_other_things_have_no_facts(package: str, name: str) -> None:
+    contents = {"pkg/__init__.py": package.encode(), "pkg/helpers.py": b"def get_device(): ...\n"}
+    facts: dict[str, FileFacts] = {"pkg/helpers.py": {"devices": {"get_device": "cpu"}}, "pkg/__init__.py": {}}
+    assert Project(facts, Outlines(contents)).device("train.py", name) is None
+
+
 def test_the_outline_of_a_file_without_a_final_newline_and_with_other_line_ends() -> None:
     text = (
         "class A(B,\r\n        metaclass=M[0]):\r\n    def f(self):\r\n        def g(): pass\r\n\r\nasync def h(): pass"
     )
-    read = outline(text.encode())
-    assert read.functions == {"h"}
-    assert read.classes["A"].bases == ("B",)
-    assert read.classes["A"].methods == {"f"}
-    assert not outline(b"class").classes
+    assert outline(text.encode()).defined == {"A", "h"}
+    assert not outline(b"class").defined

@@ -15,7 +15,7 @@ import pytest
 
 import torchlint
 from tests.regex_growth import ambiguity
-from torchlint.prefilter.needs import IdentifierPattern, TextPattern, compiled
+from torchlint.prefilter.needs import TextPattern, compiled
 from torchlint.text import comments
 
 Compiled = re.Pattern[Any]
@@ -33,7 +33,7 @@ def patterns_in(value: object, depth: int = 0) -> Iterator[Compiled]:
     """The compiled patterns in a value, also inside classes, records and collections."""
     if isinstance(value, re.Pattern):
         yield value
-    elif isinstance(value, (IdentifierPattern, TextPattern)):
+    elif isinstance(value, TextPattern):
         yield compiled(value.source)
     elif depth < 4 and isinstance(value, Mapping):
         yield from patterns_among(value.values(), depth)

@@ -24,6 +24,10 @@ def train(model, loader, optimizer):
         loss.backward()
         optimizer.step()
         show(loss)
+
+
+model = torch.nn.Linear(3, 2)
+train(model, torch.utils.data.DataLoader(open("data")), torch.optim.SGD(model.parameters()))
 """
 TORCHLINT = [sys.executable, "-m", "torchlint", "--no-cache", "--output-format", "concise"]
 

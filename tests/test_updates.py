@@ -9,7 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.test_project import ENGINE, MAIN
+from tests.test_project import ENGINE, MAIN, SEED
+from tests.test_project import TRAIN as FLAGS
 from tests.test_project_steps import LOSSES, OPTIMIZER, TRAIN
 from torchlint.config.config import Config
 from torchlint.run import engine, session
@@ -112,10 +113,9 @@ def test_a_change_that_tells_other_files_nothing_lints_only_the_changed_file(
 
 
 def test_a_file_that_was_linted_with_facts_of_others_is_linted_again_with_new_ones(tmp_path: Path) -> None:
-    main, engine = str(tmp_path / "main.py"), str(tmp_path / "engine.py")
-    plain, pinned = (content(MAIN.format(more=more)) for more in ("", ", pin_memory=True"))
-    tree = linted_anew({main: plain, engine: content(ENGINE)})
-    for text, severity in ((pinned, "warning"), (plain, "info"), (pinned, "warning")):
-        tree.update({main: text})
-        found = tree.analyses[engine].result.findings
-        assert [(finding.rule, finding.severity.value) for finding in found] == [("TL202", severity)] * 2
+    train, seed = str(tmp_path / "train.py"), str(tmp_path / "seed.py")
+    careful, fast = content(SEED), content(SEED.replace("deterministic = True", "deterministic = False"))
+    tree = linted_anew({train: content(FLAGS.replace("utils.seed", "seed")), seed: fast})
+    for text, rules in ((careful, {"TL501"}), (fast, set()), (careful, {"TL501"})):
+        tree.update({seed: text})
+        assert {finding.rule for finding in tree.analyses[train].result.findings} & {"TL501"} == rules

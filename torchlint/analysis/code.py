@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torchlint.analysis.syntax.light.parse import Light
-    from torchlint.project.facts import GivenLoader, StepCaller
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -141,12 +140,6 @@ class Code:
         if self._star_modules:
             return self._index.identifiers  # any name may come from such a module
         return self.aliases({"import", *(binding.name for binding in self.project_imports())})
-
-    @cached_property
-    def project_result_names(self) -> frozenset[str]:
-        """The names assigned at module level from calls of functions of other project files."""
-        every = [binding for bindings in self.names.module.found.values() for binding in bindings]
-        return frozenset(b.name for b in every if isinstance(b.value, cst.Call) and self.project_symbol(b.value.func))
 
     def aliases(self, names: Identifiers) -> frozenset[str]:
         """The names and their aliases in this file, through imports, assignments and base classes."""
@@ -305,39 +298,11 @@ class Code:
             return None
         return f"*{'|'.join(self._star_modules)}*.{name}"
 
-    def project_method(self, call: cst.Call) -> str | None:
-        """The dotted name of a method that is called on an instance of a class that another project file may define."""
-        base = call.func.value if isinstance(call.func, cst.Attribute) else None
-        bindings = self.definitions(base) if isinstance(base, cst.Name) else ()
-        made = bindings[0].value if len(bindings) == 1 and not bindings[0].path else None
-        owner = self.project_symbol(made.func) if isinstance(made, cst.Call) else None
-        return f"{owner}.{call.func.attr.value}" if owner and isinstance(call.func, cst.Attribute) else None
-
-    def step_caller(self, function: cst.FunctionDef) -> StepCaller | None:
-        """How other project files call a function in every step; None if they do not."""
-        callers = self.project.step_callers()
-        if not callers or self.function_of(function) is not None:
-            return None
-        owner = self.class_of(function)
-        name = function.name.value
-        return callers.get(name if owner is None else f"{owner.name.value}.{name}")
-
     @cached_property
     def followed(self) -> FollowedNodes:
         """What following the programs of the project tells of the nodes of this file."""
         ranges = self._light.ranges if self._light is not None else None
         return FollowedNodes(self.tree, self.text, lambda: self.positions, ranges, self.project.followed())
-
-    def given_loaders(self, function: cst.FunctionDef) -> dict[str, GivenLoader]:
-        """The data loaders that other project files pass to a function; for a constructor, to its class."""
-        every = self.project.given_loaders()
-        if not every or self.function_of(function) is not None:
-            return {}
-        owner = self.class_of(function)
-        name = function.name.value
-        if owner is not None:
-            name = owner.name.value if name == "__init__" else f"{owner.name.value}.{name}"
-        return every.get(name, {})
 
     def project_imports(self) -> list[Binding]:
         """The module-level imports of names that no known library provides."""

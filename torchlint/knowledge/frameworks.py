@@ -148,11 +148,8 @@ POUTYNE = Framework(
     position=-1,
 )
 FRAMEWORKS = (LIGHTNING, FABRIC, ACCELERATE, TRANSFORMERS, IGNITE, IGNITE_EVALUATOR, POUTYNE)
-BY_NAME = {framework.name: framework for framework in reversed(FRAMEWORKS)}
 # How the methods that return prepared loaders are called.
 WRAPPERS = frozenset(method for framework in FRAMEWORKS for method in framework.wrappers)
-# How the methods that return loaders to a framework are called.
-HOOKS = frozenset(hook for framework in FRAMEWORKS for hook in framework.training_hooks | framework.evaluation_hooks)
 # Identifiers of which a file has at least one if it constructs a runner, or what configures one.
 RUNNER_NAMES = frozenset(
     name.rpartition(".")[2] for framework in FRAMEWORKS for name in framework.runners | framework.options

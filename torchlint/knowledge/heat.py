@@ -16,8 +16,6 @@ HOT_FUNCTIONS = frozenset({"collate_fn", "collate", "collate_batch"})
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
 # Functions that run in every step, by name.
 HOT_NAMES = HOT_METHODS | HOT_FUNCTIONS
-# Names of functions that make loaders: `train_loader`, or a verb and `data`, as in `get_data`.
-LOADER_MAKER = r"oader(?<!DataLoader)|\b(?:load|get|create|make|build|setup|prepare|init)_\w{0,80}data"
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 # Methods that wrap a loader and yield its batches.

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 
-from torchlint.knowledge.frameworks import HOOKS, PACKAGES, RUNNER_NAMES, WRAPPERS
-from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, LOADER_MAKER, OPTIMIZER_SUFFIXES, STEP_METHODS
+from torchlint.knowledge.frameworks import PACKAGES, RUNNER_NAMES
+from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, OPTIMIZER_SUFFIXES, STEP_METHODS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME, TORCH_LIBRARIES
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
     all_of,
     any_of,
     identifier_parts,
-    identifier_pattern,
     identifiers,
     imported,
     of_library,
@@ -48,15 +47,8 @@ TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | PACKAGES)), ON_ACCELERATOR)
 COLLATE = identifier_parts("collate")
 # Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
-# The file iterates over loaders, or over something that is usually named like one.
-ITERATES_BATCHES = any_of(LOADERS, identifier_parts("data", "iter", "batch"))
 # The file may run a framework that moves batches, or give it loaders.
 RUNS_FRAMEWORK = all_of(identifiers(*RUNNER_NAMES), imported(PACKAGES))
-# The file may move batches of loaders that other files give it, or let a framework do so.
-_LOOPS = any_of(ITERATES_BATCHES, identifiers("backward"), identifier_parts("train", "epoch", "evaluat", "infer"))
-FEEDS = all_of(any_of(MOVE, identifiers(*WRAPPERS, *HOOKS), RUNS_FRAMEWORK), _LOOPS)
-# The file may construct loaders, or pass them on.
-PASSES_LOADERS = any_of(identifiers("DataLoader"), identifier_pattern(LOADER_MAKER))
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(
     LOADERS,
@@ -193,5 +185,4 @@ HAS_PROJECT_FACTS = any_of(
     all_of(identifiers("Trainer Fabric"), identifiers("benchmark deterministic")),
     REPEATS_STEPS,
     RUNS_FRAMEWORK,
-    PASSES_LOADERS,
 )

@@ -24,7 +24,6 @@ _TOLD: dict[str, Need] = {
     "own_tensors": concepts.OWN_TENSORS,
     "own_moves": concepts.OWN_MOVES,
     "sets_validation": concepts.SETS_VALIDATION,
-    "feeds": concepts.FEEDS,
 }
 
 

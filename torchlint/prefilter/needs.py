@@ -40,13 +40,6 @@ class IdentifierParts(NamedTuple):
     kind: str = "parts"
 
 
-class IdentifierPattern(NamedTuple):
-    """A regular expression matches in the list of identifiers, which are separated by spaces."""
-
-    source: bytes
-    kind: str = "spelled"
-
-
 class TextPattern(NamedTuple):
     """A regular expression matches the text of a file that also satisfies ``guard``, which is cheaper to evaluate.
 
@@ -72,7 +65,7 @@ class All(NamedTuple):
     kind: str = "all"
 
 
-Need = Identifiers | OfLibrary | Imported | IdentifierParts | IdentifierPattern | TextPattern | Any | All
+Need = Identifiers | OfLibrary | Imported | IdentifierParts | TextPattern | Any | All
 
 
 @cache
@@ -103,11 +96,6 @@ def imported(names: Iterable[str]) -> Imported:
 def identifier_parts(*found: str) -> IdentifierParts:
     """An identifier that contains one of these parts, ignoring case."""
     return IdentifierParts(tuple(part.lower().encode() for part in found))
-
-
-def identifier_pattern(source: str) -> IdentifierPattern:
-    """An identifier that matches a regular expression."""
-    return IdentifierPattern(source.encode())
 
 
 def text_pattern(source: str, guard: Need | None = None) -> TextPattern:

@@ -11,7 +11,6 @@ from torchlint.prefilter.needs import (
     All,
     Any,
     IdentifierParts,
-    IdentifierPattern,
     Identifiers,
     Imported,
     OfLibrary,
@@ -73,8 +72,6 @@ class TextIndex:
             return self.identifier_set.any_imported(need.names)
         if isinstance(need, IdentifierParts):
             return any(map(self.identifier_set.any_containing, need.parts))
-        if isinstance(need, IdentifierPattern):
-            return compiled(need.source).search(self.identifier_set.joined) is not None
         if isinstance(need, Any):
             return any(map(self.has, need.needs))
         if isinstance(need, All):

@@ -1,4 +1,4 @@
-"""Where the files of a run define what a dotted name refers to: modules, re-exports and inherited methods."""
+"""Where the files of a run define what a dotted name refers to, through modules and re-exports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from torchlint.project.names import names
 from torchlint.project.outline import Outlines
 
 Place = tuple[str, str]
-CALLED = "__call__"  # a call of an instance: for a ``nn.Module`` its ``forward``
-_PASSED = "\x1f"  # around a name that stands for the class of an argument
 
 
 class Definitions:
-    """Resolves dotted names as Python would. A place is a file and a name in it: ``f``, ``Class`` or ``Class.method``.
+    """Resolves dotted names as Python would. A place is a file and the name of a function or class in it.
 
     The modules of star imports that may define a name are written in front of it: ``*losses|utils*.name``.
     """
@@ -114,23 +112,15 @@ class Definitions:
             folder = posixpath.dirname(folder)
 
     def place(self, asking: str, dotted: str) -> Place | None:
-        """Where a function, class or method is defined, through re-exports and base classes.
+        """Where a function or class is defined, through re-exports.
 
-        A name that its module does not show to define is assumed to be defined there, in some other way; a method is
-        not. For a class without a constructor it is the base class that has one.
+        A name that its module does not show to define is assumed to be defined there, in some other way.
         """
         if dotted.startswith("*"):
             modules, _, name = dotted[1:].partition("*.")
             return self._starred(asking, modules.split("|"), name, set())
         split = self._split(asking, dotted)
-        if split is None:
-            return None
-        path, name = split
-        found = self._sought(path, name, set())
-        owner = name.rpartition(".")[0]
-        if found is not None or (owner and self._find(path, owner, set()) is not None):
-            return found
-        return path, _with_forward(name)
+        return (self._find(*split, set()) or split) if split is not None else None
 
     def _split(self, asking: str, dotted: str) -> Place | None:
         """The file of the longest part of a dotted name that is a module, and the rest of the name."""
@@ -143,28 +133,14 @@ class Definitions:
                 return path, ".".join(parts[-length:])
         return None
 
-    def _sought(self, path: str, name: str, seen: set[Place]) -> Place | None:
-        """Where a name of a module is defined; the method that runs if it is a call of a class or an instance."""
-        owner, _, method = name.rpartition(".")
-        if method == CALLED:
-            return self._find(path, name, seen) or self._find(path, _with_forward(name), seen)
-        found = self._find(path, name, seen)
-        if found is None or owner:
-            return found
-        constructor = self._find(*found, seen, "__init__")
-        return (constructor[0], constructor[1].rpartition(".")[0]) if constructor is not None else found
-
-    def _find(self, path: str, name: str, seen: set[Place], method: str = "") -> Place | None:
-        """Where a module defines a name, or the method of a class; None if it does not show to."""
-        name = f"{name}.{method}" if method else name
+    def _find(self, path: str, name: str, seen: set[Place]) -> Place | None:
+        """Where a module defines a name; None if it does not show to."""
         if (path, name) in seen:
             return None
         seen.add((path, name))
         first, _, rest = name.partition(".")
         outline = self._outlines.of(path)
-        if first in outline.classes:
-            return self._method(path, first, rest, seen) if rest else (path, first)
-        if first in outline.functions:
+        if first in outline.defined:
             return None if rest else (path, first)
         for dotted in outline.imports.get(first, ()):
             split = self._split(path, f"{dotted}.{rest}" if rest else dotted)
@@ -177,40 +153,7 @@ class Definitions:
         """Where one of several modules defines a name, the last one first."""
         for dotted in reversed(list(modules)):
             path = self.module(asking, dotted)
-            found = self._sought(path, name, seen) if path is not None and path != asking else None
+            found = self._find(path, name, seen) if path is not None and path != asking else None
             if found is not None:
                 return found
         return None
-
-    def _method(self, path: str, owner: str, name: str, seen: set[Place]) -> Place | None:
-        """Where a method of a class is defined: in the class, or in the first of its base classes that has it."""
-        found = self._outlines.of(path).classes[owner]
-        if name in found.methods:
-            return path, f"{owner}.{name}"
-        bases = (self._find(path, base, seen, name) for base in found.bases)
-        return next((base for base in bases if base is not None), None)
-
-
-def _with_forward(name: str) -> str:
-    """The name of the method that runs when a module is called."""
-    owner, _, method = name.rpartition(".")
-    return f"{owner}.forward" if owner and method == CALLED else name
-
-
-def passed_instance(function: str, parameter: str, place: int) -> str:
-    """A name that stands for the class of what other files pass for a parameter of a function."""
-    return f"{_PASSED}{function} {parameter} {place}{_PASSED}"
-
-
-def stands_for_argument(name: str) -> bool:
-    """Whether a name is one of :func:`passed_instance`."""
-    return name.startswith(_PASSED)
-
-
-def split_instance(name: str) -> tuple[str, str, str, str] | None:
-    """The function, the parameter and its place in such a name, and the method after it; None for other names."""
-    if not stands_for_argument(name):
-        return None
-    inner, _, method = name[1:].rpartition(f"{_PASSED}.")
-    function, parameter, place = inner.rsplit(" ", 2)  # names of files, and so of functions, may contain spaces
-    return function, parameter, place, method

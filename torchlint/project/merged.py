@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from torchlint.project.definitions import Definitions, split_instance, stands_for_argument
-from torchlint.project.facts import Feeding, FileFacts, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
+from torchlint.project.definitions import Definitions
+from torchlint.project.facts import FileFacts, FlagHelper
 from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, digest, moved
 from torchlint.project.outline import Outlines
 from torchlint.project.programs import Programs
-
-_FED = {"loader": "fed_parameters", "container": "fed_containers", "batch": "moved_parameters"}
 
 
 class Project:
@@ -56,17 +54,10 @@ class Project:
         """A file with its own facts alone, and with what is followed."""
         return Project({path: facts}, followed=self._followed)
 
-    def with_facts(self, facts: Mapping[str, FileFacts]) -> Project:
-        """The same files with other facts about them."""
-        found = Project(facts, followed=self._followed)
-        found._definitions = self._definitions
-        found._programs = self._programs
-        return found
-
     def with_followed(self, followed: Mapping[str, FollowedFile]) -> Project:
         """The same files, of which something else is known."""
-        found = self.with_facts(self.facts)
-        found._followed = followed
+        found = Project(self.facts, followed=followed)
+        found._definitions, found._programs = self._definitions, self._programs
         return found
 
     # -- where a name is defined -----------------------------------------------------------------
@@ -75,13 +66,9 @@ class Project:
         """See :meth:`Definitions.module`."""
         return self._definitions.module(asking, dotted)
 
-    def place(self, asking: str, dotted: str) -> tuple[str, str] | None:
-        """See :meth:`Definitions.place`."""
-        return self._definitions.place(asking, dotted)
-
     def definition(self, asking: str, dotted: str, kind: str) -> tuple[str, str] | None:
         """The file and the name in it that a dotted name resolves to, if it has facts of a kind."""
-        place = self.place(asking, dotted)
+        place = self._definitions.place(asking, dotted)
         return place if place is not None and place[1] in self.facts[place[0]].get(kind, {}) else None  # type: ignore[operator]
 
     def unresolved(self, path: str) -> list[str]:
@@ -99,131 +86,15 @@ class Project:
         found = self.definition(asking, name, "flags")
         return (found[0], self.facts[found[0]]["flags"][found[1]]) if found else None
 
-    def feeding_of(self, asking: str, name: str, argument: str, role: str) -> tuple[str, Feeding] | None:
-        """How a function of another file uses the loader it receives as an argument, with the path of the file.
-
-        ``argument`` is a keyword or the index of a positional argument, ``role`` what is passed: a ``loader``, a
-        ``container`` of loaders or a ``batch``. None if no batch is moved to an accelerator.
-        """
-        found = self.definition(asking, name, _FED[role])
-        if found is None:
-            return None
-        path, function = found
-        facts = self.facts[path]
-        if argument.isdigit():
-            parameters = facts.get("parameters", {}).get(function, [])
-            if int(argument) >= len(parameters):
-                return None
-            argument = parameters[int(argument)]
-        feeding = facts[_FED[role]][function].get(argument)  # type: ignore[literal-required]
-        return (path, feeding) if feeding else None
-
-    def feedings_of_results(self, asking: str, name: str) -> list[tuple[str, int | None, Feeding]]:
-        """Where other files move the batches of the loaders that a function of the asking file returns."""
-        return self._made.get((asking.replace("\\", "/"), name), [])
-
-    @cached_property
-    def _made(self) -> dict[tuple[str, str], list[tuple[str, int | None, Feeding]]]:
-        found: dict[tuple[str, str], list[tuple[str, int | None, Feeding]]] = {}
-        for path, facts in self.facts.items():
-            for made in facts.get("returned_loaders", ()):
-                target = self.place(path, made["function"])
-                if target is not None:
-                    found.setdefault(target, []).append((path, made["place"], made["feeding"]))
-            for relay in facts.get("forwarded_loaders", ()):
-                target = self.place(path, relay["function"])
-                fed = (
-                    self.feeding_of(path, relay["to"], str(relay["argument"]), "loader") if target is not None else None
-                )
-                if target is not None and fed is not None:
-                    found.setdefault(target, []).append((fed[0], relay["place"], fed[1]))
-        return found
-
-    def given_loaders(self, asking: str) -> dict[str, dict[str, GivenLoader]]:
-        """The loaders that other files pass to functions, methods and classes of the asking file.
-
-        By the name of the function, and the keyword or index of the argument, as the calls are written.
-        """
-        return self._given.get(asking.replace("\\", "/"), {})
-
-    @cached_property
-    def _given(self) -> dict[str, dict[str, dict[str, GivenLoader]]]:
-        found: dict[str, dict[str, dict[str, GivenLoader]]] = {}
-        for path, facts in self.facts.items():
-            for given in facts.get("passed_loaders", ()):
-                target = self.place(path, given["function"])
-                if target is not None:
-                    places = found.setdefault(target[0], {}).setdefault(target[1], {})
-                    key, pins = str(given["argument"]), given["pins"]
-                    known = places.get(key, GivenLoader(path=path, line=given["line"], pins=True, loader=True))
-                    both = known["loader"] and pins is not None
-                    places[key] = {**known, "pins": known["pins"] and pins is True, "loader": both}
-        return {
-            path: functions
-            for path, every in found.items()
-            if (functions := {name: places for name, places in every.items() if _any_loader(places)})
-        }
-
-    def made_loader(self, asking: str, name: str) -> tuple[str, MadeLoader] | None:
-        """The loader that a function of another file returns, with the path of the file; None if it is unknown."""
-        found = self.definition(asking, name, "made_loaders")
-        return (found[0], self.facts[found[0]]["made_loaders"][found[1]]) if found else None
-
     def runs_framework(self, _: str, name: str) -> bool | None:
         """Whether some file of the run runs a framework on an accelerator; None if no file runs it."""
         found = [runs[name] for facts in self.facts.values() if name in (runs := facts.get("framework_runs", {}))]
         return any(found) if found else None
 
-    def step_callers(self, asking: str) -> dict[str, StepCaller]:
-        """The functions and methods of the asking file that other files call in every step."""
-        return self._step_callers.get(asking.replace("\\", "/"), {})
-
-    @cached_property
-    def _step_callers(self) -> dict[str, dict[str, StepCaller]]:
-        found: dict[str, dict[str, StepCaller]] = {}
-        for path, facts in self.facts.items():
-            for call in (*facts.get("step_calls", ()), *facts.get("further_step_calls", ())):
-                for target in self._called(path, call["function"]):
-                    known = found.setdefault(target[0], {}).get(target[1], StepCaller(device=[], trains=False))
-                    device = sorted({*known["device"], *call["device"]})
-                    found[target[0]][target[1]] = {"device": device, "trains": known["trains"] or call["trains"]}
-        return found
-
-    def _called(self, path: str, name: str) -> Iterator[tuple[str, str]]:
-        """The function or method that a call runs; the methods of all instances that are passed for a parameter."""
-        instance = split_instance(name)
-        if instance is None:
-            target = self.place(path, name)
-            if target is not None:
-                yield target
-            return
-        function, parameter, index, method = instance
-        taker = self.place(path, function)
-        for giver, argument, type_ in self._passed_instances.get(taker, ()) if taker is not None else ():
-            target = self.place(giver, f"{type_}.{method}") if argument in (parameter, index) else None
-            if target is not None:
-                yield target
-
-    @cached_property
-    def _passed_instances(self) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
-        """The instances that functions get: the file that passes each, the argument, and the class."""
-        found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-        for path, facts in self.facts.items():
-            for passed in facts.get("passed_instances", ()):
-                taker = self.place(path, passed["function"]) if not stands_for_argument(passed["type"]) else None
-                if taker is not None:
-                    found.setdefault(taker, []).append((path, passed["argument"], passed["type"]))
-        return found
-
     def device(self, asking: str, name: str) -> str | None:
         """The device that a function of another file returns: ``cpu``, ``cuda`` or ``variable``; None if unknown."""
         found = self.definition(asking, name, "devices")
         return self.facts[found[0]]["devices"][found[1]] if found else None
-
-    def step_result(self, asking: str, name: str) -> StepResult | None:
-        """What a function of another file returns that is called in every step; None if that is unknown."""
-        found = self.definition(asking, name, "step_results")
-        return self.facts[found[0]]["step_results"][found[1]] if found else None
 
     def seeds(self, _: str) -> bool:
         """Whether some file of the run seeds random number generators."""
@@ -268,8 +139,10 @@ class Project:
 
     def lacks_device(self, asking: str) -> bool:
         """Whether a file computes with tensors, and no file of the run shows that they may be on an accelerator."""
-        own = self.facts.get(asking.replace("\\", "/"), {})
-        return bool(own.get("lacks_device")) and not (self.step_callers(asking) or self.trains_on_accelerator(asking))
+        name = asking.replace("\\", "/")
+        known = self._followed.get(name, NOT_FOLLOWED)
+        shown = known.steps or known.tensors or self.trains_on_accelerator(asking)
+        return bool(self.facts.get(name, {}).get("lacks_device")) and not shown
 
     def contains_all(self, asking: str, *modules: str) -> bool:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
@@ -375,7 +248,3 @@ class Project:
         """What a function of another file does if CUDA is not available: ``ends`` or ``falls back``."""
         found = self.definition(asking, name, "cuda_checks")
         return self.facts[found[0]]["cuda_checks"][found[1]] if found else None
-
-
-def _any_loader(places: dict[str, GivenLoader]) -> bool:
-    return any(given["loader"] for given in places.values())

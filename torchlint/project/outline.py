@@ -8,34 +8,24 @@ from typing import NamedTuple
 
 from torchlint.text.lines import with_line_feeds
 
-_BASES = rb"(?:[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\))?"
-_DEFINITION = re.compile(rb"\n(?:def|async def|(class))[ \t]+(\w+)" + _BASES)
+_DEFINITION = re.compile(rb"\n(?:def|async def|class)[ \t]+(\w+)")
 _NAMES = rb"import[ \t]+(\((?:[^)#]|#[^\n]*)*\)?|(?:[^\n(;#\\]|\\\n)+)"
 _FROM = re.compile(rb"\n([ \t]*)from[ \t]+([\w.]+)[ \t]+" + _NAMES)
 _MODULE = re.compile(rb"\n" + _NAMES)
-_METHOD = re.compile(rb"\n([ \t]+)(?:async[ \t]+)?def[ \t]+(\w+)")
 _COMMENT = re.compile(rb"#[^\n]*|\\\n|[()]")
 _PROGRAM = re.compile(rb"\nif[ \t(]+__name__\b")
 _RENAMED = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 
 
-class ClassOutline(NamedTuple):
-    """The base classes of a class, as they are written, and the names of its methods."""
-
-    bases: tuple[str, ...]
-    methods: frozenset[str]
-
-
 class Outline(NamedTuple):
     """What a module defines and imports.
 
-    ``imports`` are the dotted names that a name may stand for, in order; ``stars`` the modules of ``import *``;
-    ``required`` what is imported whenever the module is: under no condition, and not in a function. ``is_program`` says
-    whether some of it runs only if the file is started as a program.
+    ``defined`` are its functions and classes; ``imports`` are the dotted names that a name may stand for, in order;
+    ``stars`` the modules of ``import *``; ``required`` what is imported whenever the module is: under no condition, and
+    not in a function. ``is_program`` says whether some of it runs only if the file is started as a program.
     """
 
-    functions: frozenset[str] = frozenset()
-    classes: Mapping[str, ClassOutline] = {}
+    defined: frozenset[str] = frozenset()
     imports: Mapping[str, tuple[str, ...]] = {}
     stars: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
@@ -71,16 +61,7 @@ class Outlines:
 def outline(data: bytes) -> Outline:
     """The outline of the content of a file. Definitions in conditional statements are not part of it."""
     data = b"\n" + with_line_feeds(data).replace(b"\r\n", b"\n")
-    functions: set[str] = set()
-    classes: dict[str, ClassOutline] = {}
-    found = list(_DEFINITION.finditer(data))
-    ends = [one.start() for one in found[1:]] + [len(data)]
-    for definition, end in zip(found, ends, strict=False):
-        name = _text(definition[2])
-        if definition[1] is None:
-            functions.add(name)
-        else:
-            classes[name] = ClassOutline(_bases(definition[3] or b""), _methods(data, definition.end(), end))
+    defined = frozenset(map(_text, _DEFINITION.findall(data)))
     imports: dict[str, tuple[str, ...]] = {}
     stars: list[str] = []
     required: dict[str, None] = {}
@@ -91,9 +72,7 @@ def outline(data: bytes) -> Outline:
             imports[one.bound] = (*imports.get(one.bound, ()), one.dotted)
         if one.required:
             required[one.module] = None
-    return Outline(
-        frozenset(functions), classes, imports, tuple(stars), tuple(required), _PROGRAM.search(data) is not None
-    )
+    return Outline(defined, imports, tuple(stars), tuple(required), _PROGRAM.search(data) is not None)
 
 
 class _Import(NamedTuple):
@@ -117,18 +96,6 @@ def _imported(data: bytes) -> Iterator[_Import]:
     for found in _MODULE.finditer(data):
         for name, alias in _RENAMED.findall(_text(_COMMENT.sub(b" ", found[1]))):
             yield _Import(alias or name.partition(".")[0], name if alias else name.partition(".")[0], name, True)
-
-
-def _bases(written: bytes) -> tuple[str, ...]:
-    parts = (_text(_COMMENT.sub(b" ", part)).strip() for part in written.split(b","))
-    return tuple(part for part in parts if re.fullmatch(r"[\w.]+", part))
-
-
-def _methods(data: bytes, start: int, end: int) -> frozenset[str]:
-    """The functions that are defined directly in a class: those that are indented least."""
-    found = _METHOD.findall(data, start, end)
-    least = min((len(indent) for indent, _ in found), default=0)
-    return frozenset(_text(name) for indent, name in found if len(indent) == least)
 
 
 def _text(data: bytes) -> str:

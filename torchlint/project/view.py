@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchlint.project.facts import Feeding, FlagHelper, GivenLoader, MadeLoader, StepCaller, StepResult
+    from torchlint.project.facts import FlagHelper
     from torchlint.project.followed import FollowedFile
     from torchlint.project.merged import Project
 
@@ -70,33 +70,9 @@ class ProjectView:
         """See :meth:`Project.flag_helper`."""
         return self._run("flag_helper", name)  # type: ignore[no-any-return]
 
-    def feeding_of(self, name: str, argument: int | str, role: str) -> tuple[str, Feeding] | None:
-        """See :meth:`Project.feeding_of`."""
-        return self._run("feeding_of", name, str(argument), role)  # type: ignore[no-any-return]
-
-    def feedings_of_results(self, name: str) -> list[tuple[str, int | None, Feeding]]:
-        """See :meth:`Project.feedings_of_results`."""
-        return self._run("feedings_of_results", name)  # type: ignore[no-any-return]
-
-    def given_loaders(self) -> dict[str, dict[str, GivenLoader]]:
-        """See :meth:`Project.given_loaders`."""
-        return self._run("given_loaders")  # type: ignore[no-any-return]
-
-    def made_loader(self, name: str) -> tuple[str, MadeLoader] | None:
-        """See :meth:`Project.made_loader`."""
-        return self._run("made_loader", name)  # type: ignore[no-any-return]
-
     def runs_framework(self, name: str) -> bool | None:
         """See :meth:`Project.runs_framework`."""
         return self._run("runs_framework", name)  # type: ignore[no-any-return]
-
-    def step_callers(self) -> dict[str, StepCaller]:
-        """See :meth:`Project.step_callers`."""
-        return self._run("step_callers")  # type: ignore[no-any-return]
-
-    def step_result(self, name: str) -> StepResult | None:
-        """See :meth:`Project.step_result`."""
-        return self._run("step_result", name)  # type: ignore[no-any-return]
 
     def device(self, name: str) -> str | None:
         """See :meth:`Project.device`."""
@@ -179,7 +155,7 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
-    "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper feeding_of feedings_of_results "
-    "given_loaders made_loader runs_framework step_callers step_result device varying_shapes cuda_only "
+    "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper "
+    "runs_framework device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs device_choice needs_cuda cuda_check".split()
 )

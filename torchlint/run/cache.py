@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 8
+_FORMAT = 9
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -152,7 +152,7 @@ class Cache:
         result = analysis.result
         if not (result.problems or analysis.unfinished):
             key = self._key(result.path, data)
-            self._used[key] = [analysis.facts, analysis.later, analysis.queries, state, *_pack(result)]
+            self._used[key] = [analysis.facts, analysis.queries, state, *_pack(result)]
             self._changed = True
 
     def followed(self, contents: Mapping[str, bytes], world: World) -> dict[str, FollowedFile] | None:
@@ -261,7 +261,7 @@ def _numbers(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-# An entry: facts, later facts, queries with digests of their results, the state of the component, the number of
+# An entry: facts, queries with digests of their results, the state of the component, the number of
 # suppressed findings, and findings.
 _PackedFinding = tuple[
     str,
@@ -316,16 +316,11 @@ def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:
-    facts, later, asked, state, *packed = entry
-    if not (
-        fits(facts, FileFacts)
-        and fits(state, str)
-        and (later is None or fits(later, FileFacts))
-        and fits(asked, list[tuple[tuple[str, ...], str]])
-    ):
+    facts, asked, state, *packed = entry
+    if not (fits(facts, FileFacts) and fits(state, str) and fits(asked, list[tuple[tuple[str, ...], str]])):
         raise TypeError("no facts or questions")
     questions = tuple((tuple(question), found) for question, found in asked)
-    return Analysis(_unpack(path, packed, lines), facts, questions, later=later, state=state)
+    return Analysis(_unpack(path, packed, lines), facts, questions, state=state)
 
 
 def _unpack(path: str, entry: list[Any], lines: int) -> FileResult:

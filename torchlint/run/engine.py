@@ -24,7 +24,6 @@ from torchlint.model import (
     Problem,
 )
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import identifiers
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
 from torchlint.project.merged import Project
@@ -38,7 +37,6 @@ from torchlint.text.lines import with_line_feeds
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project.asked import Asked
     from torchlint.project.followed import Range
     from torchlint.rule import Rule
     from torchlint.run.suppress import Suppressions
@@ -51,15 +49,13 @@ class Analysis(NamedTuple):
 
     ``queries`` holds digests of the results: the findings are valid as long as the project gives the same ones.
     ``unfinished`` means that a limit was exceeded, so that the result says nothing about the content of the file.
-    ``later`` are facts that follow from those of other files, and are valid as long as the findings are. ``state`` is a
-    digest of the files of the component with which the cached result was final.
+    ``state`` is a digest of the files of the component with which the cached result was final.
     """
 
     result: FileResult
     facts: FileFacts
     queries: tuple[tuple[Query, str], ...] = ()
     unfinished: bool = False
-    later: FileFacts | None = None
     state: str = ""
 
     def is_valid_for(self, project: Project) -> bool:
@@ -78,15 +74,11 @@ class _File:
         config: Config,
         project: Project,
         screened: Screened,
-        asked: Asked | None = None,
     ) -> None:
-        self.alone = project.alone
         self.view = ProjectView(project.of_file(path, screened.facts) if project.alone else project, path)
         self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
-        self.later: FileFacts = {}
         self.screened = screened
-        self.asked = asked
         self.path = path
         self.config = config
         self.every_rule = rules
@@ -105,7 +97,7 @@ class _File:
         found = with_severities(self.findings, self.config, self.every_rule)
         findings = tuple(sorted(found, key=lambda finding: finding.sort_key))
         result = FileResult(self.path, findings, tuple(self.problems), self.suppressed)
-        return Analysis(result, self.facts, self.view.digests(), later=self.later or None)
+        return Analysis(result, self.facts, self.view.digests())
 
     def refused(self, message: str, line: int = 1) -> Analysis:
         """The result for a file that cannot be linted because of an error in it."""
@@ -139,9 +131,9 @@ def analyse(
 
     ``rules`` are all known rules, ``active`` the ids of those that are enabled. Only files in which a rule may find
     something, or whose facts other files may need, are parsed; every file that mentions torch must be valid Python.
-    With a ``project``, facts of other files are used; of its own facts only those that follow from them are collected.
-    ``exhaustive`` parses every file with LibCST and runs every rule, with the same result. ``known`` is the result of
-    :func:`screen_alone`, if it has been called.
+    With a ``project``, facts of other files are used, and none are collected. ``exhaustive`` parses every file with
+    LibCST and runs every rule, with the same result. ``known`` is the result of :func:`screen_alone`, if it has been
+    called.
     """
     project = (project or Project()).for_content(path, data)
     data = with_line_feeds(data)
@@ -149,36 +141,18 @@ def analyse(
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
         return _without_result(path, problem, config, {})
-    _assume_callers(text_index, ProjectView(project, path))
+    _assume_what_is_followed(text_index, ProjectView(project, path))
     if known is None:
         known = screened(data, text_index, rules, here, alone=project.alone, exhaustive=exhaustive)
     file = _File(path, rules, here, config, project, known)
-    if _assume_callers(text_index, file.view) and not project.alone:  # recorded: the prefilters depend on them
-        file.screened = known = known._replace(needs_facts=True)
+    _assume_what_is_followed(text_index, file.view)  # recorded: the prefilters depend on it
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16) or file.view.followed().events):
         return file.result()
-    return _within_limits(file, data, text_index, exhaustive=exhaustive)
-
-
-def follow(
-    data: bytes, path: str, rules: Sequence[type[Rule]], asked: Asked, config: Config, *, exhaustive: bool
-) -> Analysis:
-    """Collect only the facts about one file that other files ask for."""
-    data = with_line_feeds(data)
-    text_index = TextIndex(data)
-    known = screened(data, text_index, rules, frozenset(), alone=False, exhaustive=exhaustive)
-    file = _File(path, rules, frozenset(), config, Project(), known._replace(needs_facts=True), asked)
-    if not (known.unnormalized or text_index.has(identifiers(*asked.identifiers()))):
-        return file.result()
-    return _within_limits(file, data, text_index, exhaustive=exhaustive)
-
-
-def _within_limits(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
     try:
-        return limits.within(file.config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
+        return limits.within(config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
     except limits.OverLimit as over:
-        return unfinished(file.path, str(over), file.config, file.facts, file.running)
+        return unfinished(path, str(over), config, file.facts, file.running)
 
 
 def screen_alone(
@@ -195,26 +169,20 @@ def screen_alone(
     data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
     text_index = TextIndex(data)
-    _assume_callers(text_index, ProjectView(project or Project(), path))
+    _assume_what_is_followed(text_index, ProjectView(project or Project(), path))
     return screened(data, text_index, rules, here, exhaustive=exhaustive)
 
 
-def _assume_callers(text_index: TextIndex, view: ProjectView) -> bool:
-    """A file whose functions run in every step of another file, or get its loaders, need not show that by itself.
-
-    Returns whether other files call its functions in every step.
-    """
+def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
+    """A file whose functions run in every step of another file, or get its batches, need not show that by itself."""
     followed = view.followed()
-    called = bool(view.step_callers() or followed.steps or followed.tensors)
-    if called:
+    if followed.steps or followed.tensors:
         for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
             text_index.assume(concept)
     elif text_index.has(concepts.TRAINS) and view.trains_on_accelerator():
         text_index.assume(concepts.ON_ACCELERATOR)
-    if view.given_loaders():
-        for concept in (concepts.LOADERS, concepts.ITERATES_BATCHES, concepts.STEPS):
-            text_index.assume(concept)
-    return called
+    if followed.copies:
+        text_index.assume(concepts.LOADERS)
 
 
 def unfinished(path: str, over: str, config: Config, facts: FileFacts, running: type[Rule] | None = None) -> Analysis:
@@ -292,7 +260,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
     file.said = found.findings
     _keep_all(file, found.findings, text, suppressions)
     file.problems += found.problems
-    file.facts, file.later = found.facts, found.later
+    file.facts = found.facts
     return None
 
 
@@ -301,7 +269,6 @@ class _Found:
 
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
-        self.later: FileFacts = {}
         self.findings: list[Finding] = []
         self.problems: list[Problem] = []
 
@@ -359,18 +326,13 @@ def _concerns_file(error: BaseException, rule: type[Rule]) -> bool:
 
 
 def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
-    """Collect the facts that other files may need, those that they ask for, or those that follow from their facts."""
-    from torchlint.analysis import followed, offers
+    """Collect the facts that other files may need."""
+    from torchlint.analysis import offers
     from torchlint.analysis.module import Unsupported
 
     try:
         with phase("facts"):
-            if file.asked is not None:
-                found.facts = followed.follow(module, file.asked)
-            elif file.alone:
-                found.facts = offers.collect(module, found.facts)
-            else:
-                found.later = offers.collect_later(module)
+            found.facts = offers.collect(module, found.facts)
     except (Unsupported, RecursionError):
         raise
     except Exception as error:

@@ -164,7 +164,6 @@ def _is_imported() -> bool:
 def _import_analysis(done: mmap) -> None:
     """Import what linting needs, and tell the other processes when this is done."""
     import torchlint.analysis.dispatch
-    import torchlint.analysis.followed
     import torchlint.analysis.module
     import torchlint.analysis.offers
     import torchlint.analysis.syntax.light.parse

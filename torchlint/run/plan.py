@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.config import ConfigError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.scopes import Scope
     from torchlint.program.world import World
-    from torchlint.project.asked import Asked
     from torchlint.rule import Rule
     from torchlint.run.engine import Analysis
     from torchlint.run.screened import Screened
@@ -25,14 +24,12 @@ if TYPE_CHECKING:
 class Plan(NamedTuple):
     """All known rules, and the configuration for each file.
 
-    With ``asked``, files are not linted; only the facts are gathered that are asked for there, by path. ``around`` are
-    files that are linted together with those of the run, but of which nothing is reported.
+    ``around`` are files that are linted together with those of the run, but of which nothing is reported.
     """
 
     rules: tuple[type[Rule], ...]
     scopes: Scopes
     exhaustive: bool = False
-    asked: Mapping[str, Asked] | None = None
     around: Context = NONE
 
     @property
@@ -92,14 +89,12 @@ class Plan(NamedTuple):
 
         Without a project it is one of its own. ``seconds`` replaces the time limit of the configuration.
         """
-        from torchlint.run.engine import analyse, follow
+        from torchlint.run.engine import analyse
         from torchlint.run.following import follow_programs
 
         config, active = self.scope(path)
         if seconds is not None:
             config = config._replace(time_limit=seconds)
-        if self.asked is not None:
-            return follow(data, path, self.rules, self.asked[path], config, exhaustive=self.exhaustive)
         if project is None:
             project = Project(followed=follow_programs([{path: data}], self.world))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)

@@ -10,7 +10,6 @@ from torchlint.base import limits
 from torchlint.base.timings import phase
 from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult, RunResult
-from torchlint.project.asked import unanswered
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines
 from torchlint.project.view import query_digest
@@ -27,16 +26,13 @@ if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.configurations import Configurations
     from torchlint.model import Finding
-    from torchlint.project.asked import Asked
     from torchlint.project.facts import FileFacts
     from torchlint.project.followed import FollowedFile
-    from torchlint.project.view import Query
     from torchlint.run.cache import Cache
     from torchlint.run.engine import Analysis
     from torchlint.run.parallel import Work
 
 Progress = Callable[[int], None]
-_ROUNDS = 12  # of facts that follow from facts of other files
 _REMEMBERED = 8  # results of each file, for different facts of others
 
 
@@ -75,11 +71,11 @@ class Tree:
     """Files that are linted together, with their content on disk or with changes that are not written yet.
 
     Every file is first linted without facts of other files. Files whose queries have other results once all facts are
-    known are linted again, and so on if that gives new facts. After a change the same is done from the beginning, so
-    that the result does not depend on what was linted before; but a file is linted again only if its content or the
-    results of its queries are new. If fixes are to be applied, cached results with findings are not used. ``given`` is
-    linted instead of what is on disk. Files around those of the run that imports connect with them are part of the
-    tree; the others are not, and only what is ``named`` is reported.
+    known are linted again. After a change the same is done from the beginning, so that the result does not depend on
+    what was linted before; but a file is linted again only if its content or the results of its queries are new. If
+    fixes are to be applied, cached results with findings are not used. ``given`` is linted instead of what is on disk.
+    Files around those of the run that imports connect with them are part of the tree; the others are not, and only
+    what is ``named`` is reported.
 
     ``before`` is called with the path of each file that is to be linted in this process, as all given ones are, also
     after changes. It may raise an exception to give up.
@@ -111,7 +107,6 @@ class Tree:
         self._followed = self._follow_programs(cache)
         self._alone: dict[str, Analysis] = {}
         self._before: dict[str, list[Analysis]] = {}  # of the present content, with facts of other files; latest last
-        self._later: dict[str, FileFacts] = {}
         self._cached: set[str] = set()
         if cache is not None:
             found = {p: known for p, data in self.contents.items() if (known := self._stored(cache, p, data))}
@@ -124,18 +119,17 @@ class Tree:
             self._take_final()
             return
         fresh = set(self.contents) - set(self._alone)
-        again, followed = self._lint(fresh, progress)
+        again = self._lint(fresh, progress)
         self._cached -= again
         if cache is not None:
             for path, analysis in self.analyses.items():
-                if path in fresh | again | followed or analysis.state != states[path]:
+                if path in fresh | again or analysis.state != states[path]:
                     cache.put(self.contents[path], analysis, states[path])
             cache.save()
 
     def _take_final(self) -> None:
         """Take over stored results, all of which were final with the files as they are."""
         self.analyses = dict(self._alone)
-        self._later.update({path: found.later for path, found in self._alone.items() if found.later})
         self.project = Project(self._facts(), self._outlines, self._followed)
 
     def _connected(self) -> list[list[str]]:
@@ -148,11 +142,8 @@ class Tree:
         parts = ({path: self.contents[path] for path in each} for each in self._components)
         return follow_programs(parts, self._what.world, cache)
 
-    def _lint(self, paths: set[str], progress: Progress | None) -> tuple[set[str], set[str]]:
-        """Lint these files, then those whose queries have other results now, until all queries are answered.
-
-        Returns the files that were linted again, and those about which others asked something.
-        """
+    def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
+        """Lint these files, then those whose queries have other results now; returns the latter."""
         self._lint_alone(paths, progress)
         return self._combine()
 
@@ -161,24 +152,13 @@ class Tree:
             for (path, _), analysis in self._analyse(paths, Project(followed=self._followed), progress):
                 self._alone[path] = analysis
 
-    def _combine(self) -> tuple[set[str], set[str]]:
+    def _combine(self) -> set[str]:
         """Lint again, with the facts of all files, what these affect; see :meth:`_lint`."""
         self.analyses = dict(self._alone)
-        self._later.clear()
         self.project = Project(self._facts(), self._outlines, self._followed)
-        again, followed = set[str](), self._follow()
-        for _ in range(_ROUNDS):
-            stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}
-            found = self._add_later(self.analyses.keys() - stale)
-            if stale and not found:
-                self._lint_again(stale)
-                again |= stale
-                found = self._add_later(stale)
-            asked = self._follow() if stale or found else set()
-            followed |= asked
-            if not (found or asked):
-                break
-        return again, followed
+        stale = {path for path, analysis in self.analyses.items() if self._is_stale(analysis)}
+        self._lint_again(stale)
+        return stale
 
     def _lint_again(self, paths: set[str]) -> None:
         """Lint files with facts of others, unless the same queries have had the same results before."""
@@ -198,54 +178,29 @@ class Tree:
     def _is_stale(self, analysis: Analysis) -> bool:
         return not (analysis.unfinished or analysis.is_valid_for(self.project))
 
-    def _follow(self) -> set[str]:
-        """Collect the facts that queries ask for, and merge all facts; returns the files that were asked about."""
-        self.project = self.project.with_facts(self._facts())
-        queries = {path: _queries(analysis) for path, analysis in self.analyses.items()}
-        found = unanswered(self.project, queries)
-        asked = {p: found[name] for p, a in self._alone.items() if (name := _slashes(p)) in found and not a.unfinished}
-        with phase("facts asked for"):
-            what = self._what._replace(asked=asked)
-            for (path, _), analysis in self._analyse(set(asked), Project(), None, what):
-                for known in (self._alone, self.analyses):
-                    known[path] = _with_answers(known[path], analysis, asked[path])
-        self.project = self.project.with_facts(self._facts())
-        return set(asked)
-
     def _facts(self) -> dict[str, FileFacts]:
-        return {path: analysis.facts | self._later.get(path, {}) for path, analysis in self._alone.items()}
+        return {path: analysis.facts for path, analysis in self._alone.items()}
 
-    def _add_later(self, paths: Iterable[str]) -> bool:
-        """Add the facts of these files that follow from those of others; whether there are new ones."""
-        found = {
-            path: later for path in paths if (later := self.analyses[path].later or {}) != self._later.get(path, {})
-        }
-        self._later.update(found)
-        return bool(found)
-
-    def _analyse(
-        self, paths: set[str], project: Project, progress: Progress | None, what: Plan | None = None
-    ) -> Iterator[tuple[Work, Analysis]]:
-        what = what or self._what
+    def _analyse(self, paths: set[str], project: Project, progress: Progress | None) -> Iterator[tuple[Work, Analysis]]:
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
         edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
-        for found in chain(self._spread(on_disk, project, what), self._in_turn(edited, project, what)):
+        for found in chain(self._spread(on_disk, project), self._in_turn(edited, project)):
             yield found
             _report(progress, 1)
 
-    def _spread(self, todo: list[Work], project: Project, what: Plan) -> Iterator[tuple[Work, Analysis]]:
+    def _spread(self, todo: list[Work], project: Project) -> Iterator[tuple[Work, Analysis]]:
         if self._jobs == 1 or not limits.is_much(data for _, data in todo):
-            return self._in_turn(todo, project, what)
+            return self._in_turn(todo, project)
         from torchlint.run.parallel import analyse_all
 
-        return analyse_all(todo, what, project, self._jobs)
+        return analyse_all(todo, self._what, project, self._jobs)
 
-    def _in_turn(self, todo: list[Work], project: Project, what: Plan) -> Iterator[tuple[Work, Analysis]]:
+    def _in_turn(self, todo: list[Work], project: Project) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
             self._begin(path)
             budget = limits.Budget(0)
             with budget.running():
-                found = what.analyse(data, path, project)
+                found = self._what.analyse(data, path, project)
             self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
             yield (path, data), found
 
@@ -271,7 +226,10 @@ class Tree:
         nothing_new = not (removed or moved) and all(
             self._told(path) == told[path] and self._outlines.of(path) == outlined.of(path) for path in changed
         )
-        if not (nothing_new and self._concerns_only(changed)):
+        if nothing_new:
+            self.analyses.update({path: self._alone[path] for path in changed})
+            self._lint_again({path for path in changed if self._is_stale(self.analyses[path])})
+        else:
             self._combine()
         return dict(self._seconds)
 
@@ -291,16 +249,8 @@ class Tree:
         return None
 
     def _told(self, path: str) -> FileFacts | None:
-        """What a file tells the others: facts about it alone, and those that follow from facts of others."""
-        return self._alone[path].facts | self._later.get(path, {}) if path in self._alone else None
-
-    def _concerns_only(self, paths: Collection[str]) -> bool:
-        """Lint files that tell the others what they told before; whether they also ask nothing new of them."""
-        for path in paths:
-            self.analyses[path] = self._alone[path]
-        self._lint_again({path for path in paths if self._is_stale(self.analyses[path])})
-        asked = unanswered(self.project, {path: _queries(self.analyses[path]) for path in paths})
-        return not (asked or any(self._later.get(path) or self.analyses[path].later for path in paths))
+        """What a file tells the others."""
+        return self._alone[path].facts if path in self._alone else None
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
         """Lint one file with other content and this project, with this time limit."""
@@ -372,19 +322,6 @@ def lint_text(data: bytes, path: str, what: Plan) -> FileResult:
     except notebooks.NotebookProblem as problem:
         return notebooks.problem_of(path, problem)
     return notebooks.placed(what.lint(book.module, path), book.module, book, what.scope(path).config)
-
-
-def _with_answers(known: Analysis, found: Analysis, asked: Asked) -> Analysis:
-    """An analysis with the facts that were asked for, and what went wrong when they were collected."""
-    facts: FileFacts = {**known.facts, **found.facts, "followed": asked.followed()}
-    if found.unfinished:
-        return found._replace(facts=facts)
-    problems = (*known.result.problems, *found.result.problems)
-    return known._replace(result=known.result._replace(problems=problems), facts=facts)
-
-
-def _queries(analysis: Analysis) -> list[Query]:
-    return [query for query, _ in analysis.queries]
 
 
 def _slashes(path: str) -> str:

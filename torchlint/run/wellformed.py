@@ -28,7 +28,6 @@ _NEEDS = (
     needs.OfLibrary,
     needs.Imported,
     needs.IdentifierParts,
-    needs.IdentifierPattern,
     needs.TextPattern,
     needs.Any,
     needs.All,

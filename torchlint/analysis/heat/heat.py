@@ -248,8 +248,7 @@ class HeatAnalysis:
         if self._is_hot_by_name(function) and not self._rare_calls.only(function):
             return Heat.STEP
         followed = self._code.followed.step(function)
-        elsewhere = self._code.step_caller(function) is not None
-        if elsewhere or (followed is not None and followed.phase != ASSUMED) or is_optimizer_step(self._code, function):
+        if (followed is not None and followed.phase != ASSUMED) or is_optimizer_step(self._code, function):
             return Heat.STEP
         callers = self._values.functions.callers(function)
         others = [site.call for site in callers.sites if self._code.function_of(site.call) is not function]

@@ -32,7 +32,7 @@ class RareCalls:
     def _all_rare(self, function: cst.FunctionDef) -> bool:
         callers = self._values.functions.callers(function)
         others = [site.call for site in callers.sites if self._code.function_of(site.call) is not function]
-        if callers.escapes or not others or self._code.step_caller(function) is not None:
+        if callers.escapes or not others:
             return False
         return not self._is_called_by_frameworks(function) and all(map(self._heat.runs_rarely, others))
 

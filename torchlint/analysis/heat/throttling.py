@@ -146,9 +146,7 @@ class ThrottlingGuards:
         """What a variable gets: the assigned value, or the arguments of all calls; a None stands for the unknown."""
         if binding.kind != "parameter":
             return [binding.value] if binding.value is not None and not binding.path else []
-        function = self._code.function_of(binding.node)
-        elsewhere = function is None or self._code.step_caller(function) is not None
-        return [None] if elsewhere else self._values.parameters.all_arguments(binding) or [None]
+        return self._values.parameters.all_arguments(binding) or [None]
 
 
 def _is_modulo(node: cst.CSTNode) -> bool:

@@ -17,7 +17,6 @@ from torchlint.analysis.things.batch_uses import (
     BatchUses,
     FrameworkMove,
     ItemPath,
-    MoveElsewhere,
     Role,
     Tracking,
 )
@@ -56,18 +55,6 @@ class BatchFlow:
         """How the batches of the loader that a call constructs are used."""
         self._state = Tracking()
         self._state.push(LOADER, call, ())
-        return self._track().uses()
-
-    def of_parameter(self, param: cst.Param, role: Role) -> BatchUses:
-        """How a function uses what it gets as a parameter."""
-        self._state = Tracking()
-        self._uses(role, param.name, (), param)
-        return self._track().uses()
-
-    def of_element(self, call: cst.Call, place: int) -> BatchUses:
-        """How the batches of the loader at one index of the tuple that a call returns are used."""
-        self._state = Tracking()
-        self._unpacked(LOADER, call, place, ())
         return self._track().uses()
 
     def of_loop(self, loop: cst.For | cst.CompFor, *, counted: bool) -> Tracking:
@@ -137,7 +124,7 @@ class BatchFlow:
         elif name in TRANSPARENT_ITERATORS or (name is None and method(call) in _WRAPPING_METHODS):
             self._state.push(role, call, path)
         elif not self._to_framework(call, arg, path):
-            self._into_function(role, call, arg, path, call)
+            self._into_function(role, call, arg, path)
 
     def _to_framework(self, call: cst.Call, arg: cst.Arg, path: ItemPath) -> bool:
         """Whether a loader is passed to a framework, which then moves the batches."""
@@ -160,9 +147,6 @@ class BatchFlow:
         display = parent if isinstance(parent, (cst.DictComp, cst.ListComp)) else self._module.parent(parent)
         if isinstance(display, cst.Tuple):
             place = [e.value for e in display.elements].index(node)  # type: ignore[arg-type]
-            function = self._module.function_of(display)
-            if function is not None and isinstance(self._module.parent(display), cst.Return):
-                self._moved_in_other_files(function, place)
             for call in self._display_values(display):
                 self._unpacked(role, call, place, path)
         elif display is not None and role == LOADER:
@@ -200,7 +184,7 @@ class BatchFlow:
         elif isinstance(parent, cst.Arg):
             call = self._module.parent(parent)
             if isinstance(call, cst.Call):
-                self._into_function(CONTAINER, call, parent, path, call)
+                self._into_function(CONTAINER, call, parent, path)
         else:
             self._through_statement(CONTAINER, node, path)
 
@@ -316,47 +300,22 @@ class BatchFlow:
     def _is_store(self, node: cst.CSTNode) -> bool:
         return isinstance(self._module.parent(node), cst.AssignTarget)
 
-    def _into_function(self, role: Role, call: cst.Call, arg: cst.Arg, path: ItemPath, loop: cst.CSTNode) -> None:
+    def _into_function(
+        self, role: Role, call: cst.Call, arg: cst.Arg, path: ItemPath, loop: cst.CSTNode | None = None
+    ) -> None:
         """Follow an argument into the parameter of a function of the file."""
-        inner = loop if role in (BATCH, DERIVED) else None
         function = self._module.functions.callee(call)
         if function is not None:
             param = self._module.functions.parameter_for(function, call, arg)
             if param is not None:
-                self._uses(role, param.name, path, inner)
+                self._uses(role, param.name, path, loop)
             return
-        receiver = self._instances.receiver_of(call, arg) if inner is None else None
+        receiver = self._instances.receiver_of(call, arg) if loop is None else None
         if isinstance(receiver, cst.Param):
             self._uses(role, receiver.name, path, None)
         elif receiver is not None:
             for read in receiver:
                 self._state.push(role, read, path)
-        else:
-            self._into_other_file(role, call, arg, loop)
-
-    def _into_other_file(self, role: Role, call: cst.Call, arg: cst.Arg, loop: cst.CSTNode) -> None:
-        """Follow an argument into a function or class of another file."""
-        name = self._module.project_symbol(call.func) or self._module.project_method(call)
-        if name is None or isinstance(role, Framework) or arg.star or any(a.star for a in call.args):
-            return
-        place: int | str = arg.keyword.value if arg.keyword is not None else call.args.index(arg)
-        batch = role in (BATCH, DERIVED)
-        found = self._module.project.feeding_of(name, place, BATCH if batch else role)
-        if found is None:
-            return
-        path, feeding = found
-        evaluation = self._module.heat_analysis.evaluates(loop) if batch else feeding["evaluation"]
-        self._state.moves_elsewhere.append(MoveElsewhere(call, path, feeding["line"], evaluation, feeding["framework"]))
-
-    def _moved_in_other_files(self, function: cst.FunctionDef, place: int | None) -> None:
-        """Another file moves the batches of what a function returns, or of one element of the returned tuple."""
-        if self._module.class_of(function) is not None:
-            return
-        for path, used, feeding in self._module.project.feedings_of_results(function.name.value):
-            if used == place:
-                self._state.moves_elsewhere.append(
-                    MoveElsewhere(function, path, feeding["line"], feeding["evaluation"], feeding["framework"])
-                )
 
     def _through_return(self, role: Role, node: cst.CSTNode, path: ItemPath) -> None:
         for result in self._result_expressions(node):
@@ -364,8 +323,6 @@ class BatchFlow:
         function = self._module.function_of(node)
         if function is None or role not in (LOADER, CONTAINER):
             return
-        if role == LOADER:
-            self._moved_in_other_files(function, None)
         use = self._frameworks.of_hook(function)
         if use is not None:
             self._state.framework_moves.append(FrameworkMove(function, use.framework, use.evaluation, use.certain))

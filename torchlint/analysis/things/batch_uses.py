@@ -25,19 +25,6 @@ class BatchMove(NamedTuple):
     move: cst.Call
 
 
-class MoveElsewhere(NamedTuple):
-    """Another file moves the batches to an accelerator, itself or through a framework (by name).
-
-    ``node`` is the call or function that passes the loader or the batch to that file.
-    """
-
-    node: cst.CSTNode
-    path: str
-    line: int
-    evaluation: bool
-    framework: str = ""
-
-
 class FrameworkMove(NamedTuple):
     """A framework gets the loader at ``node``, and moves its batches.
 
@@ -55,13 +42,12 @@ class BatchUses(NamedTuple):
 
     moves: tuple[BatchMove, ...]
     pinned: bool
-    moves_elsewhere: tuple[MoveElsewhere, ...] = ()
     framework_moves: tuple[FrameworkMove, ...] = ()
 
     @property
     def any(self) -> bool:
         """Whether something moves them."""
-        return bool(self.moves or self.moves_elsewhere or self.framework_moves)
+        return bool(self.moves or self.framework_moves)
 
 
 class Tracking:
@@ -72,7 +58,6 @@ class Tracking:
 
     def __init__(self) -> None:
         self.moves: list[BatchMove] = []
-        self.moves_elsewhere: list[MoveElsewhere] = []
         self.framework_moves: list[FrameworkMove] = []
         self.certain: set[Framework] = set()
         self.pinned = False
@@ -92,6 +77,5 @@ class Tracking:
         return BatchUses(
             tuple(dict.fromkeys(self.moves)),
             self.pinned,
-            tuple(dict.fromkeys(self.moves_elsewhere)),
             tuple(dict.fromkeys(self.framework_moves)),
         )

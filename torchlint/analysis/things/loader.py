@@ -22,7 +22,6 @@ from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project.facts import MadeLoader
 
 _DEPTH = 8  # nested datasets, and variables for one loader
 
@@ -192,12 +191,6 @@ class Loaders:
     def iterated_by(self, iterable: cst.CSTNode | None) -> Loader | None:
         """The loader that an iterable stands for, through variables and wrappers such as ``tqdm``, or None."""
         return next((loader for call in self._calls(iterable) if (loader := self.at(call)) is not None), None)
-
-    def made_elsewhere(self, iterable: cst.CSTNode | None) -> tuple[str, MadeLoader] | None:
-        """The same for a loader that a function of another file returns, with the path of the file."""
-        names = (self._module.project_symbol(call.func) for call in self._calls(iterable))
-        found = (self._module.project.made_loader(name) for name in names if name is not None)
-        return next((made for made in found if made is not None), None)
 
     def _calls(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Iterator[cst.Call]:
         """The calls that return the loader that an iterable stands for."""

@@ -52,9 +52,6 @@ class Step:
             return True
         if not isinstance(place, cst.FunctionDef):
             return False
-        caller = self._module.step_caller(place)
-        if caller is not None:
-            return caller["trains"]
         if heat.evaluates(place) or place.name.value in EVALUATION_STEPS:
             return False
         callers = self._module.functions.callers(place)

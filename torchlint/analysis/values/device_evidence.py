@@ -51,8 +51,6 @@ class DeviceEvidence:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        if self._code.project.step_callers():
-            return True
         if self._is_used_in_training():
             return True
         every = self._code.iter_nodes(cst.Call, _MOVES)

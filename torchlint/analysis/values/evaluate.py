@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, content, devices, lists, models, results, tensors
+from torchlint.analysis.values import arrays, content, devices, lists, models, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
@@ -21,7 +20,6 @@ from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
-from torchlint.knowledge.heat import LOADER_MAKER
 from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 _OWNERS = (Kind.UNKNOWN, Kind.INSTANCE, Kind.MODULE)
 # What a tensor is not equal to, whatever it holds.
 _UNEQUAL = frozenset({Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.STRING, Kind.NONE})
-_MAKER = re.compile(LOADER_MAKER)
 _FEW = 8  # with more bindings than this, the join of their values is memoized
 
 
@@ -247,9 +244,7 @@ class Evaluator:
                 return content.of_method(self, base, node, found)
             if base.located or base.kind not in _OWNERS:
                 return UNKNOWN
-        found = models.applied(self, target, node) or UNKNOWN
-        name = self.code.project_symbol(node.func) if not target.known else None
-        return self._result_elsewhere(node, name, found) if name is not None else found
+        return models.applied(self, target, node) or UNKNOWN
 
     def _project_call(self, node: cst.Call) -> Value:
         """A call of a function of another project file: a device, or a tensor on the device of its arguments."""
@@ -260,13 +255,7 @@ class Evaluator:
                 return Value(Kind.DEVICE, Device(device), origin=node)
         if name is None:
             return UNKNOWN
-        return self._result_elsewhere(node, name, models.applied(self, UNKNOWN, node) or UNKNOWN)
-
-    def _result_elsewhere(self, node: cst.Call, name: str, otherwise: Value) -> Value:
-        """What a function of another file returns: a loader, or a tensor on the device of its arguments."""
-        if _MAKER.search(name.rpartition(".")[2]) and self.code.project.made_loader(name) is not None:
-            return Value(Kind.LOADER, origin=node, source=name)
-        return results.of_call(self, node, name, otherwise)
+        return models.applied(self, UNKNOWN, node) or UNKNOWN
 
     def return_value(self, function: cst.FunctionDef) -> Value:
         """The return value of a function of the file, joined over all callers."""

@@ -18,8 +18,6 @@ from torchlint.knowledge.tensors import FRAMEWORK_BASES
 if TYPE_CHECKING:
     from torchlint.analysis.values.classes import Classes
     from torchlint.analysis.values.protocol import Values
-    from torchlint.project.facts import GivenLoader
-_MAY_BE_LOADERS = (Kind.UNKNOWN, Kind.NONE, Kind.LOADER)
 _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
 
@@ -173,12 +171,8 @@ class Parameters:
         if promised.known and promised.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
             return promised
         given = self._from_calls(function, param, owner is not None)
-        if not (given.known or given.located) and self._is_passed_on_device(function, param, owner is not None):
-            given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="another file")
         if not (given.known or given.located) and self._is_input_of_criterion(function, param):
             given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="an input of a loss")
-        if given.kind is Kind.UNKNOWN and not given.located and self.given_loader(binding) is not None:
-            given = Value(Kind.LOADER, origin=param, source="another file")
         if promised.kind in (Kind.DEVICE, Kind.STRING):
             return promised if device_named(given) is Device.UNKNOWN else given
         if promised.kind is Kind.TENSOR:
@@ -195,38 +189,11 @@ class Parameters:
             return UNKNOWN
         return self._values.iterated_value(call.args[1].value)._replace(fresh=False)
 
-    def _is_passed_on_device(self, function: cst.FunctionDef, param: cst.Param, is_method: bool) -> bool:
-        """Whether another file passes a tensor on an accelerator for a parameter, in every step."""
-        caller = self._code.step_caller(function)
-        if caller is None:
-            return False
-        ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
-        name = param.name.value
-        return name in caller["device"] or (name in ordered and str(ordered.index(name)) in caller["device"])
-
     def _is_input_of_criterion(self, function: cst.FunctionDef, param: cst.Param) -> bool:
         """Whether a trainer passes tensors on an accelerator for a parameter of a loss."""
         if not is_criterion(self._code, function) or not is_given_tensors(self._code, param):
             return False
         return self._values.device_evidence.on_accelerator
-
-    def given_loader(self, binding: Binding) -> GivenLoader | None:
-        """The data loader that other files pass for a parameter; None if any visible call passes something else."""
-        param = binding.statement
-        function = self._function(param) if isinstance(param, cst.Param) else None
-        if not isinstance(function, cst.FunctionDef) or not isinstance(param, cst.Param):
-            return None
-        found = self._code.given_loaders(function)
-        if not found:
-            return None
-        is_method = self._code.class_of(function) is not None
-        ordered = [p.name.value for p in (*function.params.posonly_params, *function.params.params)][is_method:]
-        places = [binding.name, *([str(ordered.index(binding.name))] if binding.name in ordered else [])]
-        given = [found[place] for place in places if place in found]
-        here = (self._given(function, param, site, is_method) for site in self._functions.callers(function).sites)
-        if not all(one["loader"] for one in given) or any(value.kind not in _MAY_BE_LOADERS for value in here):
-            return None
-        return next((one for one in given if not one["pins"]), given[0]) if given else None
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
         """Whether Lightning or the Trainer of transformers passes a batch, or model, that is already on the device."""

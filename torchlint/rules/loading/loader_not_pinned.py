@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.frameworks import BY_NAME
 from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
 from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.rule import Rule
@@ -13,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.batch_uses import BatchUses, MoveElsewhere
+    from torchlint.analysis.things.batch_uses import BatchUses
     from torchlint.analysis.things.loader import Loader
 
 
@@ -25,7 +24,7 @@ class LoaderNotPinned(Rule):
     ## What it finds
     A `torch.utils.data.DataLoader` without `pin_memory`, or with `pin_memory=False`, whose batches are moved to an
     accelerator: in a loop over it, in a function that it is passed to or returned to, or in a method that reads
-    the attribute it is stored in; in the same file, or in another one that is linted in the same run. A device
+    the attribute it is stored in; in the same file, or in any other that a program of the project gets to. A device
     chosen at run time (`"cuda" if torch.cuda.is_available() else "cpu"`) counts. So do frameworks that move the
     batches themselves, none of which pins them: the Trainer of Lightning (`train_dataloader`, `trainer.fit`), Fabric
     (`setup_dataloaders`), Accelerate (`prepare`), the Trainer of transformers (`get_train_dataloader` of a subclass),
@@ -112,7 +111,6 @@ class LoaderNotPinned(Rule):
         used = loader.batch_uses
         used = used._replace(
             moves=tuple(move for move in used.moves if self.module.heat_analysis.may_run_again(move.loop)),
-            moves_elsewhere=tuple(move for move in used.moves_elsewhere if self._runs(move) is not False),
         )
         if used.pinned or self.module.in_test(loader.call):
             return
@@ -129,7 +127,7 @@ class LoaderNotPinned(Rule):
             self._message(loader, used, evaluation=evaluation),
             evidence=self._evidence(used),
             severity=Severity.WARNING if certain else Severity.INFO,
-            fix=pin_memory(self.module, loader, only_moved_here=bool(used.moves) and not used.moves_elsewhere),
+            fix=pin_memory(self.module, loader, only_moved_here=bool(used.moves)),
         )
 
     def _followed(self, loader: Loader) -> None:
@@ -147,19 +145,9 @@ class LoaderNotPinned(Rule):
     def _has_other_device(self) -> bool:
         return any(name in self.module.text for name in OTHER_DEVICES)
 
-    def _runs(self, move: MoveElsewhere) -> bool | None:
-        """Whether batches moved in another file get to an accelerator; None if this is up to an unknown framework."""
-        if not move.framework:
-            return True
-
-        from torchlint.analysis.things.framework_use import FrameworkUses
-
-        return self.module.shared(FrameworkUses).accelerated(BY_NAME[move.framework])
-
     def _certain(self, used: BatchUses) -> bool:
         """Whether some batches are known to be moved to an accelerator, rather than by a framework that may use one."""
-        elsewhere = any(self._runs(move) for move in used.moves_elsewhere)
-        return bool(used.moves) or elsewhere or any(move.certain for move in used.framework_moves)
+        return bool(used.moves) or any(move.certain for move in used.framework_moves)
 
     def _is_rare(self, used: BatchUses) -> bool:
         """Whether single batches are fetched, and not in every step: ``next(iter(loader))`` for some pictures."""
@@ -167,13 +155,12 @@ class LoaderNotPinned(Rule):
             move.loop.__class__.__name__ == "Call" and self.module.heat(move.loop).rank < Heat.STEP.rank
             for move in used.moves
         )
-        return bool(used.moves) and fetched and not (used.moves_elsewhere or used.framework_moves)
+        return bool(used.moves) and fetched and not used.framework_moves
 
     def _only_evaluates(self, used: BatchUses) -> bool:
         """Whether every loop that moves batches of the loader evaluates."""
         here = all(self._evaluates(move.loop) for move in used.moves)
-        elsewhere = all(move.evaluation for move in used.moves_elsewhere)
-        return here and elsewhere and all(move.evaluation for move in used.framework_moves)
+        return here and all(move.evaluation for move in used.framework_moves)
 
     def _evaluates(self, loop: cst.CSTNode) -> bool:
         """Whether a loop over batches does not train."""
@@ -204,20 +191,15 @@ class LoaderNotPinned(Rule):
 
     def _asynchronous(self, used: BatchUses) -> str:
         """How to make the copies asynchronous, unless a framework does so."""
-        names = [move.framework for move in used.moves_elsewhere]
-        known = [move.framework for move in used.framework_moves] + [BY_NAME[name] for name in names if name]
-        if used.moves or not all(names) or not known:
+        if used.moves:
             return _ASYNCHRONOUS
-        return f", and set {known[0].advice}" if known[0].advice else ""
+        advice = used.framework_moves[0].framework.advice
+        return f", and set {advice}" if advice else ""
 
     def _place(self, used: BatchUses) -> str:
         """Who moves the batches, and where."""
         if used.moves:
             return f"on {self.module.line_in_words(used.moves[0].move)}"
-        if used.moves_elsewhere:
-            first = min(used.moves_elsewhere, key=lambda e: (e.path, e.line))
-            by = f"by {first.framework} " if first.framework else ""
-            return f"{by}in {first.path}, line {first.line}"
         return f"by {used.framework_moves[0].framework.name}, which does not pin them"
 
     def _evidence(self, used: BatchUses) -> list[Evidence]:

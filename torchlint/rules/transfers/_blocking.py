@@ -20,14 +20,14 @@ from torchlint.rules.transfers._iterated import iterated
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-Pinned: TypeAlias = "cst.CSTNode | str | Literal[False] | None"
+Pinned: TypeAlias = "cst.Call | Literal[False] | None"
 
 
 class Upload(NamedTuple):
     """A blocking move of a batch.
 
     ``batch`` is None where only following the program shows what is moved. ``pinned`` is the loader that pins the
-    batch, or its location in words if it is in another file; False if all its loaders are known not to pin it, so that
+    batch; False if all its loaders are known not to pin it, so that
     the copy blocks in any case; None if this is unknown. ``computed`` is the expression that computes what is moved
     from the batch, on the host: new memory, which is never pinned.
     """
@@ -222,31 +222,10 @@ class Uploads:
         loaders = [self._loaders.at(call) if isinstance(call, cst.Call) else None for call in made]
         return bool(loaders) and all(loader is not None and loader.pins is False for loader in loaders)
 
-    def _pinned_by(self, source: Source) -> cst.CSTNode | str | None:
-        if source.iterable is None:
-            return None
-        loader = self._loaders.iterated_by(source.iterable)
-        if loader is not None:
-            return loader.call if loader.pins else None
-        made = self._loaders.made_elsewhere(source.iterable)
-        if made is not None:
-            return f"{made[0]}, line {made[1]['line']}" if made[1]["pins"] else None
-        parameters = (self._parameter(node) for node in (source.iterable, *descendants(source.iterable)))
-        places = (self._pinned_in_other_file(binding) for binding in parameters if binding is not None)
-        return next((place for place in places if place is not None), None)
-
-    def _parameter(self, node: cst.CSTNode) -> Binding | None:
-        """The parameter that an expression stands for, also through an attribute."""
-        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
-        if len(bindings) == 1 and bindings[0].kind == "parameter":
-            return bindings[0]
-        origin = self._module.value(node).origin if isinstance(node, cst.Attribute) else None
-        return self._module.binding_of(origin.name) if isinstance(origin, cst.Param) else None
-
-    def _pinned_in_other_file(self, binding: Binding) -> str | None:
-        """The location of the pinned loader that another file passes for a parameter, or None."""
-        given = self._module.parameters.given_loader(binding)
-        return f"{given['path']}, line {given['line']}" if given is not None and given["pins"] else None
+    def _pinned_by(self, source: Source) -> cst.Call | None:
+        """The loader of the file that pins the batches of a source, if it is known to."""
+        loader = self._loaders.iterated_by(source.iterable) if source.iterable is not None else None
+        return loader.call if loader is not None and loader.pins else None
 
 
 def _pins_itself(moved: cst.BaseExpression) -> bool:

@@ -22,11 +22,11 @@ class BlockingTransfer(Rule):
     """
     ## What it finds
     `x.to(device)`, `x.cuda()` and `buffer.copy_(x)` without `non_blocking=True`, where `x` is a tensor of a batch
-    from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. A parameter
-    counts as a loader if other files pass one for it. Parts of a batch that are joined on the host before the move
-    (`torch.cat(views).to(device)`) are an `info`: the result is not pinned, whatever the loader does, and
-    `non_blocking=True` is not enough (TL207). So are batches that a training step cuts from a tensor on the host
-    itself, without a loader: `data[i : i + n].to(device)`.
+    from a loop over a data loader, or from `next`; also in a function if all its calls pass such tensors. What
+    following the program shows to be a batch counts, in whatever file its loader is. Parts of a batch that are
+    joined on the host before the move (`torch.cat(views).to(device)`) are an `info`: the result is not pinned,
+    whatever the loader does, and `non_blocking=True` is not enough (TL207). So are batches that a training step
+    cuts from a tensor on the host itself, without a loader: `data[i : i + n].to(device)`.
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With
@@ -60,13 +60,13 @@ class BlockingTransfer(Rule):
     ```
 
     ## When to leave it
-    If the loader does not pin memory, nothing is gained before it does, and the finding is an `info`; so it is if the
-    loader is not known. The rule is silent in tests; for moves to the CPU, which must not be asynchronous; for batches
-    of other libraries, not all of which accept the keyword; where the framework moves the batches; where the host
-    converts the tensor first, as in `x.float().to(device)`, which is not pinned unless the dtype was float32 already
-    (if that makes it larger, see TL107); where the tensor is written to in place; for batches that are already on the
-    device, such as those of a `TensorDataset` of GPU tensors; and for accelerators other than CUDA: MPS and XPU do not
-    protect asynchronous copies, so keep them blocking.
+    If the loader does not pin memory, nothing is gained before it does, and the finding is an `info`; so it is if
+    the loader is not known, or in another file. The rule is silent in tests; for moves to the CPU, which must not
+    be asynchronous; for batches of other libraries, not all of which accept the keyword; where the framework moves
+    the batches; where the host converts the tensor first, as in `x.float().to(device)`, which is not pinned unless
+    the dtype was float32 already (if that makes it larger, see TL107); where the tensor is written to in place;
+    for batches that are already on the device, such as those of a `TensorDataset` of GPU tensors; and for
+    accelerators other than CUDA: MPS and XPU do not protect asynchronous copies, so keep them blocking.
 
     ## Fix safety
     `non_blocking=True` is added, but not if the loader is known not to pin memory: CUDA copies from pageable memory
@@ -143,12 +143,12 @@ class BlockingTransfer(Rule):
             )
         if upload.pinned is None:
             return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
-        place = upload.pinned if isinstance(upload.pinned, str) else self.module.line_in_words(upload.pinned)
+        place = self.module.line_in_words(upload.pinned)
         return f"{_WHAT}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
 
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
         found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
         pinned = uploads[0].pinned
-        if pinned and not isinstance(pinned, str):
+        if pinned:
             found.append(self.module.evidence(pinned, "this loader uses pinned memory"))
         return found
