@@ -171,7 +171,7 @@ def test_the_mode_of_the_file_stays() -> None:
 def test_a_diff_shows_the_comments_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     text = in_function(f"return {MOVE}")
     Path("module.py").write_text(text, encoding="utf-8")
-    assert main(["--add-ignore", "--diff", "--no-context", *EVERYTHING, "module.py"]) == 1
+    assert main(["--add-ignore", "--diff", *EVERYTHING, "module.py"]) == 1
     shown = capsys.readouterr()
     assert f"+    return {MOVE}  {COMMENT}\n" in shown.out
     assert shown.err == "1 finding in 1 file would be suppressed.\n"
@@ -181,7 +181,7 @@ def test_a_diff_shows_the_comments_and_changes_nothing(capsys: pytest.CaptureFix
 def test_a_second_run_has_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     once = ignored(in_function(f"return {MOVE}"))
     capsys.readouterr()
-    assert main(["--add-ignore", "--no-context", *EVERYTHING, "module.py"]) == 0
+    assert main(["--add-ignore", *EVERYTHING, "module.py"]) == 0
     assert capsys.readouterr().out == "Nothing to suppress in 1 file.\n"
     assert Path("module.py").read_text(encoding="utf-8") == once
 

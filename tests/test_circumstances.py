@@ -77,7 +77,8 @@ def test_what_is_on_by_default_or_selects_the_accelerator_stays_a_warning(condit
 
 
 def test_a_read_that_always_runs_keeps_the_finding_of_its_step_a_warning() -> None:
-    assert findings(step("if args.log_norms: log(loss.item())", "log(float(loss))")) == [("warning", "")]
+    found = findings(step("if args.log_norms: log(loss.item())", "log(float(loss))"))
+    assert found == [("info", "only with `--log-norms`"), ("warning", "")]
 
 
 def test_a_parameter_that_nothing_passes_is_an_option_that_is_off() -> None:

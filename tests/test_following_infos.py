@@ -137,11 +137,11 @@ def test_a_function_that_replaces_one_of_a_library_is_assumed_to_run_in_steps(tm
 
         def forward(self, hidden: torch.Tensor, mask: torch.Tensor):
             row = torch.zeros(4, device=hidden.device)
-            return [v.item() for v in row]
+            return row.sum().item()
 
         attention.Attention.forward = forward
     """
-    (finding,) = lint(tmp_path, "TL302", patch=patch)
+    (finding,) = lint(tmp_path, "TL301", patch=patch)
     assert finding.severity.value == "info"
     assert finding.message.endswith("(if this runs in a step)")
 

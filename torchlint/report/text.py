@@ -16,7 +16,7 @@ from torchlint.report.cells import wrapped
 from torchlint.report.shared import plural, problem_line, rules_by_id
 from torchlint.report.style import COLORS, Style
 from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail, without_notices
-from torchlint.text.visible import visible_path
+from torchlint.text.visible import visible, visible_path
 
 _NAMED = 5  # files that a remark lists by name
 _BLOCKS = 20  # that are shown in full: nobody reads more at once
@@ -40,8 +40,10 @@ def render(run: RunResult, options: ReportOptions) -> str:
     if run.problems:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
+        notes = (part for line in run.notes for part in wrapped(visible(line), style.width))
         said = (part for line in recognized(run) for part in wrapped(line, style.width))
-        parts.append("\n".join([*tail(run, len(hidden)), *said, *_remarks(run, shown, options)]))
+        ending = tail(run._replace(notes=()), len(hidden))
+        parts.append("\n".join([*ending, *notes, *said, *_remarks(run, shown, options)]))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 

@@ -1,11 +1,11 @@
 """The context of the paths that were given: the other files of the projects that they belong to."""
 
 # os.path, because pathlib costs start-up.
-# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH117, PTH118, PTH120, PTH202
+# ruff: noqa: PTH100, PTH109, PTH110, PTH112, PTH117, PTH118, PTH120, PTH202, PTH208
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from torchlint.base.paths import relative_to
@@ -31,8 +31,10 @@ NONE = Context()
 def around(paths: Sequence[str], configurations: Configurations) -> Context:
     """The files of the projects that these files and folders are part of.
 
-    A project is what is below the folder of the nearest configuration, or else the repository.
+    A project is what is below the folder of the nearest configuration, or else the repository. Nothing is said of files
+    that are in none and have no other file beside them.
     """
+    given = {os.path.realpath(path) for path in paths}
     roots: dict[str, str] = {}
     loose = []
     for path in paths:
@@ -40,7 +42,7 @@ def around(paths: Sequence[str], configurations: Configurations) -> Context:
         folder = full if os.path.isdir(full) else os.path.dirname(full)
         root = project_root(folder, configurations)
         if root is None:
-            loose += [path] if folder != full else []
+            loose += [path] if full.endswith(sources.SEARCHED) and _has_others(folder, given) else []
         elif root != full and not full.startswith(os.path.join(root, "") + ".git"):
             roots.setdefault(root, root if os.path.isabs(path) else relative_to(os.getcwd(), root))
     found = [_files(shown, configurations) for shown in roots.values()]
@@ -96,6 +98,16 @@ def _up_to(most: int) -> Callable[[], None]:
     return pause
 
 
+def _has_others(folder: str, given: Collection[str]) -> bool:
+    """Whether a folder has files that may be linted, and are not among the given ones."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    found = (os.path.join(folder, name) for name in names if name.endswith(sources.SEARCHED))
+    return any(os.path.realpath(path) not in given for path in found)
+
+
 def _size(path: str) -> int:
     try:
         return os.path.getsize(path)
@@ -109,4 +121,5 @@ def _too_large(root: str, what: str) -> str:
 
 def _in_no_project(paths: Sequence[str]) -> str:
     which = f"{paths[0]} and {len(paths) - 1} more are" if len(paths) > 1 else f"{paths[0]} is"
-    return f"Linted without context: {which} in no repository, and below no configuration of torchlint."
+    reason = "in no repository, and below no configuration of torchlint"
+    return f"Linted without the files around: {which} {reason}."
