@@ -262,7 +262,7 @@ def test_two_ranks_of_torchrun_are_judged_together(tmp_path: Path) -> None:
 
 
 def test_the_report_says_what_a_step_costs(tmp_path: Path) -> None:
-    write(tmp_path, TRAINING + "for x in loader:\n    optimizer.step()\n    globals()['torch'].nonzero(loss)\n")
+    write(tmp_path, TRAINING + "for x in loader:\n    optimizer.step()\n    vars(torch)['nonzero'](loss)\n")
     document = confirmed(tmp_path, "--", "program.py")
     totals = document["totals"]
     assert totals["uploads"] == pytest.approx(7 / 15)

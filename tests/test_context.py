@@ -150,9 +150,7 @@ def test_the_report_says_what_has_no_context(
     (project / ".git").rmdir()
     main([*SELECT, "pack/losses.py"])
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "Linted without the files around: pack/losses.py is in no repository, and below no configuration" in said
-    )
+    assert "Linted without the files around: pack/losses.py is in no repository, and below no configuration" in said
     main([*SELECT, "."])
     assert "Linted without" not in capsys.readouterr().out
 
