@@ -145,6 +145,32 @@ def test_what_serves_a_purpose_is_left_to_its_rule(tmp_path: Path) -> None:
     assert in_helper(project(tmp_path, "import torch; torch.cuda.synchronize()"), "TL301", "TL304") == []
 
 
+@pytest.mark.parametrize(("pin", "severity"), [("True", "warning"), ("False", "info")])
+def test_a_loader_of_another_file_that_pins_makes_a_blocking_copy_a_warning(
+    tmp_path: Path, pin: str, severity: str
+) -> None:
+    files = {
+        "main": f"""
+            import torch
+            from torch.utils.data import DataLoader
+            from helper import fit
+
+            net = torch.nn.Linear(3, 2).cuda()
+            fit(net, DataLoader(torch.randn(8, 3), num_workers=2, pin_memory={pin}), torch.device("cuda"))
+        """,
+        "helper": """
+            def fit(net, loader, device):
+                for x in loader:
+                    net(x.to(device)).sum().backward()
+        """,
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text), encoding="utf-8")
+    (finding,) = in_helper([str(tmp_path / "helper.py"), str(tmp_path / "main.py")], "TL202")
+    assert finding.severity.value == severity
+    assert finding.message.endswith("add `non_blocking=True`") is (severity == "warning")
+
+
 def test_a_field_of_a_batch_is_no_element_of_a_tensor(tmp_path: Path) -> None:
     assert in_helper(project(tmp_path, "self.entries['out'] = out")) == []
 

@@ -11,6 +11,7 @@ from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
 from torchlint.engine.state import State
+from torchlint.engine.values import Origin
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, UNREACHED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
@@ -126,9 +127,13 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
 def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
     """The calls that copy batches and arrays in every step while the host waits, and the loaders of these batches."""
     copies: dict[str, dict[Range, str]] = defaultdict(dict)
+    nodes: dict[tuple[str, ast.expr], Origin] = {}
     feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
+    others = set[ast.AST]()  # that also copy something else
     for frame in frequency.frames:
         for (kind, place), happening in frame.happenings.items():
+            if happening.origin is None or not _pins(happening.origin):
+                others.add(happening.node)
             origin, often = happening.origin, frequency.of(frame, place.region)
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
@@ -139,8 +144,18 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
             if origin.kind in ("batch", "array") and happening.form is forms.BLOCKING:
-                copies[happening.path][_range(happening.node)] = origin.kind
+                nodes[happening.path, happening.node] = origin
+    for (path, node), origin in nodes.items():
+        pinned = _pins(origin) and node not in others
+        copies[path][_range(node)] = "pinned batch" if pinned else origin.kind
     return copies, feeds
+
+
+def _pins(origin: Origin) -> bool:
+    """Whether a batch is one of a loader that is made with ``pin_memory=True``."""
+    keywords = origin.node.keywords if isinstance(origin.node, ast.Call) else ()
+    given = (each.value for each in keywords if each.arg == "pin_memory")
+    return origin.kind == "batch" and any(isinstance(each, ast.Constant) and each.value is True for each in given)
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

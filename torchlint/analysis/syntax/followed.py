@@ -49,7 +49,7 @@ class FollowedNodes:
         return self._reached is None or self._positions().lines_of(function)[0] in self._reached
 
     def copy(self, call: cst.CSTNode) -> str | None:
-        """What a call copies to the device in every step while the host waits: a ``batch``, or an ``array``."""
+        """What a call copies to the device in every step while the host waits: a batch or an array, as there."""
         return self._copies.get(self._range(call)) if self._copies else None
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:

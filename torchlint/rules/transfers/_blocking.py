@@ -20,14 +20,14 @@ from torchlint.rules.transfers._iterated import iterated
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-Pinned: TypeAlias = "cst.Call | Literal[False] | None"
+Pinned: TypeAlias = "cst.Call | Literal['elsewhere', False] | None"
 
 
 class Upload(NamedTuple):
     """A blocking move of a batch.
 
     ``batch`` is None where only following the program shows what is moved. ``pinned`` is the loader that pins the
-    batch; False if all its loaders are known not to pin it, so that
+    batch, or that it is ``elsewhere``; False if all its loaders are known not to pin it, so that
     the copy blocks in any case; None if this is unknown. ``computed`` is the expression that computes what is moved
     from the batch, on the host: new memory, which is never pinned.
     """
@@ -76,14 +76,21 @@ class Uploads:
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
         if batch is None and self._is_followed(move):
-            return Upload(move, None, None)
+            return Upload(move, None, self._pinned_elsewhere(move))
         if batch is None or not move.blocking or (batch.copied and computed is None):
             return None  # what the host converts is not pinned, unless the dtype stays the same
         if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
             return None
         if computed is not None:
             return Upload(move, batch, None, computed)
-        return Upload(move, batch, self._pinned(batch, move.moved)) if self._is_tensor(move.moved, move.call) else None
+        if not self._is_tensor(move.moved, move.call):
+            return None
+        pinned = self._pinned(batch, move.moved)
+        return Upload(move, batch, self._pinned_elsewhere(move) if pinned is None else pinned)
+
+    def _pinned_elsewhere(self, move: Move) -> Literal["elsewhere"] | None:
+        """Whether following the program shows that the loader of a batch pins it."""
+        return "elsewhere" if self._module.followed.copy(move.call) == "pinned batch" else None
 
     def _is_followed(self, move: Move) -> bool:
         """Whether following the program shows that a move copies a batch or an array in every step."""

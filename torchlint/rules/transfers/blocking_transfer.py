@@ -61,7 +61,7 @@ class BlockingTransfer(Rule):
 
     ## When to leave it
     If the loader does not pin memory, nothing is gained before it does, and the finding is an `info`; so it is if
-    the loader is not known, or in another file. The rule is silent in tests; for moves to the CPU, which must not
+    the loader is not known. The rule is silent in tests; for moves to the CPU, which must not
     be asynchronous; for batches of other libraries, not all of which accept the keyword; where the framework moves
     the batches; where the host converts the tensor first, as in `x.float().to(device)`, which is not pinned unless
     the dtype was float32 already (if that makes it larger, see TL107); where the tensor is written to in place;
@@ -143,12 +143,12 @@ class BlockingTransfer(Rule):
             )
         if upload.pinned is None:
             return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
-        place = self.module.line_in_words(upload.pinned)
-        return f"{_WHAT}, although the loader uses pinned memory ({place}): add `non_blocking=True`"
+        place = f" ({self.module.line_in_words(upload.pinned)})" if upload.pinned != "elsewhere" else ""
+        return f"{_WHAT}, although the loader uses pinned memory{place}: add `non_blocking=True`"
 
     def _evidence(self, uploads: list[Upload]) -> list[Evidence]:
         found = [self.module.evidence(upload.move.call, "this copy blocks as well") for upload in uploads[1:]]
         pinned = uploads[0].pinned
-        if pinned:
+        if pinned and pinned != "elsewhere":
             found.append(self.module.evidence(pinned, "this loader uses pinned memory"))
         return found
