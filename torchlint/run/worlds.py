@@ -1,4 +1,4 @@
-"""The world of a run: that of the nearest configuration above all of its files."""
+"""The world of files that are followed together: that of the nearest configuration above all of them."""
 
 # os.path, as in torchlint.config.config.
 # ruff: noqa: PTH100, PTH120
