@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from torchlint.engine.engine import Engine
@@ -43,17 +45,29 @@ class Event(NamedTuple):
     way: tuple[tuple[str, int, str], ...]
 
 
-class Solution(NamedTuple):
-    """All events, what is known of each file, and what following the project took.
+@dataclass(frozen=True)
+class Solution:
+    """What is known of each file, and what following the project took.
 
-    ``work`` is what was spent of the budget, ``complete`` whether it was enough.
+    ``happened`` is everything that happens, ``work`` what was spent of the budget, ``complete`` whether it was enough.
     """
 
-    events: tuple[Event, ...]
+    happened: tuple[Occurrence, ...]
+    frequency: Frequency
     files: dict[str, FollowedFile]
-    work: int
-    complete: bool
-    functions: frozenset[tuple[str, int]]  # that were reached: path and line
+    work: int = 0
+    complete: bool = True
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """Everything that happens, in order."""
+        found = (_event(one, self.frequency) for one in self.happened)
+        return tuple(sorted(found, key=lambda event: event[:7]))
+
+    @property
+    def functions(self) -> frozenset[tuple[str, int]]:
+        """The path and line of the functions that were reached."""
+        return frozenset((f.module.path, f.function.node.lineno) for f in self.frequency.frames if f.function)
 
 
 def solve(
@@ -65,17 +79,15 @@ def solve(
 ) -> Solution:
     """Follow the files of a project, whose contents are given by path; nothing is told without an accelerator."""
     if not world.accelerators:
-        return Solution((), {}, 0, complete=True, functions=frozenset())
+        return Solution((), Frequency((), on_accelerator=False), {})
     engine = Engine(Program(contents, root, targets, world), work, _libraries)
     Roots(engine).follow()
     modules = engine.program.modules.values()
     on_accelerator = any(word in m.content for m in modules if m.loaded for word in (b"cuda", b"device", b"fabric"))
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
-    events = sorted((_event(one, frequency) for one in occurrences(frequency)), key=lambda event: event[:7])
-    reached = {(f.module.path, f.function.node.lineno) for f in frequency.frames if f.function is not None}
-    files = known_of_files(engine.state, frequency, engine.program.modules) if on_accelerator else {}
-    complete = engine.state.work < engine.state.total
-    return Solution(tuple(events), files, engine.state.work, complete, frozenset(reached))
+    happened = tuple(occurrences(frequency))
+    files = known_of_files(engine.state, happened, frequency, engine.program.modules) if on_accelerator else {}
+    return Solution(happened, frequency, files, engine.state.work, engine.state.work < engine.state.total)
 
 
 def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from torchlint.engine.frames import Frame, Happening, Region
 from torchlint.engine.frequency import Frequency, Phase, State
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, FollowedEvent
+from torchlint.project.followed import ASSUMED, FollowedEvent, Range
 
 
 class Occurrence(NamedTuple):
@@ -49,32 +50,46 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     yield from best.values()
 
 
-def events_of_files(frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, set[FollowedEvent]]:
+def range_of(node: ast.expr | ast.stmt) -> Range:
+    """The range of an expression or a statement."""
+    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+
+
+def events_of_files(
+    happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+) -> dict[str, set[FollowedEvent]]:
     """What happens in every step, by file."""
     statements: dict[str, list[tuple[int, int]]] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
-    for one in occurrences(frequency):
+    for one in happened:
         state, node, path = one.state, one.happening.node, one.happening.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
             continue
         if path not in statements:
             statements[path] = sorted(_statements(modules[path].tree))
-        last = node.end_lineno or node.lineno
-        around = [each for each in statements[path] if each[0] <= node.lineno <= each[1]]
+        place = range_of(node)
         phase = ASSUMED if state.assumed else state.phase.value
         found[path].add(
             FollowedEvent(
-                (node.lineno, node.col_offset, last, node.end_col_offset or node.col_offset),
+                place,
                 one.happening.form.key,
                 one.happening.what,
                 phase,
                 state.option or "",
                 one.origin(frequency),
-                around[-1] if around else (node.lineno, last),
+                _around(statements[path], place),
                 tuple(frequency.way(one.frame, one.region)),
             )
         )
     return found
+
+
+def _around(statements: Sequence[tuple[int, int]], place: Range) -> tuple[int, int]:
+    """The lines of the innermost statement around a place; those of the place itself if there is none."""
+    line, _, last, _ = place
+    before = bisect(statements, line, key=lambda lines: lines[0])
+    outwards = (statements[number] for number in range(before - 1, -1, -1))
+    return next((lines for lines in outwards if line <= lines[1]), (line, last))
 
 
 def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from torchlint.engine.events import events_of_files
+from torchlint.engine.events import Occurrence, events_of_files, range_of
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.frequency import State as Often
@@ -19,7 +19,9 @@ from torchlint.project.followed import ASSUMED, UNREACHED, FollowedFeed, Followe
 _NEVER = "not with the default options"
 
 
-def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Module]) -> dict[str, FollowedFile]:
+def known_of_files(
+    state: State, happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
     tensors = _tensors(state, frequency)
     steps: dict[str, dict[int, tuple[Often, FollowedStep]]] = defaultdict(dict)
@@ -28,11 +30,11 @@ def known_of_files(state: State, frequency: Frequency, modules: Mapping[str, Mod
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
-    events = events_of_files(frequency, modules)
+    events = events_of_files(happened, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     if reached is not None:
         for module, statements in state.left_out.items():
-            unusual[module.path].update((_range(statement), UNREACHED) for statement in statements)
+            unusual[module.path].update((range_of(statement), UNREACHED) for statement in statements)
     return {
         path: FollowedFile(
             digest(modules[path].content),
@@ -68,14 +70,10 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
         if len({tensor.on_device for tensor in every}) == 1:
             one = next(iter(every))
             mask = " mask" if all(tensor.masks for tensor in every) else ""
-            files[one.path][_range(node)] = f"{'device' if one.on_device else 'host'}{mask}"
+            files[one.path][range_of(node)] = f"{'device' if one.on_device else 'host'}{mask}"
             if node not in known:
-                files[one.path][_range(node)] += f" {ASSUMED}"
+                files[one.path][range_of(node)] += f" {ASSUMED}"
     return files
-
-
-def _range(node: ast.expr | ast.stmt) -> Range:
-    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 # -- steps -----------------------------------------------------------------------------------------
@@ -139,7 +137,7 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
                 continue
             if origin.kind == "batch" and isinstance(origin.node, ast.Call):
-                feed = FollowedFeed(_range(origin.node), happening.path, place.line, often.phase.value)
+                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value)
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
@@ -147,7 +145,7 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
                 nodes[happening.path, happening.node] = origin
     for (path, node), origin in nodes.items():
         pinned = _pins(origin) and node not in others
-        copies[path][_range(node)] = "pinned batch" if pinned else origin.kind
+        copies[path][range_of(node)] = "pinned batch" if pinned else origin.kind
     return copies, feeds
 
 
@@ -183,14 +181,14 @@ def _in_block(
     for statement in body:
         reason = _reason(statement, state, frequency, whole=whole)
         if reason is not None:
-            yield _range(statement), reason
+            yield range_of(statement), reason
             continue
         for block in _blocks(statement):
             yield from _in_block(block, state, frequency, whole=whole)
         for branch in _branches(statement):
             reason = _reason(branch, state, frequency, whole=whole)
             if reason is not None:
-                yield _range(branch), reason
+                yield range_of(branch), reason
 
 
 def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, whole: bool) -> str | None:

@@ -113,11 +113,11 @@ class Roots:
         """Functions that programs put into libraries, which call them."""
         for _, function in self._state.patches:
             if function.node not in self._engine.calls.reached:
-                with self._state.at(self._engine.frame_of(function.scope.module)):
-                    required = [UNKNOWN for _ in _required(function)]
-                    self._within(
-                        _ONE_PROGRAM, lambda f=function, r=required: self._engine.calls.invoke(f, r, {}, f.node)
-                    )
+                self._within(_ONE_PROGRAM, lambda function=function: self._call_back(function))
+
+    def _call_back(self, function: Function) -> None:
+        with self._state.at(self._engine.frame_of(function.scope.module)):
+            self._engine.calls.invoke(function, [UNKNOWN] * len(_required(function)), {}, function.node)
 
     def _modules(self) -> None:
         """The bodies of files that may hold a step, although no program imports them.
