@@ -222,3 +222,50 @@ def test_a_loader_whose_batches_another_file_moves_through_a_helper_is_found(tmp
 
 def test_batches_that_are_converted_first_say_nothing_about_their_loader(tmp_path: Path) -> None:
     assert lint(tmp_path, "TL401", feed=LOADERS, main=USES.replace("put(x, device)", "put(x.double(), device)")) == []
+
+
+def phases(**files: str) -> set[tuple[str, str, bool]]:
+    """The line that of each event in a step, as written; the phase; and whether it is assumed."""
+    contents = {f"{name}.py": dedent(text).encode() for name, text in files.items()}
+    found = [event for event in solve(contents).events if event.phase != "none" and not event.rare]
+    return {(contents[e.path].decode().splitlines()[e.line - 1].strip(), e.phase, e.assumed) for e in found}
+
+
+def test_a_branch_that_ends_the_program_is_rare() -> None:
+    step = SETUP + STEP + "        if check(loss):\n            print(loss.item())\n            raise_or_exit()\n"
+    read = ("print(loss.item())", "training", False)
+    assert read in phases(train=step)
+    assert read not in phases(train=step.replace("raise_or_exit()", "sys.exit(1)"))
+
+
+def test_tensors_are_made_on_a_default_device_that_the_project_sets() -> None:
+    step = SETUP + STEP + "        out = out + torch.zeros(4).to(device)\n"
+    copy = ("out = out + torch.zeros(4).to(device)", "training", False)
+    assert copy in phases(train=step)
+    assert copy not in phases(train=step, other="import torch, train\ntorch.set_default_device('cuda')\n")
+
+
+DECODE = """
+    import torch
+
+    {decorator}
+    def decode(self, ids: torch.LongTensor):
+        ids = ids.cuda()
+        for _ in range(100):
+            ids = self(ids)
+            print(ids.argmax().item())
+"""
+
+
+def test_a_function_that_a_program_puts_into_a_library_is_followed() -> None:
+    patch = "import somewhere\nfrom decoding import decode\nsomewhere.Mixin.sample = decode\nsomewhere.run()\n"
+    read = ("print(ids.argmax().item())", "inference", False)
+    assert read in phases(decoding=DECODE.format(decorator=""), main=patch)
+    assert read not in phases(decoding=DECODE.format(decorator=""))
+
+
+def test_what_computes_without_gradients_in_a_loop_is_followed_although_nothing_calls_it() -> None:
+    main = "import decoding\nprint(1)\n"
+    read = ("print(ids.argmax().item())", "inference", False)
+    assert read in phases(decoding=DECODE.format(decorator="@torch.no_grad()"), main=main)
+    assert read not in phases(decoding=DECODE.format(decorator=""), main=main)
