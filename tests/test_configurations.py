@@ -21,6 +21,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 def load(model):
     return model.cuda()
 """
+FLAGS = "import torch\ntorch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True\n"
 FILES = [
     "bare.py",
     "one/copies.py",
@@ -212,7 +213,7 @@ def test_each_folder_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("packages")
 def test_standard_input_is_linted_by_what_counts_for_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, status in (("one/new.py", 0), ("two/new.py", 1), ("two/tests/new.py", 1)):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(NAMED.encode())))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FLAGS.encode())))
         assert main(["-", "--stdin-filename", name]) == status
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import evaluate
 import pytest
 
-CODE = "import torch\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
-CODE += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+STEP = "    for x in data: loss = model(x.cuda()).mean(); loss.backward(); optimizer.step(); print(loss.item())\n"
+CODE = f"import torch\ndef f(model, data, optimizer):\n{STEP}{STEP}"
 
 
-def site(line: int, label: str, rule: str = "TL701", *, unseen: bool = False) -> dict[str, object]:
+def site(line: int, label: str, rule: str = "TL301", *, unseen: bool = False) -> dict[str, object]:
     return {
         "repository": "owner/name",
         "commit": "0",
@@ -37,11 +37,11 @@ def write(folder: Path, sites: list[dict[str, object]]) -> list[evaluate.Site]:
 def test_found_missed_and_wrong_places_are_counted(tmp_path: Path) -> None:
     sites = write(tmp_path, [site(3, "flag"), site(4, "silent"), site(1, "flag"), site(2, "silent", unseen=True)])
     found = evaluate.scores(sites, tmp_path)
-    seen = found["TL701", False]
+    seen = found["TL301", False]
     assert (seen.sites, seen.flag, seen.found, seen.warned, seen.right) == (3, 2, 1, 2, 1)
     assert [s.line for s in seen.missed] == [1]
     assert [s.line for s in seen.wrong] == [4]
-    assert "| TL701 | 3 | 2 | 1 of 2 (50 %) | 1 of 2 (50 %) |" in evaluate.table(found, unseen=False)
+    assert "| TL301 | 3 | 2 | 1 of 2 (50 %) | 1 of 2 (50 %) |" in evaluate.table(found, unseen=False)
     assert "| all | 1 | 0 | 0 of 0 | 0 of 0 |" in evaluate.table(found, unseen=True)
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import fresh
 import pytest
 
-CODE = "import torch\ndef f(x):\n    a = torch.zeros(3).cuda()\n    return torch.zeros(4).cuda(), a\n"
-CODE += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+STEP = "    for x in data: loss = model(x.cuda()).mean(); loss.backward(); optimizer.step(); print(loss.item())\n"
+CODE = f"import torch\ndef f(model, data, optimizer):\n{STEP}{STEP}"
 
 
 def place(line: int, label: str, scope: str = "file", **more: object) -> dict[str, object]:
-    known = {"repository": "owner/name", "commit": "0", "path": "a.py", "line": line, "rule": "TL701", "label": label}
+    known = {"repository": "owner/name", "commit": "0", "path": "a.py", "line": line, "rule": "TL301", "label": label}
     return {**known, "scope": scope, "reason": "because", **more}
 
 
@@ -29,14 +29,14 @@ def test_places_are_counted_by_scope_and_label(tmp_path: Path) -> None:
     rows = fresh.table(found(tmp_path, place(3, "flag"), place(1, "flag"), place(4, "silent", "project")))
     assert "| in one file | 2 | 1 of 2 (50 %) | 1 of 2 (50 %) | 1 | 0 | 0 |" in rows
     assert "| across files | 0 | 0 of 0 | 0 of 0 | 0 | 0 | 1 |" in rows
-    assert "| synchronizations | 0 |" in rows
+    assert "| synchronizations | 2 |" in rows
 
 
 def test_an_alternative_counts_as_the_place(tmp_path: Path) -> None:
-    other = [{"line": 2, "rule": "TL701"}, {"line": 3, "rule": "TL701"}]
+    other = [{"line": 2, "rule": "TL301"}, {"line": 3, "rule": "TL301"}]
     results = found(tmp_path, place(1, "flag", alternatives=other), place(1, "flag", alternatives=other[:1]))
     assert [result.warned for result in results] == [True, False]
-    assert "| TL701 | 2 | 1 of 2 (50 %) | 1 | 0 | 0 |" in fresh.by_rule(results)
+    assert "| TL301 | 2 | 1 of 2 (50 %) | 1 | 0 | 0 |" in fresh.by_rule(results)
 
 
 def test_an_unknown_label_is_an_error(tmp_path: Path) -> None:

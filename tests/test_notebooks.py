@@ -245,12 +245,10 @@ def test_an_unused_suppression_is_found_in_its_cell_and_deleted(report: Report) 
 
 
 def test_findings_are_suppressed_in_their_cells(report: Report) -> None:
-    chosen = "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'"
-    write("a.ipynb", notebook(chosen, "%%time\nx = torch.zeros(3).cuda()"))
+    flag = "torch.backends.cudnn.deterministic = True"
+    write("a.ipynb", notebook("import torch\ntorch.backends.cudnn.benchmark = True", f"%%time\n{flag}"))
     report("--add-ignore", "--reason", "tiny", "a.ipynb")
-    assert (
-        sources(Path("a.ipynb").read_text())[1] == "%%time\nx = torch.zeros(3).cuda()  # torchlint: ignore[TL701] tiny"
-    )
+    assert sources(Path("a.ipynb").read_text())[1] == f"%%time\n{flag}  # torchlint: ignore[TL501] tiny"
     assert report("a.ipynb")[0] == 0
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 CLEAN = "import torch\n\n\ndef double(x: torch.Tensor) -> torch.Tensor:\n    return x * 2\n"
 BAD = "import numpy as np\nimport torch\n\nframe = torch.tensor(np.load('frame.npy')).to('cuda')\n"
-BAD += "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+BAD += "torch.backends.cudnn.benchmark = torch.backends.cudnn.deterministic = True\n"
 EXCLUDED = '[tool.torchlint]\nexclude = ["generated.py"]\n'
 
 
@@ -162,7 +162,7 @@ def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
     project.stage("train.py", UNFIXABLE)
     done = project.commit_hook("torchlint-fix")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "TL701 hardcoded-cuda" in done.stdout
+    assert "TL501 benchmark-with-deterministic" in done.stdout
     assert "files were modified" not in done.stdout
 
 
@@ -177,7 +177,7 @@ def test_the_hooks_take_notebooks(project: Project) -> None:
     project.stage("bad.ipynb", notebook("import torch", UNFIXABLE))
     done = project.commit_hook()
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "bad.ipynb:cell 2:5:12: TL701" in done.stdout
+    assert "bad.ipynb:cell 2:5:1: TL501" in done.stdout
     assert "clean.ipynb" not in done.stdout
 
 
@@ -189,19 +189,19 @@ def test_a_notebook_in_another_language_is_no_reason_to_fail(project: Project) -
 
 UNFIXABLE = """import torch
 
-device = "cuda" if torch.cuda.is_available() else "cpu"
-def load(model):
-    return model.cuda()
+torch.backends.cudnn.benchmark = True
+model = torch.nn.Linear(2, 2)
+torch.backends.cudnn.deterministic = True
 """
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        ("[--select, ALL, --output-format, concise]", 1, "train.py:5:12: TL701"),
+        ("[--select, ALL, --output-format, concise]", 1, "train.py:5:1: TL501"),
         ("[--exit-zero, --extend-select=TL4]", 0, "Passed"),
-        ("[--ignore, TL7]", 0, "Passed"),
-        ('["--"]', 1, "5 |     return model.cuda()"),
+        ("[--ignore, TL5]", 0, "Passed"),
+        ('["--"]', 1, "5 | torch.backends.cudnn.deterministic = True"),
     ],
 )
 def test_the_arguments_of_a_project_count(hook: Hook, tmp_path: Path, arguments: str, status: int, said: str) -> None:

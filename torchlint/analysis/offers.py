@@ -11,7 +11,6 @@ import libcst as cst
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.cuda_programs import CudaPrograms
-from torchlint.analysis.things.device_choices import DeviceChoices
 from torchlint.analysis.things.flag_writes import FlagWrites
 from torchlint.analysis.things.framework_use import FrameworkUses
 from torchlint.analysis.things.loops import recognized
@@ -86,9 +85,6 @@ def _add_cuda(module: SourceModule, facts: FileFacts) -> None:
     program = module.shared(CudaPrograms).own_reason
     if program is not None:
         facts["cuda_program"] = program
-    choice = module.shared(DeviceChoices).first
-    if choice is not None:
-        facts["device_choice"] = module.line(choice.node)
     needs = {f.name.value: why for f in _offered(module) if (why := cuda.function_reason(f)) is not None}
     if needs:
         facts["needs_cuda"] = needs

@@ -51,7 +51,6 @@ class FileFacts(TypedDict, total=False):
     cuda_packages: list[str]
     cuda_program: str
     cuda_extensions: list[str]
-    device_choice: int
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     cuda_checks: dict[str, str]

@@ -233,12 +233,6 @@ class Project:
         package = self._cuda_package(path) if facts else None
         return f"it imports `{package}`" if package else facts.get("cuda_program")
 
-    def device_choice(self, asking: str) -> tuple[str, int] | None:
-        """Where a program that uses the file chooses its device, if every program that uses the file does."""
-        found = [(path, self.facts[path].get("device_choice")) for path in self._programs.using(asking)]
-        choices = [(path, line) for path, line in found if line is not None]
-        return choices[0] if choices and len(choices) == len(found) else None
-
     def needs_cuda(self, asking: str, name: str) -> tuple[str, str] | None:
         """The file of a function that cannot run without CUDA, and the reason."""
         found = self.definition(asking, name, "needs_cuda")

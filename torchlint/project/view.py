@@ -114,10 +114,6 @@ class ProjectView:
         """See :meth:`Project.cuda_programs`."""
         return self._run("cuda_programs")  # type: ignore[no-any-return]
 
-    def device_choice(self) -> tuple[str, int] | None:
-        """See :meth:`Project.device_choice`."""
-        return self._run("device_choice")  # type: ignore[no-any-return]
-
     def needs_cuda(self, name: str) -> tuple[str, str] | None:
         """See :meth:`Project.needs_cuda`."""
         return self._run("needs_cuda", name)  # type: ignore[no-any-return]
@@ -157,5 +153,5 @@ QUERIES = frozenset(
     "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
     "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper "
     "runs_framework device varying_shapes cuda_only "
-    "compiled_for_cuda cuda_programs device_choice needs_cuda cuda_check".split()
+    "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()
 )

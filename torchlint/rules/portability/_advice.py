@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.analysis.things.cuda_needs import CudaNeeds
 from torchlint.analysis.things.device_choices import DeviceChoices
 from torchlint.analysis.things.device_in_scope import DevicesInScope
 from torchlint.knowledge import portability as known
@@ -50,12 +49,6 @@ class Advice:
         self._module = module
         self._hardcoded = module.shared(Hardcoded)
 
-    def breaks_a_choice(self, use: CudaRequest) -> bool:
-        """Whether the program can run without CUDA otherwise, so that this request is what prevents it."""
-        if use.overridable or self._module.shared(CudaNeeds).needed_around(use.node):
-            return False
-        return self._choice(use) is not None
-
     def message(self, use: CudaRequest) -> tuple[str, tuple[Evidence, ...]]:
         """The message of a finding, and its evidence."""
         if use.overridable:
@@ -82,7 +75,7 @@ class Advice:
         found = self._variable(use) or self._attribute(use)
         if found is not None or self._module.in_test(use.node):
             return found
-        return self._in_file(use) or self._in_project(use)
+        return self._in_file(use)
 
     def _variable(self, use: CudaRequest) -> Choice | None:
         devices = self._module.shared(DevicesInScope)
@@ -109,9 +102,3 @@ class Advice:
         where = self._module.line_in_words(found.node)
         evidence = self._module.evidence(found.node, found.text)
         return Choice(f"while {found.text} ({where})", _CHOSEN, (evidence,))
-
-    def _in_project(self, use: CudaRequest) -> Choice | None:
-        if self._module.shared(DeviceChoices).is_main(use.node):
-            return None
-        found = self._module.project.device_choice()
-        return Choice(f"while {found[0]} chooses its device (line {found[1]})", _CHOSEN) if found else None

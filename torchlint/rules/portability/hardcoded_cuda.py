@@ -27,18 +27,15 @@ class HardcodedCuda(Rule):
     `torch.cuda.FloatTensor(...)`, a CUDA default tensor type, or a constant that is used as a device, where
     nothing before it checks `torch.cuda.is_available()`.
 
-    Such a line is an `info`: many programs are written for CUDA, and need nothing else. It is a `warning` where the
-    program can run without CUDA otherwise, and this line prevents it:
+    Such a line is an `info`: many programs are written for CUDA and need nothing else, and on a machine with CUDA the
+    line costs no time. With `rules.hardcoded-cuda.portable = true` the project says that it also runs without CUDA,
+    and the line is a `warning`. Defaults that a caller or a user can override remain an `info`, and so do functions
+    that need CUDA for something else as well, such as `torch.cuda.synchronize()`, or that exchange tensors by
+    collectives, which NCCL takes only from the GPU.
 
-    - a variable in scope falls back to the CPU, or the code uses `self.device` or `values.device` beside it;
-    - elsewhere in the file the program chooses between CUDA and the CPU by a check or an option, such as
-      `"cuda" if torch.cuda.is_available() else "cpu"`, `if use_cuda: net.cuda()`, or an argument `--device` or
-      `--no-cuda`;
-    - all programs of the project that import the file choose their device like that.
-
-    Defaults that a caller or a user can override remain an `info`, and so do functions that need CUDA for something
-    else as well, such as `torch.cuda.synchronize()`, or that exchange tensors by collectives, which NCCL takes only
-    from the GPU.
+    The message names the device to use if the program already has one: a variable in scope that falls back to the
+    CPU, `self.device` or `values.device` in the code beside it, or what the file chooses elsewhere by a check or an
+    option, such as `"cuda" if torch.cuda.is_available() else "cpu"` or an argument `--device`.
 
     ## Why it costs
     Without CUDA the line raises an error ("Torch not compiled with CUDA enabled"). With several GPUs a fixed index
@@ -102,10 +99,9 @@ class HardcodedCuda(Rule):
     none, the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is
     assigned to a variable or is a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
 
-    With `rules.hardcoded-cuda.portable = true` the project declares that it wants to run without CUDA. What would
-    prevent that is then a `warning` everywhere, except for defaults and for functions that need CUDA anyway. Fixes that
-    change nothing on a machine with CUDA are then safe: the whole function uses the same device with the same
-    index, for tensors and modules of torch. A module with a method `cuda` or `to` of its own is not one.
+    With `rules.hardcoded-cuda.portable = true`, fixes that change nothing on a machine with CUDA are safe: the whole
+    function uses the same device with the same index, for tensors and modules of torch. A module with a method `cuda`
+    or `to` of its own is not one.
 
     ## Confirmed by
     In a run with `--on cpu`, the program fails at this line, or with the device requested there. Other runs do not
@@ -140,10 +136,8 @@ class HardcodedCuda(Rule):
         from torchlint.rules.portability._advice import Advice
         from torchlint.rules.portability._fixes import portable
 
-        advice = self.module.shared(Advice)
-        message, evidence = advice.message(request)
-        portable_elsewhere = advice.breaks_a_choice(request)
-        severity = Severity.WARNING if portable_elsewhere or self._is_wanted(request) else Severity.INFO
+        message, evidence = self.module.shared(Advice).message(request)
+        severity = Severity.WARNING if self._is_wanted(request) else Severity.INFO
         fix = portable(self.module, request, safe=self.options.portable)
         self.report(request.node, message, evidence=evidence, severity=severity, fix=fix, cause=_CAUSE)
 
