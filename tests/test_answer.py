@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_verdicts import ITEM, MOVE, Recorded
-from torchlint.confirm.figures import duration, number, percent
+from torchlint.report.figures import duration, number, percent
 from torchlint.confirm.text import render
 from torchlint.model import Recipe
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from torchlint.confirm.case import times
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, percent
+from torchlint.report.figures import duration, percent
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step
 from torchlint.confirm.totals import Totals, blocks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torchlint.base.paths import below
 from torchlint.confirm.case import size, where
 from torchlint.confirm.evidence import Event, Run
-from torchlint.confirm.figures import number
+from torchlint.report.figures import number
 from torchlint.confirm.rates import each_step, per_step
 from torchlint.confirm.totals import Totals, totals, waits
 

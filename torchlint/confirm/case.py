@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from torchlint.confirm.evidence import EVALUATION, Event, Mark, Run
-from torchlint.confirm.figures import duration
+from torchlint.report.figures import duration
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import Figure, each_step, per_step, phase_of, time_of

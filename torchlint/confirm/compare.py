@@ -16,7 +16,7 @@ from torchlint.base.limits import content
 from torchlint.base.two_forms import LEAST_NS, LEAST_STEPS, Unswitchable, merged
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
-from torchlint.confirm.figures import duration
+from torchlint.report.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.model import Finding, Safety
 from torchlint.report.shared import dump

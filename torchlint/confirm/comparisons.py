@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 
-from torchlint.confirm.figures import duration
+from torchlint.report.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.confirm.stored import NotStored, stored
 from torchlint.confirm.stored_types import StoredComparison

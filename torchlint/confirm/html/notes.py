@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torchlint.base.version import __version__
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, number
+from torchlint.report.figures import duration, number
 from torchlint.confirm.html.lines import Line
 from torchlint.confirm.judge import left
 from torchlint.confirm.places import real

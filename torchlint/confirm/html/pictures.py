@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from torchlint.confirm.answer import BLOCKED, DATA, Answer
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, percent
+from torchlint.report.figures import duration, percent
 from torchlint.confirm.html.lines import Line
 
 WIDTH, HEIGHT = 1000.0, 100.0

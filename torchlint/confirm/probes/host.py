@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
-from torchlint.confirm.figures import duration
+from torchlint.report.figures import duration
 from torchlint.confirm.probes.generic import evaluated
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchlint.confirm.case import Case, size, times, total, where
 from torchlint.confirm.evidence import Event
-from torchlint.confirm.figures import duration, number
+from torchlint.report.figures import duration, number
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
