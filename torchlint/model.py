@@ -106,7 +106,7 @@ class Recipe(NamedTuple):
 class Observed(NamedTuple):
     """What a recording of a run shows at a line: how often, and what it took.
 
-    ``kind`` is a name of :data:`torchlint.knowledge.observations.KINDS`. ``count`` and ``microseconds`` are those of
+    ``kind`` is a name of :data:`torchlint.knowledge.observations.KINDS`. ``times`` and ``microseconds`` are those of
     all ``steps`` recorded, and of the whole recording if that has no steps. ``share`` is the part of the steps' time.
     ``source`` is the file it was read from. Where the recording does not name the line, ``lines`` are all that it may
     be, in order, ``line`` is the first of them, and ``function`` is the function they belong to. ``detail`` is what
@@ -116,7 +116,7 @@ class Observed(NamedTuple):
     kind: str
     path: str
     line: int
-    count: int
+    times: int
     steps: int
     microseconds: float
     source: str
@@ -288,8 +288,8 @@ class RunResult(NamedTuple):
     checked completely. ``without_device`` are files that compute with tensors without any sign, there or in the other
     files, that these are on an accelerator. ``baselined`` and ``unchanged`` count findings that are not reported: those
     in a baseline, and those on lines that have not changed. ``obsolete`` are the findings of a baseline that no longer
-    occur. ``notes`` are sentences about the run. ``understood`` is None if no project was analyzed, and ``recorded`` if no recordings
-    were read.
+    occur. ``notes`` are sentences about the run. ``understood`` is None if no project was analyzed, and
+    ``recorded`` if no recordings were read.
     """
 
     findings: tuple[Finding, ...] = ()

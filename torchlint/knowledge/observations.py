@@ -31,7 +31,7 @@ KINDS = {
         "copy to the device from pageable memory",
         "copies to the device from pageable memory",
         ("transfers", "loading", "copies"),
-        "pin the memory (pin_memory=True in the DataLoader) and copy with non_blocking=True, or create the tensor there",
+        "pin the memory (a DataLoader has pin_memory=True), and copy with non_blocking=True",
     ),
     "pageable-download": Kind(
         "copy from the device to pageable memory",

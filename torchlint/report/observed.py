@@ -17,7 +17,7 @@ _NAMED = 3  # lines that are not among the linted files, and lines of which it i
 
 def words(one: Observed) -> str:
     """How often something happened and what it took: ``2 waits for the device a step, 1.2 ms (11 %)``."""
-    often = one.count / one.steps if one.steps else one.count
+    often = one.times / one.steps if one.steps else one.times
     kind = KINDS.get(one.kind)
     noun = visible(one.kind) if kind is None else kind.one if often == 1 else kind.many
     said = f"{number(often)} {noun}{' a step' if one.steps else ''}"
@@ -34,7 +34,7 @@ def _uncertain(one: Observed) -> str:
     named = [str(line) for line in one.lines[:_NAMED]]
     if len(one.lines) > _NAMED:
         return f", at some line of `{visible(one.function)}`"
-    return f", at line {' or '.join(named)}"
+    return f", at line {', '.join(named[:-1])} or {named[-1]}"
 
 
 def section(recorded: Recorded) -> Iterator[str]:
@@ -81,7 +81,8 @@ def _time(one: Recording, microseconds: float) -> str:
 
 def observed_document(one: Observed) -> dict[str, Any]:
     """What was seen at a line, as plain data; ``count`` and ``microseconds`` are those of all steps."""
-    return {**one._asdict(), "lines": list(one.lines or (one.line,))}
+    values = one._asdict()
+    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines or (one.line,))}
 
 
 def recorded_document(recorded: Recorded) -> dict[str, Any]:

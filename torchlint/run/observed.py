@@ -36,7 +36,7 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
             seen[number].append(one)
         if not (free if one.lines else about):
             unreported.append(one)
-    unreported.sort(key=lambda one: (-one.microseconds, -one.count, one.path, one.line))
+    unreported.sort(key=lambda one: (-one.microseconds, -one.times, one.path, one.line))
     joined = (finding._replace(seen=tuple(seen[number])) for number, finding in enumerate(findings))
     return Joined(tuple(joined), tuple(unreported))
 

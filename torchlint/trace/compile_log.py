@@ -1,4 +1,4 @@
-"""Reads the logs that torch.compile writes to the folder ``TORCH_TRACE``, which tlparse reads: breaks, recompilations."""
+"""Reads graph breaks and recompilations from the logs that torch.compile writes to the folder ``TORCH_TRACE``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torchlint.trace.problem import Unreadable
 BREAK, RECOMPILE = "graph-break", "recompile"
 # `V0331 12:34:56.789000 1234 torch/_dynamo/convert_frame.py:303] {...}`; what belongs to it follows behind tabs.
 ENTRY = re.compile(r"[VDIWECF]\d{4} [\d:.]+ \d+ [^\]\n]+\] (\{.*)")
-_BROKEN = re.compile(r'Graph break in user code at (.+):(\d+)$')
+_BROKEN = re.compile(r"Graph break in user code at (.+):(\d+)$")
 _FRAME = re.compile(r'\s*File "(.+)", line (\d+), in (.+)$')
 _REASON = "Graph Break Reason: "
 _GENERAL = re.compile(r"Encountered graph break when attempting to trace ")

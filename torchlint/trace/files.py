@@ -25,7 +25,7 @@ class Files:
         self._found: dict[Frame, str | None] = {}
 
     def find(self, frame: Frame) -> str | None:
-        """The file that a function is in: of those with the most of its path, the only one that has the function there."""
+        """The file of a function: of those with the most of its path, the only one that has the function there."""
         if frame not in self._found:
             self._found[frame] = None if frame.is_installed else self._search(frame)
         return self._found[frame]

@@ -40,7 +40,7 @@ def frame_of(text: str) -> Frame:
     if (found := _PYTHON.fullmatch(text)) is not None:
         return Frame(found["path"], int(found["line"]), found["function"])
     built_in = _BUILTIN.match(text)
-    return Frame("", 0, built_in[1] if built_in else "")
+    return Frame("", 0, built_in[1] if built_in else text)
 
 
 class Site(NamedTuple):

@@ -11,17 +11,11 @@ _MODULE = "<module>"
 # What stands for a call of these methods in source text.
 _LOOPS = ("__iter__", "__next__")
 _FORMATS = "__format__"
-_OPERATIONS = (
-    ast.Assert,
-    ast.AugAssign,
-    ast.BinOp,
-    ast.BoolOp,
-    ast.If,
-    ast.IfExp,
-    ast.Subscript,
-    ast.UnaryOp,
-    ast.While,
-)
+# Operators of PyTorch that make a Python value of a tensor: for a condition, and for anything else.
+CONDITION = "aten::is_nonzero"
+CONVERSIONS = (CONDITION, "aten::item")
+_CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
+_OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -36,18 +30,20 @@ class Function(NamedTuple):
     def lines(self, called: str) -> tuple[int, ...]:
         """The lines on which its own code calls something with this name, in order.
 
-        An empty name stands for what calls no function, such as the condition of an ``if``.
+        An empty name stands for what calls no function, such as an operator, and the names of :data:`CONVERSIONS` for
+        what makes a Python value of a tensor in this way.
         """
-        return tuple(sorted({node.lineno for node in self._own() if _calls(node, called) and hasattr(node, "lineno")}))
+        return tuple(sorted({line for node, line in self._own() if _calls(node, called)}))
 
-    def _own(self) -> Iterator[ast.AST]:
-        """Its nodes without those of functions in it."""
-        waiting = list(ast.iter_child_nodes(self.node))
+    def _own(self) -> Iterator[tuple[ast.AST, int]]:
+        """Its nodes without those of functions in it, each with its line or that of the node around it."""
+        waiting = [(node, self.first) for node in ast.iter_child_nodes(self.node)]
         while waiting:
-            node = waiting.pop()
-            yield node
+            node, around = waiting.pop()
+            line = getattr(node, "lineno", around)
+            yield node, line
             if not isinstance(node, _FUNCTIONS):
-                waiting += ast.iter_child_nodes(node)
+                waiting += ((inner, line) for inner in ast.iter_child_nodes(node))
 
 
 class Functions:
@@ -74,8 +70,10 @@ class Functions:
 
 
 def _calls(node: ast.AST, called: str) -> bool:
+    if called in CONVERSIONS:
+        return isinstance(node, _CONDITIONS if called == CONDITION else ast.Subscript) or _constructs(node)
     if not called:
-        return _operates(node)
+        return isinstance(node, _CONDITIONS + _OPERATORS) or _constructs(node)
     if called in _LOOPS and isinstance(node, ast.For | ast.AsyncFor):
         return True
     if called == _FORMATS and isinstance(node, ast.FormattedValue):
@@ -86,8 +84,6 @@ def _calls(node: ast.AST, called: str) -> bool:
     return called == (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None))
 
 
-def _operates(node: ast.AST) -> bool:
-    """Whether something happens here without a call of a function: an operator, a condition, a constructor."""
-    if isinstance(node, ast.Call):
-        return isinstance(getattr(builtins, getattr(node.func, "id", ""), None), type)
-    return isinstance(node, _OPERATIONS)
+def _constructs(node: ast.AST) -> bool:
+    """Whether it calls a type of Python's own, such as ``float``, which is no function for a profiler."""
+    return isinstance(node, ast.Call) and isinstance(getattr(builtins, getattr(node.func, "id", ""), None), type)

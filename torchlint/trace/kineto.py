@@ -6,9 +6,11 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from torchlint.trace.frames import Frame, frame_of
+from torchlint.trace.functions import CONVERSIONS
 from torchlint.trace.moments import DATA, DOWNLOAD, IDLE, READ, UPLOAD, WAIT, WAITS, Moment, gaps
 from torchlint.trace.stacks import Names, Stacks
 from torchlint.trace.steps import OPTIMIZER, STEP, Steps, steps_of
@@ -31,6 +33,7 @@ class Timeline:
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
         self._names, self._frames = Names(), dict[int, Frame]()
         self._stacks: defaultdict[_Thread, Stacks] = defaultdict(Stacks)
+        self._conversions: defaultdict[_Thread, Stacks] = defaultdict(Stacks)
         self._threads = dict[_Thread, int]()
         self._moments: list[tuple[_Thread, Moment]] = []
         self._reads: list[tuple[_Thread, Moment]] = []
@@ -88,6 +91,8 @@ class Timeline:
             self._optimized.append(begin + length)
         elif name.startswith(_LOADING):
             self._moments.append((thread, Moment(DATA, begin, length)))
+        elif name in CONVERSIONS:
+            self._conversions[thread].add(begin, begin + length, self._names.number(name))
         elif name == _READ:
             self._reads.append((thread, Moment(READ, begin, 0.0)))  # what it takes on the CPU says nothing
 
@@ -95,9 +100,11 @@ class Timeline:
         if WAITS.match(name):
             self._moments.append((thread, moment))
         if correlation >= 0:
-            numbers = (correlation, moment.time, moment.microseconds, self._threads.setdefault(thread, len(self._threads)))
-            for column, value in zip(self._calls, numbers, strict=True):
-                column.append(value)
+            correlations, begins, lengths, threads = self._calls
+            correlations.append(correlation)
+            begins.append(moment.time)
+            lengths.append(moment.microseconds)
+            threads.append(self._threads.setdefault(thread, len(self._threads)))
 
     def _device(self, event: dict[str, Any], name: str, begin: float, length: float) -> None:
         correlation = _correlation(event)
@@ -137,8 +144,9 @@ class Timeline:
         times = [moment.time for moment in moments]
         behind = thread not in self._stacks
         stacks = self._stacks.get(self._main(thread[0]) if behind else thread, Stacks())
-        for moment, running in zip(moments, stacks.at(times), strict=True):
-            frames = tuple(map(self._frame, running))
+        conversions = self._conversions.get(thread, Stacks())
+        for moment, *running in zip(moments, stacks.at(times), conversions.at(times), strict=True):
+            frames = tuple(map(self._frame, chain.from_iterable(running)))
             if any(frame.is_profiler for frame in frames):
                 continue
             # A backward pass runs on threads of its own, while the one that has called it waits.

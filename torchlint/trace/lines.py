@@ -11,7 +11,6 @@ from torchlint.trace.moments import Moment
 from torchlint.trace.steps import Steps
 
 
-
 class Lines:
     """Sums for each kind and place; what no linted file has is counted by the function that it was in."""
 
@@ -59,9 +58,9 @@ class Lines:
             new = Observed(kind, place.path, lines[0], 0, len(steps), 0.0, source, several, function, detail=detail)
             known = found.get((kind, place.path, lines), new)
             found[kind, place.path, lines] = known._replace(
-                count=known.count + count, microseconds=known.microseconds + time
+                times=known.times + count, microseconds=known.microseconds + time
             )
-        for one in sorted(found.values(), key=lambda one: (-one.microseconds, -one.count)):
+        for one in sorted(found.values(), key=lambda one: (-one.microseconds, -one.times)):
             yield one._replace(share=one.microseconds / steps.time if steps.time and one.microseconds else None)
 
     def _lines(self, place: Site) -> tuple[tuple[int, ...], str]:

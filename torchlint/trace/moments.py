@@ -15,7 +15,7 @@ SHORTEST_GAP = 100.0
 
 
 class Moment(NamedTuple):
-    """Something that took the host's time, or the GPU's: a kind, when it began, and how long it took, in microseconds."""
+    """What took the host's time, or the GPU's: a kind, when it began, and how long it took, in microseconds."""
 
     kind: str
     time: float

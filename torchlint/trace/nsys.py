@@ -113,7 +113,8 @@ class Report:
         devices = self._database.execute(f"SELECT DISTINCT deviceId FROM ({union})").fetchall() if tables else []
         for device in devices:
             work = self._database.execute(
-                f"SELECT start / 1e3, end / 1e3, correlationId FROM ({union}) WHERE deviceId IS ? ORDER BY start", device
+                f"SELECT start / 1e3, end / 1e3, correlationId FROM ({union}) WHERE deviceId IS ? ORDER BY start",
+                device,
             )
             for begin, length, which in list(gaps(work)):
                 called = self._database.execute(

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
 from torchlint.model import Observed, Recording
 from torchlint.trace import compile_log, kineto, nsys
@@ -47,14 +47,15 @@ def read(path: str, files: Files) -> Read:
     try:
         if Path(path).is_dir():
             return _folder(path, files)
-        with open(path, "rb", opener=_at_once) as stream:  # noqa: PTH123 - an opener is needed
+        with open(path, "rb", opener=_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise Unreadable("is not a regular file")
             beginning = stream.read(len(_SQLITE))
             stream.seek(0)
             if beginning == _SQLITE:
                 return _nsys(path, files)
-            return _text(path, gzip.GzipFile(fileobj=stream) if beginning.startswith(_GZIP) else stream, files)
+            packed = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if beginning.startswith(_GZIP) else stream
+            return _text(path, packed, files)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
     except (EOFError, zlib.error) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from statistics import median
 
 STEP = "ProfilerStep#"
@@ -42,7 +43,7 @@ def steps_of(annotated: Sequence[tuple[float, float]], optimized: Sequence[float
     spans = sorted(annotated)
     if not spans:
         ends = sorted(optimized)
-        return Steps(zip(ends, ends[1:], strict=False))
+        return Steps(pairwise(ends))
     if len(spans) > 1:
         usual = median(end - begin for begin, end in spans[:-1])
         spans = spans if spans[-1][1] - spans[-1][0] >= _WHOLE * usual else spans[:-1]
