@@ -108,8 +108,9 @@ class Observed(NamedTuple):
 
     ``kind`` is a name of :data:`torchlint.knowledge.observations.KINDS`. ``times`` and ``microseconds`` are those of
     all ``steps`` recorded, and of the whole recording if that has no steps. ``share`` is the part of the steps' time.
-    ``source`` is the file it was read from. Where the recording does not name the line, ``lines`` are all that it may
-    be, in order, ``line`` is the first of them, and ``function`` is the function they belong to. ``detail`` is what
+    ``source`` is the file it was read from. Where the recording does not name the line, ``function`` is the function
+    that it is in, and ``lines`` are all that it may be, in order, of which ``line`` is the first; without ``lines``,
+    ``line`` is the first of the function. ``detail`` is what
     the recording itself says, on one line.
     """
 

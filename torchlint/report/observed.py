@@ -12,7 +12,7 @@ from torchlint.report.shared import in_words, place, plural
 from torchlint.text.visible import visible, visible_path
 
 _SHOWN = 10  # lines without a finding
-_NAMED = 3  # lines that are not among the linted files, and lines of which it is one
+_NAMED = 3  # lines that are not in the linted files
 
 
 def words(one: Observed) -> str:
@@ -29,12 +29,9 @@ def words(one: Observed) -> str:
 
 
 def _uncertain(one: Observed) -> str:
-    if not one.lines:
-        return ""
-    named = [str(line) for line in one.lines[:_NAMED]]
-    if len(one.lines) > _NAMED:
-        return f", at some line of `{visible(one.function)}`"
-    return f", at line {', '.join(named[:-1])} or {named[-1]}"
+    if one.lines:
+        return f", at line {', '.join(map(str, one.lines[:-1]))} or {one.lines[-1]}"
+    return f", somewhere in `{visible(one.function)}`" if one.function else ""
 
 
 def section(recorded: Recorded) -> Iterator[str]:
@@ -82,7 +79,7 @@ def _time(one: Recording, microseconds: float) -> str:
 def observed_document(one: Observed) -> dict[str, Any]:
     """What was seen at a line, as plain data; ``count`` and ``microseconds`` are those of all steps."""
     values = one._asdict()
-    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines or (one.line,))}
+    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines)}
 
 
 def recorded_document(recorded: Recorded) -> dict[str, Any]:

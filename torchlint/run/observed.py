@@ -20,8 +20,8 @@ class Joined(NamedTuple):
 def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joined:
     """Give each finding what was seen at its lines and is of a kind that its topic is about.
 
-    What may have happened at several lines is given to the findings at all of them, and to none that is at a line for
-    which the same kind is certain.
+    What may have happened at several lines is given to the findings at all of them, but to none at whose line the same
+    kind is certain. What happened somewhere in a function is given to none.
     """
     at: defaultdict[str, list[int]] = defaultdict(list)
     for number, finding in enumerate(findings):
@@ -49,7 +49,7 @@ def with_recordings(run: RunResult, recordings: Iterable[Recording], observation
 
 def _is_about(finding: Finding, one: Observed) -> bool:
     kind = KINDS.get(one.kind)
-    if kind is not None and finding.topic not in kind.topics:
+    if (kind is not None and finding.topic not in kind.topics) or (one.function and not one.lines):
         return False
     lines = one.lines or (one.line,)
     return any(finding.span.line <= line <= finding.span.end_line for line in lines)

@@ -64,10 +64,10 @@ class Lines:
             yield one._replace(share=one.microseconds / steps.time if steps.time and one.microseconds else None)
 
     def _lines(self, place: Site) -> tuple[tuple[int, ...], str]:
-        """The lines that a place may be, and the name of the function if there are several."""
+        """The lines that a place may be, and the function unless that is one line; else the function's first line."""
         frame = place.frame
         function = self._files.function(place.path, frame)
         if self._exact or function is None:
             return (frame.line,), ""
-        lines = function.lines(place.called) or tuple(range(function.first, function.last + 1))
-        return lines, frame.function if len(lines) > 1 else ""
+        lines = function.lines(place.called)
+        return lines or (function.first,), "" if len(lines) == 1 else frame.function

@@ -21,6 +21,7 @@ _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _WORK = ("CUPTI_ACTIVITY_KIND_KERNEL", _COPIES, "CUPTI_ACTIVITY_KIND_MEMSET")
 _CHAINS = "CUDA_CALLCHAINS"
 _DIRECTIONS = {1: (UPLOAD, "srcKind"), 2: (DOWNLOAD, "dstKind")}  # CUPTI's numbers of copies to and from the device
+_THREADS = 1 << 24  # numbers of threads and more, which global ids have below that of the process
 _STACKS = 4096  # that are kept in memory
 # `train.py:12`, `train.py(12): main`, or a function with its file as the module.
 _PLACE = re.compile(r"(?P<path>[^:(]*?(?:[A-Za-z]:)?[^:(]*\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
@@ -55,7 +56,10 @@ class Report:
         """Whether any call has a stack with a Python file in it."""
         if _CHAINS not in self._tables:
             return False
-        named = "SELECT 1 FROM StringIds WHERE value LIKE '%.py%' LIMIT 1"
+        named = (
+            f"SELECT 1 FROM {_CHAINS} AS frame JOIN StringIds AS name ON name.id IN (frame.symbol, frame.module) "
+            "WHERE name.value LIKE '%.py%' LIMIT 1"
+        )
         return self._database.execute(named).fetchone() is not None
 
     def moments(self) -> Iterator[tuple[Moment, tuple[Frame, ...]]]:
@@ -99,7 +103,8 @@ class Report:
             copies = self._database.execute(
                 f"SELECT call.start, call.end, call.callchainId FROM {_COPIES} AS copy "
                 f"JOIN ENUM_CUDA_MEM_KIND AS memory ON memory.id = copy.{side} AND memory.label = 'Pageable' "
-                f"JOIN {_RUNTIME} AS call ON {self._same('copy')} WHERE copy.copyKind = ?",
+                f"JOIN {_RUNTIME} AS call ON call.correlationId = copy.correlationId "
+                f"AND call.globalTid / {_THREADS} = copy.globalPid / {_THREADS} WHERE copy.copyKind = ?",
                 (number,),
             )
             for begin, end, chain in copies:
@@ -107,25 +112,20 @@ class Report:
 
     def _gaps(self) -> Iterator[tuple[Moment, int | None]]:
         tables = [table for table in _WORK if table in self._tables]
+        if not tables:
+            return
         union = " UNION ALL ".join(
-            f"SELECT start, end, deviceId, correlationId, globalPid FROM {table}" for table in tables
+            f"SELECT start / 1e3 AS begin, end / 1e3, {_key('globalPid')}, deviceId FROM {table}" for table in tables
         )
-        devices = self._database.execute(f"SELECT DISTINCT deviceId FROM ({union})").fetchall() if tables else []
-        for device in devices:
-            work = self._database.execute(
-                f"SELECT start / 1e3, end / 1e3, correlationId FROM ({union}) WHERE deviceId IS ? ORDER BY start",
-                device,
-            )
-            for begin, length, which in list(gaps(work)):
-                called = self._database.execute(
-                    f"SELECT start / 1e3, callchainId FROM {_RUNTIME} WHERE correlationId = ?", (which,)
-                ).fetchone()
-                time, chain = called or (begin, None)
-                yield Moment(IDLE, time, length), chain
-
-    def _same(self, work: str) -> str:
-        """The condition that a call gave this work to the device: of all processes, the one that did it."""
-        return f"call.correlationId = {work}.correlationId AND call.globalTid / 16777216 = {work}.globalPid / 16777216"
+        idle: dict[int, tuple[float, float]] = {}
+        for device in self._database.execute(f"SELECT DISTINCT deviceId FROM ({union})").fetchall():
+            work = self._database.execute(f"SELECT * FROM ({union}) WHERE deviceId IS ? ORDER BY begin", device)
+            idle |= {which: (begin, length) for begin, length, which in gaps(row[:3] for row in work)}
+        calls = self._database.execute(f"SELECT {_key('globalTid')}, start / 1e3, callchainId FROM {_RUNTIME}")
+        called = {which: (begin, chain) for which, begin, chain in calls if which in idle}
+        for which, (begin, length) in idle.items():
+            time, chain = called.get(which, (begin, None))
+            yield Moment(IDLE, time, length), chain
 
     def _stack(self, chain: int | None) -> tuple[Frame, ...]:
         if chain is None or _CHAINS not in self._tables:
@@ -139,6 +139,11 @@ class Report:
         )
         frames = (_frame(symbol or "", module or "") for symbol, module in rows)
         return tuple(frame for frame in frames if frame is not None)
+
+
+def _key(process: str) -> str:
+    """The number that a call and the work it gave to the device share, in all processes."""
+    return f"({process} / {_THREADS} % {1 << 24}) * {1 << 32} + correlationId"
 
 
 def _frame(symbol: str, module: str) -> Frame | None:

@@ -9,7 +9,7 @@ from statistics import median
 
 STEP = "ProfilerStep#"
 OPTIMIZER = "Optimizer.step#"
-_WHOLE = 0.5  # of the median, below which the last step was cut off
+_WHOLE = 0.2  # of the median of the others, below which the last step was cut off
 
 
 class Steps:
