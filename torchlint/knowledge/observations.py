@@ -48,7 +48,7 @@ KINDS = {
     "idle": Kind(
         "gap of the GPU",
         "gaps of the GPU",
-        ("synchronisation", "transfers", "loading", "copies", "compile"),
+        (),  # the line that ends a gap is hardly ever its cause
         "the GPU had nothing to do until this line gave it work: look for what the host did before it",
     ),
     "graph-break": Kind(

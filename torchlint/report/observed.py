@@ -8,7 +8,7 @@ from typing import Any
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import Observed, Recorded, Recording
 from torchlint.report.figures import duration, number, percent
-from torchlint.report.shared import in_words, place, plural
+from torchlint.report.shared import place, plural
 from torchlint.text.visible import visible, visible_path
 
 _SHOWN = 10  # lines without a finding
@@ -50,7 +50,7 @@ def section(recorded: Recorded) -> Iterator[str]:
 def recordings(recorded: Recorded) -> Iterator[str]:
     """What each recording says as a whole, which of its lines were not found, and what to record next time."""
     for one in recorded.recordings:
-        yield f"{visible_path(one.source)} ({one.form}): {in_words(list(_whole(one)))}."
+        yield f"{visible_path(one.source)} ({one.form}): {'; '.join(_whole(one))}."
         if one.unmatched:
             named = ", ".join(visible(line) for line in one.unmatched[:_NAMED])
             more = f" and {len(one.unmatched) - _NAMED} more" if len(one.unmatched) > _NAMED else ""
@@ -59,21 +59,15 @@ def recordings(recorded: Recorded) -> Iterator[str]:
 
 
 def _whole(one: Recording) -> Iterator[str]:
+    """Its steps, and how often each kind of event happened and what part of the time that took."""
     if one.step_us is not None:
         yield f"{plural(one.steps, 'step')} of {duration(one.step_us)}"
     for kind, count, microseconds in one.totals:
-        noun = KINDS[kind].one if count == 1 else KINDS[kind].many
-        time = f" ({_time(one, microseconds)})" if microseconds else ""
-        yield f"{count:,} {noun}{time}"
+        share = microseconds / (one.steps * one.step_us) if one.step_us else None
+        seen = Observed(kind, "", 0, count, one.steps, microseconds, one.source, share=share)
+        yield words(seen)
     if one.step_us is None and not one.totals:
         yield "nothing that torchlint looks for"
-
-
-def _time(one: Recording, microseconds: float) -> str:
-    """The part of the steps' time, or the time itself if there are no steps."""
-    if one.step_us:
-        return f"{percent(microseconds / (one.steps * one.step_us))} of the time"
-    return duration(microseconds)
 
 
 def observed_document(one: Observed) -> dict[str, Any]:
