@@ -257,6 +257,7 @@ def test_a_trace_that_torch_writes_is_read(folder: Path) -> None:
         (document(gpu()).replace('"ts": 1080.0', '"ts": 10 80', 1).encode(), "damaged|ends too early"),
         (gzip.compress(document(gpu()).encode())[:-30], "ends too early"),
         (b'{"schemaVersion": 1}', "without traceEvents"),
+        (b'{"traceEvents": null}', "without traceEvents"),
         (b"step 1: 12 ms\n", "is none of what --from-trace reads"),
         (b"SQLite format 3\0" + b"x" * 4000, "is a damaged SQLite file"),
     ],
@@ -270,6 +271,34 @@ def test_a_damaged_recording_is_one_line_and_status_2(
     assert (output.out, output.err.count("\n")) == ("", 1)
     assert output.err.startswith("torchlint: error: --from-trace: t ")
     assert any(each in output.err for each in words.split("|"))
+
+
+ODD = [
+    {"traceEvents": [1, None, [], {"ph": "X"}, {"ph": "X", "name": 3, "ts": "a", "dur": {}}]},
+    {"traceEvents": [wait(float("nan"), 5), wait(1e400, 5), wait(10**400, 5), {**wait(1, 5), "args": [], "pid": {}}]},
+    {
+        "traceEvents": [
+            python("/(3): f", 0, 9),
+            python("<(1): ", 1, 7),
+            python("train.py(99999999): f", 2, 5),
+            wait(3, 1),
+        ]
+    },
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_events_of_another_form_are_passed_over(folder: Path, odd: object) -> None:
+    (folder / "t.json").write_text(json.dumps(odd), encoding="utf-8")
+    assert read("t.json", files()).observed == ()
+
+
+def test_an_export_with_values_of_another_type_is_one_line(folder: Path) -> None:
+    export(folder / "report.sqlite")
+    with sqlite3.connect(folder / "report.sqlite") as database:
+        database.execute("UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = NULL WHERE nameId = 1")
+    with pytest.raises(Unreadable, match="is a damaged SQLite file"):
+        read("report.sqlite", files())
 
 
 def test_a_missing_file_and_an_empty_folder_are_one_line(folder: Path) -> None:

@@ -38,6 +38,8 @@ class Files:
 
     def _search(self, frame: Frame) -> str | None:
         asked = _parts(frame.path)
+        if not asked:
+            return None
         shared = {path: _shared(parts, asked) for path, parts in self._named.get(asked[-1], ())}
         # The profiler leaves out the folder from which Python imported the module: the rest must be there.
         least = 1 if _is_absolute(frame.path) else len(asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -52,7 +53,9 @@ class Functions:
     def __init__(self, text: str) -> None:
         self._all: list[Function] = []
         try:
-            tree = ast.parse(text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
         self._all.append(Function(_MODULE, 1, len(text.splitlines()) or 1, tree))

@@ -7,7 +7,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 
 from torchlint.trace.frames import Frame, frame_of
 from torchlint.trace.functions import CONVERSIONS
@@ -22,6 +22,7 @@ _WORK = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _COPIES = {"HtoD (Pageable": UPLOAD, "DtoH (Device -> Pageable": DOWNLOAD}
 _LOADING = "enumerate(DataLoader)#"
 _READ = "aten::_local_scalar_dense"
+_LONGEST = 1e17
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _BACKWARD = "run_backward"
 _Thread = tuple[Any, Any]
@@ -75,7 +76,7 @@ class Timeline:
         begin, length, name = event.get("ts"), event.get("dur"), event.get("name")
         if event.get("ph") != "X" or not isinstance(name, str):
             return
-        if not isinstance(begin, int | float) or not isinstance(length, int | float):
+        if not _is_time(begin) or not _is_time(length):
             return
         category, thread = str(event.get("cat", "")).lower(), _thread(event)
         if category == _PYTHON:
@@ -161,6 +162,11 @@ class Timeline:
         if number not in self._frames:
             self._frames[number] = frame_of(self._names.texts[number])
         return self._frames[number]
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    """Whether this is a number of microseconds; NaN is none, and nothing takes a thousand years."""
+    return isinstance(value, int | float) and abs(value) < _LONGEST
 
 
 def _thread(event: dict[str, Any]) -> _Thread:

@@ -23,6 +23,7 @@ _CHAINS = "CUDA_CALLCHAINS"
 _DIRECTIONS = {1: (UPLOAD, "srcKind"), 2: (DOWNLOAD, "dstKind")}  # CUPTI's numbers of copies to and from the device
 _THREADS = 1 << 24  # numbers of threads and more, which global ids have below that of the process
 _STACKS = 4096  # that are kept in memory
+_ODD = (sqlite3.Error, TypeError, ValueError, OverflowError)  # also values of another type than the column's
 # `train.py:12`, `train.py(12): main`, or a function with its file as the module.
 _PLACE = re.compile(r"(?P<path>[^:(]*?(?:[A-Za-z]:)?[^:(]*\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
 
@@ -39,9 +40,9 @@ class Report:
             if not {_RUNTIME, "StringIds"} <= self._tables:
                 raise Unreadable("has no calls of CUDA: record with nsys profile --trace=cuda, and export to sqlite")
             self.steps = self._steps()
-        except sqlite3.Error as error:
+        except _ODD as error:
             self._database.close()
-            raise Unreadable(f"is a damaged SQLite file ({error}); export it again") from None
+            raise _damaged(error) from None
         except Unreadable:
             self._database.close()
             raise
@@ -68,8 +69,8 @@ class Report:
             for moment, chain in (*self._waits(), *self._copies(), *self._gaps()):
                 if self.steps.has(moment.time):
                     yield moment, self.stack(chain)
-        except sqlite3.Error as error:
-            raise Unreadable(f"is a damaged SQLite file ({error}); export it again") from None
+        except _ODD as error:
+            raise _damaged(error) from None
 
     def _steps(self) -> Steps:
         """The steps that the profiler's annotations name, which are ranges of NVTX."""
@@ -139,6 +140,10 @@ class Report:
         )
         frames = (_frame(symbol or "", module or "") for symbol, module in rows)
         return tuple(frame for frame in frames if frame is not None)
+
+
+def _damaged(error: Exception) -> Unreadable:
+    return Unreadable(f"is a damaged SQLite file ({error}); export it again")
 
 
 def _key(process: str) -> str:

@@ -99,7 +99,7 @@ def _nsys(path: str, files: Files) -> Read:
 
 
 def _folder(path: str, files: Files) -> Read:
-    logs = sorted(Path(path).glob(_LOGS))
+    logs = sorted(log for log in Path(path).glob(_LOGS) if log.is_file())
     if not logs:
         raise Unreadable(f"has no {_LOGS} of TORCH_TRACE in it; name a file instead")
     return _compiled(path, _lines_of(logs), files)
