@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.test_verdicts import ITEM, MOVE, Recorded
-from torchlint.confirm.figures import duration, number, percent
 from torchlint.confirm.text import render
 from torchlint.model import Recipe
+from torchlint.report.figures import duration, number, percent
 
 READS = Recipe("synchronisations", "finding", "reads")
 MOVES = Recipe("blocking-uploads", "finding", "copies")

@@ -398,6 +398,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                     ],
                 },
                 "fingerprint": "f00d",
+                "seen": [],
                 "locations": [
                     {
                         "cell": None,
@@ -442,6 +443,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
             "fixed": 0,
             "unchecked": 3,
         },
+        "recorded": None,
     }
 
 

@@ -103,6 +103,54 @@ class Recipe(NamedTuple):
     functions: tuple[str, ...] = ()
 
 
+class Observed(NamedTuple):
+    """What a recording of a run shows at a line: how often, and what it took.
+
+    ``kind`` is a name of :data:`torchlint.knowledge.observations.KINDS`. ``times`` and ``microseconds`` are those of
+    all ``steps`` recorded, and of the whole recording if that has no steps. ``share`` is the part of the steps' time.
+    ``source`` is the file it was read from. Where the recording does not name the line, ``function`` is the function
+    that it is in, and ``lines`` are all that it may be, in order, of which ``line`` is the first; without ``lines``,
+    ``line`` is the first of the function. ``detail`` is what
+    the recording itself says, on one line.
+    """
+
+    kind: str
+    path: str
+    line: int
+    times: int
+    steps: int
+    microseconds: float
+    source: str
+    lines: tuple[int, ...] = ()
+    function: str = ""
+    share: float | None = None
+    detail: str = ""
+
+
+class Recording(NamedTuple):
+    """What a recording of a run says as a whole.
+
+    ``form`` says in words what it is. ``step_us`` is the time of the median step, ``totals`` are count and microseconds
+    of each kind in all steps, ``unmatched`` are lines without a file among those of the run, as ``path:line``, and
+    ``notes`` say what it lacks.
+    """
+
+    source: str
+    form: str
+    steps: int = 0
+    step_us: float | None = None
+    totals: tuple[tuple[str, int, float], ...] = ()
+    unmatched: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Recorded(NamedTuple):
+    """What recordings show: as a whole, and at lines that no finding is about."""
+
+    recordings: tuple[Recording, ...]
+    unreported: tuple[Observed, ...] = ()
+
+
 class Finding(NamedTuple):
     """One place where a rule fired.
 
@@ -110,7 +158,7 @@ class Finding(NamedTuple):
     these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
     ``cell``, which counts all cells from 1. ``cause`` says in the plural what places of the file have in common, such
     as ``requests for CUDA``. Reports show those of one rule, severity and cause as one finding, whose ``places`` are
-    the findings that it stands for.
+    the findings that it stands for. ``seen`` is what recordings of runs show at its lines.
     """
 
     rule: str
@@ -128,6 +176,7 @@ class Finding(NamedTuple):
     statement: tuple[int, int] | None = None
     cause: str = ""
     places: tuple[Finding, ...] = ()
+    seen: tuple[Observed, ...] = ()
 
     @property
     def is_notice(self) -> bool:
@@ -240,7 +289,8 @@ class RunResult(NamedTuple):
     checked completely. ``without_device`` are files that compute with tensors without any sign, there or in the other
     files, that these are on an accelerator. ``baselined`` and ``unchanged`` count findings that are not reported: those
     in a baseline, and those on lines that have not changed. ``obsolete`` are the findings of a baseline that no longer
-    occur. ``notes`` are sentences about the run. ``understood`` is None if no project was analyzed.
+    occur. ``notes`` are sentences about the run. ``understood`` is None if no project was analyzed, and
+    ``recorded`` if no recordings were read.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -258,6 +308,7 @@ class RunResult(NamedTuple):
     obsolete: tuple[Accepted, ...] = ()
     notes: tuple[str, ...] = ()
     understood: Understood | None = None
+    recorded: Recorded | None = None
 
     def with_problems(self, problems: Iterable[Problem]) -> RunResult:
         """The same result with problems of files that were not linted."""

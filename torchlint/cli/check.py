@@ -42,7 +42,7 @@ _notebooks: dict[str, Shown] = {}
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command and return the exit status."""
-    from torchlint.cli import adoption, settings
+    from torchlint.cli import adoption, recorded, settings
     from torchlint.run import session
 
     _sources.clear()  # of an earlier run in this process
@@ -51,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     need(arguments.output_format)
     _refuse(arguments)
     adoption.refuse(arguments, paths)
+    recorded.refuse(arguments, paths)
     what = session.plan_of(settings.configured(arguments, paths))
     what = what._replace(exhaustive=arguments.exhaustive, around=_context(arguments, paths, what))
     if arguments.add_ignore or arguments.reason is not None:
@@ -145,17 +146,20 @@ def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
 
 
 def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> RunResult:
+    from torchlint.cli import recorded
     from torchlint.cli.progress import Bar
     from torchlint.run import session
 
     found = _found(paths, what)
     prepared = _prepared(arguments, paths, found.files, what)
     files, given = (prepared.files, prepared.narrowing.contents) if prepared is not None else (found.files, None)
+    with_recordings = recorded.reader(arguments, files, _lines)
     with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
         options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
         run = session.run(files, what, given=given, **options)
     run = _with_what_was_found(run, found)
-    return prepared.finish(run, prepared.narrowing.narrowed(run)) if prepared is not None else run
+    run = prepared.finish(run, prepared.narrowing.narrowed(run)) if prepared is not None else run
+    return with_recordings(run)
 
 
 def _prepared(arguments: argparse.Namespace, paths: list[str], files: list[str], what: Plan) -> Prepared | None:

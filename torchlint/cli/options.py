@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from torchlint.base.version import __version__
-from torchlint.cli import adoption
+from torchlint.cli import adoption, recorded
 from torchlint.cli.parsing import Help, Parser, refuse_unknown
 from torchlint.config.values import FAIL_ON
 from torchlint.report import FORMATS
@@ -121,6 +121,7 @@ def add_linting(parser: argparse.ArgumentParser) -> None:
     _repairs(parser.add_argument_group("repairs"))
     _files(parser.add_argument_group("which files"))
     adoption.options(parser.add_argument_group("code with many findings"))
+    recorded.options(parser.add_argument_group("recordings of runs"))
     _output(parser.add_argument_group("output"))
     _running(parser.add_argument_group("running"))
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from torchlint.confirm.case import times
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, percent
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step
 from torchlint.confirm.totals import Totals, blocks
 from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.report.figures import duration, percent
 
 # Below this part of a step, nothing is worth a sentence.
 _LITTLE = 0.005

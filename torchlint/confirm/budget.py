@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from torchlint.base.paths import below
 from torchlint.confirm.case import size, where
 from torchlint.confirm.evidence import Event, Run
-from torchlint.confirm.figures import number
 from torchlint.confirm.rates import each_step, per_step
 from torchlint.confirm.totals import Totals, totals, waits
+from torchlint.report.figures import number
 
 _WORST = 5
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from torchlint.confirm.evidence import EVALUATION, Event, Mark, Run
-from torchlint.confirm.figures import duration
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import Figure, each_step, per_step, phase_of, time_of
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding, Recipe
+from torchlint.report.figures import duration
 
 NO_MARK = Mark(placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
 HOST = frozenset(("array", "arrays", "data", "batch", "pin"))

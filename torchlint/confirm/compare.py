@@ -16,9 +16,9 @@ from torchlint.base.limits import content
 from torchlint.base.two_forms import LEAST_NS, LEAST_STEPS, Unswitchable, merged
 from torchlint.confirm import evidence, launch, order
 from torchlint.confirm.evidence import Run
-from torchlint.confirm.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.model import Finding, Safety
+from torchlint.report.figures import duration
 from torchlint.report.shared import dump
 from torchlint.run.fix import applied
 from torchlint.text.decode import DecodeProblem, decode

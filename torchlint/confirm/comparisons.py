@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 
-from torchlint.confirm.figures import duration
 from torchlint.confirm.order import Order
 from torchlint.confirm.stored import NotStored, stored
 from torchlint.confirm.stored_types import StoredComparison
 from torchlint.model import Finding
+from torchlint.report.figures import duration
 
 _SCHEMA = 1
 Key = tuple[str, str, int]

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, number, percent
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
 from torchlint.confirm.totals import Totals
 from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding
+from torchlint.report.figures import duration, number, percent
 from torchlint.report.shared import place
 from torchlint.text.visible import visible
 

@@ -53,7 +53,17 @@ def _heads(findings: Sequence[Finding], rules: dict[str, RuleInfo], style: Style
         if following is None or following.message != finding.message:
             said = (part for line in visible_lines(finding.message) for part in wrapped(line, style.width - 2))
             lines += [f"  {part}" for part in said]
+        lines += [f"  {part}" for part in _seen(finding, style)]
     return lines
+
+
+def _seen(finding: Finding, style: Style) -> list[str]:
+    """What recordings of runs show at its lines."""
+    if not finding.seen:
+        return []
+    from torchlint.report.observed import words
+
+    return [part for one in finding.seen for part in wrapped(f"seen in the recording: {words(one)}", style.width - 2)]
 
 
 def _margin(findings: Sequence[Finding], lines: int, patches: Iterable[Sequence[Change] | None]) -> int:

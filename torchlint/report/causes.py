@@ -36,7 +36,8 @@ def _joined(group: Sequence[Finding]) -> Finding:
     first = group[0]
     message = f"{len(group)} {first.cause} in this file ({_lines(group)}). In the first, {first.message}"
     fix = next((finding.fix for finding in group if finding.fix is not None), None)
-    return first._replace(message=message, fix=fix, places=tuple(group))
+    seen = tuple(dict.fromkeys(one for finding in group for one in finding.seen))
+    return first._replace(message=message, fix=fix, places=tuple(group), seen=seen)
 
 
 def _lines(group: Sequence[Finding]) -> str:

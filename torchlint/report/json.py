@@ -8,6 +8,7 @@ from torchlint.base.version import __version__
 from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span, Understood
 from torchlint.report import ReportOptions
 from torchlint.report.causes import places
+from torchlint.report.observed import observed_document, recorded_document
 from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id
 
 SCHEMA = 1
@@ -39,6 +40,7 @@ def document(run: RunResult) -> dict[str, Any]:
             "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
             "unchecked": run.unchecked,
         },
+        "recorded": recorded_document(run.recorded) if run.recorded is not None else None,
     }
 
 
@@ -67,6 +69,7 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
+        "seen": [observed_document(one) for one in finding.seen],
     }
 
 

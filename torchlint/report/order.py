@@ -28,7 +28,7 @@ _KINDS = {topic: kind for kind, topic in enumerate(TOPICS)}
 # Findings that speak of one expression, and expressions of which the same is said.
 Expression = list[Finding]
 Block = list[Expression]
-_Order = tuple[bool, int, int, int, tuple[object, ...]]
+_Order = tuple[bool, float, int, int, int, tuple[object, ...]]
 # Where projects keep tests and copies of other projects: usual names of folders, and of pytest's modules.
 _ASIDE = re.compile(
     r"(?:^|[\\/])(?:(?:tests?|testing|third[_-]?party|3rd[_-]?party|vendor(?:ed)?|extern(?:als?)?|submodules)[\\/]"
@@ -38,10 +38,11 @@ _ASIDE = re.compile(
 
 
 def by_cost(finding: Finding) -> _Order:
-    """The sort key: own code, severity, heat (unknown is like once), topic, place."""
+    """The sort key: own code, time in recordings, severity, heat (unknown is like once), topic, place."""
     heat = finding.heat.rank if finding.heat is not None else 0
     aside = _ASIDE.search(finding.path) is not None
-    return aside, -finding.severity.rank, -heat, _KINDS.get(finding.topic, len(TOPICS)), finding.sort_key
+    time = sum(one.microseconds / (one.steps or 1) for one in finding.seen)
+    return aside, -time, -finding.severity.rank, -heat, _KINDS.get(finding.topic, len(TOPICS)), finding.sort_key
 
 
 def blocks(findings: Iterable[Finding]) -> list[Block]:

@@ -93,6 +93,7 @@ def _result(finding: Finding, index: int, options: ReportOptions) -> dict[str, A
         "topic": finding.topic,
         "heat": finding.heat.value if finding.heat else None,
         "cell": finding.cell,
+        "seen": _seen(finding),
     }
     result: dict[str, Any] = {
         "ruleId": finding.rule,
@@ -113,6 +114,15 @@ def _result(finding: Finding, index: int, options: ReportOptions) -> dict[str, A
     if finding.fix and finding.cell is None:  # the columns of a notebook's file are not those of its code
         result["fixes"] = [_fix(finding.path, finding.fix)]
     return result
+
+
+def _seen(finding: Finding) -> list[dict[str, Any]] | None:
+    """What recordings of runs show at its lines, as in the JSON report."""
+    if not finding.seen:
+        return None
+    from torchlint.report.observed import observed_document
+
+    return [observed_document(one) for one in finding.seen]
 
 
 def _also(place: Finding) -> Evidence:

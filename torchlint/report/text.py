@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
-from torchlint.model import Finding, RunResult, Severity
+from torchlint.model import Finding, Recorded, RunResult, Severity
 from torchlint.report import ReportOptions
 from torchlint.report.cells import wrapped
 from torchlint.report.shared import plural, problem_line, rules_by_id
@@ -30,13 +30,15 @@ def render(run: RunResult, options: ReportOptions) -> str:
         remarks = [] if options.quiet else _remarks(run, run.findings, options)
         return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet) + remarks)
     findings = without_notices(run.findings)
-    hidden = [] if options.show_info else [each for each in findings if each.severity is Severity.INFO]
-    shown = [each for each in findings if each.severity is not Severity.INFO] if hidden else findings
+    hidden = [] if options.show_info else [each for each in findings if _is_advice(each)]
+    shown = [each for each in findings if not _is_advice(each)] if hidden else findings
     parts = list(_blocks(shown, run, options, style))
     if hidden:
         from torchlint.report.folded import table
 
         parts.append("\n".join(table(hidden, rules_by_id(run), style)))
+    if run.recorded is not None:
+        parts += _recorded(run.recorded, style, quiet=options.quiet)
     if run.problems:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
@@ -45,6 +47,20 @@ def render(run: RunResult, options: ReportOptions) -> str:
         ending = tail(run._replace(notes=()), len(hidden))
         parts.append("\n".join([*ending, *notes, *said, *_remarks(run, shown, options)]))
     return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _is_advice(finding: Finding) -> bool:
+    """Whether one line for its rule is enough: an info of which no recording shows what it costs."""
+    return finding.severity is Severity.INFO and not finding.seen
+
+
+def _recorded(recorded: Recorded, style: Style, *, quiet: bool) -> list[str]:
+    """What recordings show beside the findings."""
+    from torchlint.report.observed import recordings, section
+
+    whole = () if quiet else recordings(recorded)
+    parts = ([part for line in lines for part in wrapped(line, style.width)] for lines in (section(recorded), whole))
+    return ["\n".join(part) for part in parts if part]
 
 
 def _blocks(findings: Sequence[Finding], run: RunResult, options: ReportOptions, style: Style) -> Iterator[str]:

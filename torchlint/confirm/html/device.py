@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from torchlint.confirm.evidence import Run
-from torchlint.confirm.figures import duration, percent
 from torchlint.confirm.html.pictures import WIDTH
 from torchlint.confirm.places import real
+from torchlint.report.figures import duration, percent
 from torchlint.report.shared import plural
 
 _ROWS = (

@@ -10,13 +10,13 @@ from markupsafe import Markup
 from torchlint.base import paths
 from torchlint.confirm.case import size
 from torchlint.confirm.evidence import EVALUATION, Event
-from torchlint.confirm.figures import duration, number
 from torchlint.confirm.html.words import NOTABLE
 from torchlint.confirm.places import real
 from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.result import Result
 from torchlint.confirm.totals import blocks
 from torchlint.confirm.verdict import Basis
+from torchlint.report.figures import duration, number
 
 _LAYERS = ("convolution", "recurrent")
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from torchlint.base.version import __version__
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, number
 from torchlint.confirm.html.lines import Line
 from torchlint.confirm.judge import left
 from torchlint.confirm.places import real
 from torchlint.confirm.result import Result
 from torchlint.confirm.totals import Totals
+from torchlint.report.figures import duration, number
 
 _LINES, _SPOTS = 20, 50
 _KINDS = {"upload": "copy to the device", "download": "copy to the host"}

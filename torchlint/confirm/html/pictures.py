@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from torchlint.confirm.answer import BLOCKED, DATA, Answer
 from torchlint.confirm.evidence import EVALUATION, Run
-from torchlint.confirm.figures import duration, percent
 from torchlint.confirm.html.lines import Line
+from torchlint.report.figures import duration, percent
 
 WIDTH, HEIGHT = 1000.0, 100.0
 # Steps longer than this many medians are drawn cut, so that the others can be told apart.

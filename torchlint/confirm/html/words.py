@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import Event, Run
-from torchlint.confirm.figures import duration
+from torchlint.report.figures import duration
 
 _NOUNS = {
     "upload": ("copy", " to the device"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from torchlint.confirm.case import Case, times, total
-from torchlint.confirm.figures import duration, number
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
+from torchlint.report.figures import duration, number
 
 
 def evaluations(case: Case) -> Verdict:

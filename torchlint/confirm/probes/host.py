@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
-from torchlint.confirm.figures import duration
 from torchlint.confirm.probes.generic import evaluated
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
+from torchlint.report.figures import duration
 
 _MILLISECOND = 1_000_000
 # Converting a list of arrays in less time than this per call is not worth a finding (TL102).

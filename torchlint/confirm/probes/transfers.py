@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torchlint.confirm.case import Case, size, times, total, where
 from torchlint.confirm.evidence import Event
-from torchlint.confirm.figures import duration, number
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
+from torchlint.report.figures import duration, number
 
 # At 20 GB/s, 64 KiB take 3 us, which is less than it takes to start any copy.
 _FEW_BYTES = 64 * 1024

@@ -1,0 +1,92 @@
+"""What recordings of runs show, in words and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torchlint.knowledge.observations import KINDS
+from torchlint.model import Observed, Recorded, Recording
+from torchlint.report.figures import duration, number, percent
+from torchlint.report.shared import place, plural
+from torchlint.text.visible import visible, visible_path
+
+_SHOWN = 10  # lines without a finding
+_NAMED = 3  # lines that are not in the linted files
+
+
+def words(one: Observed) -> str:
+    """How often something happened and what it took: ``2 waits for the device a step, 1.2 ms (11 %)``."""
+    often = one.times / one.steps if one.steps else one.times
+    kind = KINDS.get(one.kind)
+    noun = visible(one.kind) if kind is None else kind.one if often == 1 else kind.many
+    said = f"{number(often)} {noun}{' a step' if one.steps else ''}"
+    if one.microseconds:
+        said += f", {duration(one.microseconds / (one.steps or 1))}"
+        said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
+    said += _uncertain(one)
+    return f"{said}: {visible(one.detail)}" if one.detail else said
+
+
+def _uncertain(one: Observed) -> str:
+    if one.lines:
+        return f", at line {', '.join(map(str, one.lines[:-1]))} or {one.lines[-1]}"
+    return f", somewhere in `{visible(one.function)}`" if one.function else ""
+
+
+def section(recorded: Recorded) -> Iterator[str]:
+    """What happened at lines without a finding, the longest first, with advice for its kind."""
+    if not recorded.unreported:
+        return
+    yield "Seen in the recording, without a finding:"
+    for one in recorded.unreported[:_SHOWN]:
+        yield f"  {place(one.path, one.line)}: {words(one)}"
+        if one.kind in KINDS:
+            yield f"    {KINDS[one.kind].advice}"
+    if len(recorded.unreported) > _SHOWN:
+        yield f"  and {plural(len(recorded.unreported) - _SHOWN, 'more line')} (--output-format json lists them)"
+
+
+def recordings(recorded: Recorded) -> Iterator[str]:
+    """What each recording says as a whole, which of its lines were not found, and what to record next time."""
+    for one in recorded.recordings:
+        yield f"{visible_path(one.source)} ({one.form}): {'; '.join(_whole(one))}."
+        if one.unmatched:
+            named = ", ".join(visible(line) for line in one.unmatched[:_NAMED])
+            more = f" and {len(one.unmatched) - _NAMED} more" if len(one.unmatched) > _NAMED else ""
+            yield f"{plural(len(one.unmatched), 'line')} of it could not be matched with a linted file: {named}{more}."
+        yield from one.notes
+
+
+def _whole(one: Recording) -> Iterator[str]:
+    """Its steps, and how often each kind of event happened and what part of the time that took."""
+    if one.step_us is not None:
+        yield f"{plural(one.steps, 'step')} of {duration(one.step_us)}"
+    for kind, count, microseconds in one.totals:
+        share = microseconds / (one.steps * one.step_us) if one.step_us else None
+        seen = Observed(kind, "", 0, count, one.steps, microseconds, one.source, share=share)
+        yield words(seen)
+    if one.step_us is None and not one.totals:
+        yield "nothing that torchlint looks for"
+
+
+def observed_document(one: Observed) -> dict[str, Any]:
+    """What was seen at a line, as plain data; ``count`` and ``microseconds`` are those of all steps."""
+    values = one._asdict()
+    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines)}
+
+
+def recorded_document(recorded: Recorded) -> dict[str, Any]:
+    """What recordings show, as plain data."""
+    return {
+        "recordings": [_recording(one) for one in recorded.recordings],
+        "unreported": [observed_document(one) for one in recorded.unreported],
+    }
+
+
+def _recording(one: Recording) -> dict[str, Any]:
+    totals: Sequence[tuple[str, int, float]] = one.totals
+    return {
+        **one._asdict(),
+        "totals": [{"kind": kind, "count": count, "microseconds": time} for kind, count, time in totals],
+    }

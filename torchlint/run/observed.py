@@ -1,0 +1,59 @@
+"""Joins what recordings of runs show at lines with the findings there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from torchlint.knowledge.observations import KINDS
+from torchlint.model import Finding, Observed, Recorded, Recording, RunResult
+
+
+class Joined(NamedTuple):
+    """Findings with what was seen at their lines, and what was seen at lines without a finding about it."""
+
+    findings: tuple[Finding, ...]
+    unreported: tuple[Observed, ...]
+
+
+def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joined:
+    """Give each finding what was seen at its lines and is of a kind that its topic is about.
+
+    What may have happened at several lines is given to the findings at all of them, but to none at whose line the same
+    kind is certain. What happened somewhere in a function is given to none.
+    """
+    at: defaultdict[str, list[int]] = defaultdict(list)
+    for number, finding in enumerate(findings):
+        if finding.cell is None:
+            at[finding.path].append(number)
+    seen: defaultdict[int, list[Observed]] = defaultdict(list)
+    unreported = []
+    for one in sorted(observations, key=lambda one: len(one.lines)):
+        about = [number for number in at[one.path] if _is_about(findings[number], one)]
+        free = [number for number in about if not any(_is_certain(other, one) for other in seen[number])]
+        for number in free if one.lines else about:
+            seen[number].append(one)
+        if not (free if one.lines else about):
+            unreported.append(one)
+    unreported.sort(key=lambda one: (-one.microseconds, -one.times, one.path, one.line))
+    joined = (finding._replace(seen=tuple(seen[number])) for number, finding in enumerate(findings))
+    return Joined(tuple(joined), tuple(unreported))
+
+
+def with_recordings(run: RunResult, recordings: Iterable[Recording], observations: Iterable[Observed]) -> RunResult:
+    """The result of a run with what recordings show."""
+    joined = join(run.findings, observations)
+    return run._replace(findings=joined.findings, recorded=Recorded(tuple(recordings), joined.unreported))
+
+
+def _is_about(finding: Finding, one: Observed) -> bool:
+    kind = KINDS.get(one.kind)
+    if (kind is not None and finding.topic not in kind.topics) or (one.function and not one.lines):
+        return False
+    lines = one.lines or (one.line,)
+    return any(finding.span.line <= line <= finding.span.end_line for line in lines)
+
+
+def _is_certain(other: Observed, one: Observed) -> bool:
+    return not other.lines and other.kind == one.kind

@@ -1,0 +1,92 @@
+"""The functions of a source file, and the lines in them that call something by a name."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_MODULE = "<module>"
+# What stands for a call of these methods in source text.
+_LOOPS = ("__iter__", "__next__")
+_FORMATS = "__format__"
+# Operators of PyTorch that make a Python value of a tensor: for a condition, and for anything else.
+CONDITION = "aten::is_nonzero"
+CONVERSIONS = (CONDITION, "aten::item")
+_CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
+_OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Function(NamedTuple):
+    """A function, or the code of a module; ``first`` is the line of its first decorator."""
+
+    name: str
+    first: int
+    last: int
+    node: ast.AST
+
+    def lines(self, called: str) -> tuple[int, ...]:
+        """The lines on which its own code calls something with this name, in order.
+
+        An empty name stands for what calls no function, such as an operator, and the names of :data:`CONVERSIONS` for
+        what makes a Python value of a tensor in this way.
+        """
+        return tuple(sorted({line for node, line in self._own() if _calls(node, called)}))
+
+    def _own(self) -> Iterator[tuple[ast.AST, int]]:
+        """Its nodes without those of functions in it, each with its line or that of the node around it."""
+        waiting = [(node, self.first) for node in ast.iter_child_nodes(self.node)]
+        while waiting:
+            node, around = waiting.pop()
+            line = getattr(node, "lineno", around)
+            yield node, line
+            if not isinstance(node, _FUNCTIONS):
+                waiting += ((inner, line) for inner in ast.iter_child_nodes(node))
+
+
+class Functions:
+    """The functions of a file; none if it cannot be parsed."""
+
+    def __init__(self, text: str) -> None:
+        self._all: list[Function] = []
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        self._all.append(Function(_MODULE, 1, len(text.splitlines()) or 1, tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = min(each.lineno for each in (node, *node.decorator_list))
+                self._all.append(Function(node.name, first, node.end_lineno or first, node))
+            elif isinstance(node, ast.Lambda):
+                self._all.append(Function("<lambda>", node.lineno, node.end_lineno or node.lineno, node))
+
+    def at(self, name: str, line: int) -> Function | None:
+        """The innermost function with this name, or any if that is unknown, that has this line."""
+        found = [each for each in self._all if name in ("", each.name) and each.first <= line <= each.last]
+        return max(found, key=lambda each: each.first, default=None)
+
+
+def _calls(node: ast.AST, called: str) -> bool:
+    if called in CONVERSIONS:
+        return isinstance(node, _CONDITIONS if called == CONDITION else ast.Subscript) or _constructs(node)
+    if not called:
+        return isinstance(node, _CONDITIONS + _OPERATORS) or _constructs(node)
+    if called in _LOOPS and isinstance(node, ast.For | ast.AsyncFor):
+        return True
+    if called == _FORMATS and isinstance(node, ast.FormattedValue):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    return called == (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None))
+
+
+def _constructs(node: ast.AST) -> bool:
+    """Whether it calls a type of Python's own, such as ``float``, which is no function for a profiler."""
+    return isinstance(node, ast.Call) and isinstance(getattr(builtins, getattr(node.func, "id", ""), None), type)
