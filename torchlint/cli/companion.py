@@ -14,7 +14,7 @@ from torchlint.cli import terminal
 from torchlint.cli.output import Failure, colored, need, print_text, write_file
 from torchlint.cli.settings import configured
 from torchlint.config.config import Config, ConfigError, read_budget
-from torchlint.confirm import evidence, launch, order, prepare, prices
+from torchlint.confirm import again, evidence, lasting, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order
 from torchlint.confirm.result import Result, result
@@ -65,7 +65,7 @@ def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
             raise Failure(ended.refused)
         if prepare.rank() != 0:
             return ended.status
-        return _report(arguments, plan.config, ordered, price_list, budget, ended.status)
+        return _report(arguments, plan, ordered, price_list, budget, ended.status)
     finally:
         if arguments.evidence is None and prepare.rank() == 0:
             prepare.remove(directory)
@@ -107,7 +107,7 @@ def _limited(arguments: argparse.Namespace, made: Order) -> Order:
 
 def _report(
     arguments: argparse.Namespace,
-    config: Config,
+    plan: Plan,
     ordered: Order,
     price_list: prices.Prices,
     budget: Mapping[str, float],
@@ -122,6 +122,9 @@ def _report(
         changed = order.stale(ordered, {})
         if changed is not None:
             raise Failure(f"{changed}: was changed while the program ran; run it again")
+        if arguments.evidence is not None:
+            lasting.write(ordered, seen, price_list)
+        ordered = again.with_shown(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, budget if not status else {})
     except (*_PROBLEMS, Failure) as problem:
         if not status:
@@ -131,7 +134,7 @@ def _report(
     _write(arguments, judged, sys.stderr)
     if status:
         return status
-    return FOUND if judged.fails(config.fail_on) else CLEAN
+    return FOUND if judged.fails(plan.config.fail_on) else CLEAN
 
 
 def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
@@ -197,7 +200,9 @@ def _verdict(arguments: argparse.Namespace) -> int:
         seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
         if ordered.lint:
             ordered = prepare.adopted(ordered, plan)
-        judged = result(ordered, seen, prices.load(arguments.profile), _budget(arguments, plan.config))
+        price_list = prices.load(arguments.profile)
+        ordered = again.with_shown(ordered, seen, price_list, plan)
+        judged = result(ordered, seen, price_list, _budget(arguments, plan.config))
     except ConfigError as error:
         raise Failure(str(error)) from None
     _write(arguments, judged, sys.stdout)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
-from torchlint.confirm.case import NO_MARK, Case, times, where
+from torchlint.confirm.case import NO_MARK, Case, times, total, where
 from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
@@ -14,6 +14,7 @@ from torchlint.confirm.prices import Prices
 from torchlint.confirm.probes import PROBES
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Finding, Recipe
+from torchlint.report.figures import number
 
 _PRICED = ("upload", "download", "sync")
 UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
@@ -25,7 +26,11 @@ def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
     verdicts = {}
     for name in order.findings:
         recipe = order.recipes[name]
-        verdicts[name] = UNCONFIRMED if recipe is None else _verdict(_case(name, recipe, order, run, prices, sources))
+        if recipe is None:
+            verdicts[name] = UNCONFIRMED
+            continue
+        case = _case(name, recipe, order, run, prices, sources)
+        verdicts[name] = _shown(case) if name in order.shown else _verdict(case)
     return {**verdicts, **_shared(order, verdicts)}
 
 
@@ -37,9 +42,9 @@ def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
         if verdicts[name].status is Status.CONFIRMED and verdicts[name].cost is not None
     ]
     found = {}
-    for number, name in enumerate(priced):
+    for index, name in enumerate(priced):
         events = {id(event) for event in verdicts[name].events if event.kind in _PRICED}
-        first = next((other for other in priced[:number] if events and events <= _ids(verdicts[other])), None)
+        first = next((other for other in priced[:index] if events and events <= _ids(verdicts[other])), None)
         if first is not None:
             found[name] = _without_cost(verdicts[name], order.findings[first])
     return found
@@ -95,6 +100,14 @@ def _verdict(case: Case) -> Verdict:
     if verdict.status is Status.REFUTED and not run.complete and probe.everywhere:
         return case.unknown(f"{verdict.reason} so far, but {run.gap}")
     return _with_ranks(case, verdict)
+
+
+def _shown(case: Case) -> Verdict:
+    """The verdict on a finding that the run has shown: what it rests on is what happened there."""
+    events = case.of(*_PRICED)
+    each = case.per_step(events)
+    often = f", {number(each)} a step" if each is not None else ""
+    return _with_ranks(case, case.confirmed(events, f"seen in the run: {times(total(events), 'event')}{often}"))
 
 
 def left(run: Run) -> str:

@@ -33,7 +33,8 @@ class Order:
     """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
     The recipe is None for a finding that no run can confirm. ``lint`` means that the files have not been linted yet;
-    ``switch`` that two forms of a file are compared.
+    ``switch`` that two forms of a file are compared. ``shown`` are the names of findings that only the run has shown;
+    they are not written.
     """
 
     directory: str
@@ -53,6 +54,7 @@ class Order:
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     switch: Mapping[str, Any] | None = None
     lint: bool = False
+    shown: frozenset[str] = frozenset()
 
     @property
     def program(self) -> str:

@@ -86,16 +86,17 @@ def files_of(what: Program) -> list[str]:
 def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:
     """Lint files. Syntax errors are left to Python, which will report them itself."""
     run = session.run([shown(path) for path in paths], plan)
-    return [finding for finding in run.findings if finding.rule in _recipes(plan) and finding.rule != SYNTAX_ERROR]
+    return [finding for finding in run.findings if finding.rule in recipes_of(plan) and finding.rule != SYNTAX_ERROR]
 
 
-def _recipes(plan: Plan) -> Mapping[str, Recipe | None]:
+def recipes_of(plan: Plan) -> Mapping[str, Recipe | None]:
+    """How a run can confirm the findings of each rule, by its id."""
     return {rule.id: rule.recipe for rule in plan.rules}
 
 
 def make(what: Program, findings: Sequence[Finding], paths: Sequence[str], plan: Plan, directory: str) -> Order:
     """The order for a run with default limits and mode."""
-    recipes = _recipes(plan)
+    recipes = recipes_of(plan)
     named = {str(number): finding for number, finding in enumerate(findings) if finding.rule in recipes}
     return Order(
         directory=directory,
@@ -117,7 +118,7 @@ def hashed(paths: Iterable[str]) -> dict[str, str]:
 
 def adopted(made: Order, plan: Plan) -> Order:
     """An order with ``lint`` set, completed with the findings of its files."""
-    recipes = _recipes(plan)
+    recipes = recipes_of(plan)
     named = {str(number): finding for number, finding in enumerate(findings_of(list(made.files), plan))}
     return replace(made, findings=named, recipes={name: recipes[found.rule] for name, found in named.items()})
 

@@ -43,7 +43,7 @@ class FollowedEvent(NamedTuple):
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
     of the step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is
     known. ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as
-    in :class:`FollowedStep`.
+    in :class:`FollowedStep`. ``seen`` says that a run of the program has shown it.
     """
 
     place: Range
@@ -54,6 +54,7 @@ class FollowedEvent(NamedTuple):
     origin: str
     statement: tuple[int, int]
     way: tuple[tuple[str, int, str], ...]
+    seen: bool = False
 
     @property
     def is_in_loop(self) -> bool:

@@ -11,6 +11,7 @@ from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult, Finding
 from torchlint.project.merged import Project
 from torchlint.run.context import NONE, Context
+from torchlint.run.evidence import NO_EVIDENCE, Evidence
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 class Plan(NamedTuple):
     """All known rules, and the configuration for each file.
 
-    ``around`` are files that are linted together with those of the run, but of which nothing is reported.
+    ``around`` are files that are linted together with those of the run, but of which nothing is reported;
+    ``evidence`` is what earlier runs of the program have shown.
     """
 
     rules: tuple[type[Rule], ...]
     scopes: Scopes
     exhaustive: bool = False
     around: Context = NONE
+    evidence: Evidence = NO_EVIDENCE
 
     @property
     def config(self) -> Config:
@@ -96,7 +99,8 @@ class Plan(NamedTuple):
         if seconds is not None:
             config = config._replace(time_limit=seconds)
         if project is None:
-            project = Project(followed=follow_programs([{path: data}], self.world))
+            followed = follow_programs([{path: data}], self.world)
+            project = Project(followed=self.evidence.added(followed, {path: data}))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

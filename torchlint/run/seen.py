@@ -1,4 +1,4 @@
-"""Findings of what following the programs has seen in a step, and no rule has reported from the syntax tree."""
+"""Findings of what was seen in a step, and no rule has reported from the syntax tree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def findings(
     for event in events:
         form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
-        if form is None or last > len(lines) or event.place in contradicted:
+        if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
             continue
         if not covered.isdisjoint(range(first, last + 1)):
             continue
@@ -58,7 +58,7 @@ def _finding(rule: type[Rule], form: Form, event: FollowedEvent, path: str, line
         rule=rule.id,
         name=rule.name,
         topic=topic_of(rule),
-        severity=Severity.INFO,
+        severity=rule.severity if event.seen else Severity.INFO,
         path=path,
         span=_span(event, lines),
         message=_message(form, event, path),

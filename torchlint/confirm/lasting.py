@@ -1,0 +1,88 @@
+"""What a run has shown at the expressions of its files: for linting them again, now and later."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+
+from torchlint.base.paths import relative_to
+from torchlint.base.version import __version__
+from torchlint.confirm.evidence import EVALUATION, NOTHING, TRAINING, Event, Figures, Run
+from torchlint.confirm.order import Order
+from torchlint.confirm.prices import Prices
+from torchlint.run.evidence import NAME, Evidence, Measured, Shot, content_of, document
+from torchlint.run.shown import Shown
+
+_KINDS = ("sync", "upload", "download")
+
+
+def shots(order: Order, run: Run, prices: Prices) -> list[Shot]:
+    """What was shown of the files below the folder that the program was started in.
+
+    Nothing is known of a run that left the simulation.
+    """
+    if run.left is not None:
+        return []
+    found: defaultdict[str, list[Measured]] = defaultdict(list)
+    for path, one in _measured(run, prices):
+        found[path].append(one)
+    named = ((_name(order, path), _content(order, run, path), measured) for path, measured in found.items())
+    return [Shot(name, content, NAME, tuple(sorted(each))) for name, content, each in named if name and content]
+
+
+def evidence_of(order: Order, run: Run, prices: Prices) -> Evidence:
+    """What a run has shown, for linting its files again."""
+    return Evidence(shots(order, run, prices))
+
+
+def write(order: Order, run: Run, prices: Prices) -> None:
+    """Write what can be committed into the folder of the evidence. Raises ``OSError``."""
+    target = os.path.join(order.directory, NAME)
+    written = document(shots(order, run, prices), torch=run.torch, device=run.device or run.mode, version=__version__)
+    with open(f"{target}.partial", "w", encoding="utf-8") as stream:
+        json.dump(written, stream, indent=1)
+        stream.write("\n")
+    os.replace(f"{target}.partial", target)
+
+
+def _name(order: Order, path: str) -> str | None:
+    name = relative_to(order.base, path).replace(os.sep, "/")
+    return None if os.path.isabs(name) or name.startswith("../") else name
+
+
+def _content(order: Order, run: Run, path: str) -> str | None:
+    data = run.sources.get(path)
+    return content_of(data) if data is not None else order.files.get(path)
+
+
+def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
+    """What happened in steps, by file; equal events that differ in where the data is from are one."""
+    sums: dict[tuple[str, Shown, int, bool], Figures] = {}
+    costs: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
+    for event in run.of(*_KINDS):
+        if not (event.main and event.place.known and event.place.column >= 0) or event.facts.get("non_blocking"):
+            continue
+        for phase, steps, part in _parts(run, event):
+            place = event.place
+            where = (place.line, place.column, place.end_line, place.end_column)
+            how = str(event.facts.get("why") or event.facts.get("how") or "")
+            shown = Shown(event.kind, where, how, "training" if phase == TRAINING else "inference", 0.0)
+            key = (place.path, shown, steps, event.kind == "upload" and not event.facts.get("pinned"))
+            sums[key] = sums.get(key, NOTHING).plus(part)
+            costs[key] += prices.of(event, part)
+    for key, figures in sums.items():
+        path, shown, steps, pageable = key
+        often = shown._replace(often=figures.number / steps)
+        yield path, Measured(often, figures.number, steps, costs[key], pageable)
+
+
+def _parts(run: Run, event: Event) -> Iterator[tuple[str, int, Figures]]:
+    """The figures in steps of training, without the first ones if there are others, and in steps of evaluation."""
+    for phase in (TRAINING, EVALUATION):
+        known = run.phases[phase]
+        steady = phase == TRAINING and known.steady > 0
+        part = event.steady if steady else event.phases.get(phase, NOTHING)
+        if part.number and known.count:
+            yield phase, known.steady if steady else known.count, part

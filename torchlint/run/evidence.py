@@ -1,0 +1,201 @@
+"""Evidence of earlier runs: what they have shown at expressions of files, as plain data that can be committed.
+
+A document has no arguments, environment or absolute paths. It is only believed where it says that something happens,
+and only for a file with the same content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from hashlib import blake2b, sha256
+from typing import Any, NamedTuple, TypedDict
+
+from torchlint.base import inputs
+from torchlint.base.shape import fits
+from torchlint.model import Observed, Recording
+from torchlint.project.followed import NOT_FOLLOWED, FollowedFile
+from torchlint.run.shown import Shown, with_shown
+
+NAME = "observations.json"
+SCHEMA = 1
+_KINDS = {"sync": "wait", "download": "pageable-download"}
+
+
+class EvidenceProblem(Exception):
+    """Evidence cannot be used; a one-line message with the file and advice."""
+
+
+class Measured(NamedTuple):
+    """What a run has shown at an expression, in how many of how many steps, and the microseconds of all of them.
+
+    ``pageable`` says that what is copied to the device is not in pinned memory.
+    """
+
+    shown: Shown
+    times: int
+    steps: int
+    microseconds: float
+    pageable: bool
+
+
+class Shot(NamedTuple):
+    """What runs have shown of a file with this content. ``path`` is relative, with forward slashes."""
+
+    path: str
+    content: str
+    source: str
+    measured: tuple[Measured, ...]
+
+
+class Evidence:
+    """What runs have shown of files, by their content."""
+
+    def __init__(self, files: Iterable[Shot] = (), recordings: Iterable[Recording] = ()) -> None:
+        self.recordings = tuple(recordings)
+        self._by_name: defaultdict[str, list[Shot]] = defaultdict(list)
+        for one in files:
+            self._by_name[os.path.basename(one.path)].append(one)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of everything; empty if there is nothing."""
+        every = sorted(one for each in self._by_name.values() for one in each)
+        return blake2b(repr(every).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if every else ""
+
+    def of(self, path: str, data: bytes) -> list[Shot]:
+        """What was shown of a file with this content."""
+        named = self._by_name.get(os.path.basename(path), ())
+        content = content_of(data) if named else ""
+        return [one for one in named if one.content == content]
+
+    def added(self, followed: Mapping[str, FollowedFile], contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+        """What is known of files by path with forward slashes, together with what was shown of them."""
+        found = dict(followed)
+        for path, data in contents.items() if self._by_name else ():
+            shown = [one.shown for shot in self.of(path, data) for one in shot.measured]
+            if shown:
+                name = path.replace("\\", "/")
+                found[name] = with_shown(found.get(name, NOT_FOLLOWED), data, shown)
+        return found
+
+    def observed(self, paths: Sequence[str], read: Callable[[str], bytes | None]) -> tuple[list[Observed], list[str]]:
+        """What was shown at the lines of these files, and the paths of those that have changed since."""
+        found, stale = [], []
+        for path in paths:
+            named = self._by_name.get(os.path.basename(path), ())
+            data = read(path) if named else None
+            if data is None:
+                continue
+            current = self.of(path, data)
+            found += [_observed(path, shot.source, one) for shot in current for one in shot.measured]
+            if not current and any(_is_end(shot.path, path) for shot in named):
+                stale.append(path)
+        return found, stale
+
+
+NO_EVIDENCE = Evidence()
+
+
+def content_of(data: bytes) -> str:
+    """The digest by which evidence knows the content of a file: SHA-256."""
+    return sha256(data).hexdigest()
+
+
+def _is_end(end: str, path: str) -> bool:
+    whole = os.path.abspath(path).replace("\\", "/")
+    return whole == end or whole.endswith(f"/{end}")
+
+
+def _observed(path: str, source: str, one: Measured) -> Observed:
+    kind = _KINDS.get(one.shown.kind) or ("pageable-upload" if one.pageable else "wait")
+    return Observed(kind, path, one.shown.place[0], one.times, one.steps, one.microseconds, source)
+
+
+# -- documents -----------------------------------------------------------------------------------
+
+
+class _StoredEvent(TypedDict):
+    kind: str
+    how: str
+    phase: str
+    place: tuple[int, int, int, int]
+    times: int
+    steps: int
+    us: float
+    pageable: bool
+
+
+class _StoredFile(TypedDict):
+    sha256: str
+    events: list[_StoredEvent]
+
+
+class _Stored(TypedDict):
+    schema: int
+    torch: str
+    device: str
+    files: dict[str, _StoredFile]
+
+
+def document(files: Iterable[Shot], *, torch: str, device: str, version: str) -> dict[str, Any]:
+    """The evidence of a run as plain data."""
+    return {
+        "schema": SCHEMA,
+        "torchlint": version,
+        "torch": torch,
+        "device": device,
+        "files": {
+            one.path: {"sha256": one.content, "events": [_written(each) for each in one.measured]}
+            for one in sorted(files)
+        },
+    }
+
+
+def _written(one: Measured) -> dict[str, Any]:
+    kind, place, how, phase, _ = one.shown
+    event = {"kind": kind, "how": how, "phase": phase, "place": list(place), "times": one.times, "steps": one.steps}
+    return {**event, "us": round(one.microseconds, 3), "pageable": one.pageable}
+
+
+def read(paths: Iterable[str]) -> Evidence:
+    """Read evidence from files, or from folders that ``torchlint confirm --evidence`` has written.
+
+    Raises :class:`EvidenceProblem`.
+    """
+    files: list[Shot] = []
+    recordings = []
+    for path in dict.fromkeys(paths):
+        source = os.path.join(path, NAME) if os.path.isdir(path) else path
+        stored = _stored(source)
+        files += [_shot(name, source, found) for name, found in stored["files"].items()]
+        form = f"torchlint confirm, device: {stored['device']}, torch {stored['torch']}, times by the price list"
+        recordings.append(Recording(source, form))
+    return Evidence(files, recordings)
+
+
+def _stored(source: str) -> _Stored:
+    try:
+        found = json.loads(inputs.read(source, inputs.REPORT))
+    except OSError as error:
+        advice = f"`torchlint confirm --evidence DIR` writes DIR/{NAME}"
+        raise EvidenceProblem(f"{source}: cannot be read ({error.strerror}); {advice}") from None
+    except (ValueError, RecursionError):
+        raise EvidenceProblem(f"{source}: is not JSON; record the evidence again") from None
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not fits(found, _Stored, more=True):
+        raise EvidenceProblem(f"{source}: is no evidence that this version of torchlint can read; record it again")
+    return found  # type: ignore[return-value]
+
+
+def _shot(path: str, source: str, stored: _StoredFile) -> Shot:
+    return Shot(path, stored["sha256"], source, tuple(_measured(event) for event in stored["events"]))
+
+
+def _measured(event: _StoredEvent) -> Measured:
+    first, column, last, end = event["place"]
+    often = event["times"] / max(event["steps"], 1)
+    shown = Shown(event["kind"], (first, column, last, end), event["how"], event["phase"], often)
+    return Measured(shown, event["times"], event["steps"], event["us"], event["pageable"])
