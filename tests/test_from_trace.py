@@ -184,8 +184,11 @@ def test_steps_are_those_of_the_optimizer_if_the_profiler_names_none() -> None:
 
 
 def test_the_last_step_is_left_out_if_it_was_cut_off() -> None:
-    assert len(steps_of([(0, 100), (100, 200), (200, 210)], [])) == 2
-    assert len(steps_of([(0, 100), (100, 200), (200, 240)], [])) == 3
+    steps = [(0, 100), (100, 200), (200, 210)]
+    assert len(steps_of(steps, [90, 190])) == 2
+    assert len(steps_of(steps, [90, 190, 209])) == 3
+    assert len(steps_of(steps, [90])) == 3  # gradients are accumulated
+    assert len(steps_of(steps, [])) == 3
 
 
 def test_functions_that_were_running_are_found_in_any_order_of_the_events() -> None:
