@@ -17,7 +17,7 @@ from torchlint.trace.steps import OPTIMIZER, STEP, Steps, steps_of
 
 # Categories of events; the profiler of PyTorch 1 used the shorter names.
 _PYTHON = "python_function"
-_CALLS = frozenset({"cuda_runtime", "cuda_driver", "privateuse1_runtime", "privateuse1_driver", "runtime"})
+_CALLS = ("runtime", "driver")  # `cuda_runtime`, and the same of other devices
 _WORK = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 _COPIES = {"HtoD (Pageable": UPLOAD, "DtoH (Device -> Pageable": DOWNLOAD}
 _LOADING = "enumerate(DataLoader)#"
@@ -82,7 +82,7 @@ class Timeline:
         if category == _PYTHON:
             number = self._names.number(_ADDRESS.sub("", name))
             self._stacks[thread].add(begin, begin + length, number)
-        elif category in _CALLS:
+        elif category.endswith(_CALLS):
             self._call(thread, name, Moment(WAIT, begin, length), _correlation(event))
         elif category in _WORK:
             self._device(event, name, begin, length)

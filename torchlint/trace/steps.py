@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
 STEP = "ProfilerStep#"
 OPTIMIZER = "Optimizer.step#"
-_WHOLE = 0.2  # of the median of the others, below which the last step was cut off
 
 
 class Steps:
@@ -39,12 +38,14 @@ class Steps:
 
 
 def steps_of(annotated: Sequence[tuple[float, float]], optimized: Sequence[float]) -> Steps:
-    """The steps from the profiler's annotations, as beginning and end, or from when the optimizer's steps ended."""
-    spans = sorted(annotated)
+    """The steps from the profiler's annotations, as beginning and end, or from when the optimizer's steps ended.
+
+    The last one is left out if the recording ended in it: if the optimizer stepped in all others.
+    """
+    ends, spans = sorted(optimized), sorted(annotated)
     if not spans:
-        ends = sorted(optimized)
         return Steps(pairwise(ends))
-    if len(spans) > 1:
-        usual = median(end - begin for begin, end in spans[:-1])
-        spans = spans if spans[-1][1] - spans[-1][0] >= _WHOLE * usual else spans[:-1]
+    whole = [bisect_right(ends, end) > bisect_left(ends, begin) for begin, end in spans]
+    if len(spans) > 1 and all(whole[:-1]) and not whole[-1]:
+        spans.pop()
     return Steps(spans)
