@@ -330,8 +330,8 @@ def test_the_report_marks_findings_and_lists_the_rest(folder: Path, capsys: pyte
     (folder / "t.json").write_text(document([*gpu(), *unmatched]), encoding="utf-8")
     assert main(["train.py", "--from-trace", "t.json", "--no-cache"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "seen in the recording: 1 wait for the device a step, 80 us (8 %), at line 12 or 15" in text
-    assert "seen in the recording: 1 copy to the device from pageable memory a step, 40 us (4 %)" in text
+    assert "seen in the run: 1 wait for the device a step, 80 us (8 %), at line 12 or 15" in text
+    assert "seen in the run: 1 copy to the device from pageable memory a step, 40 us (4 %)" in text
     assert "TL202 blocking-transfer info" in text  # shown in full, since it was seen
     assert "train.py:6: 1 wait for data a step, 50 us (5 %) give the DataLoader more workers" in text
     assert "1 line of it could not be matched with a linted file: elsewhere.py:3." in text

@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     recorded.refuse(arguments, paths)
     what = session.plan_of(settings.configured(arguments, paths))
     what = what._replace(exhaustive=arguments.exhaustive, around=_context(arguments, paths, what))
+    what = recorded.with_evidence(arguments, what)
     if arguments.add_ignore or arguments.reason is not None:
         from torchlint.cli import ignoring
 
@@ -153,7 +154,7 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
     found = _found(paths, what)
     prepared = _prepared(arguments, paths, found.files, what)
     files, given = (prepared.files, prepared.narrowing.contents) if prepared is not None else (found.files, None)
-    with_recordings = recorded.reader(arguments, files, _lines)
+    with_recordings = recorded.reader(arguments, files, what, _lines, _content)
     with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
         options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
         run = session.run(files, what, given=given, **options)
@@ -329,6 +330,16 @@ def _lines(path: str, cell: int | None = None) -> list[str] | None:
         data = _sources[path] if path in _sources else content(path)
         return split_lines(decode(data))
     except (OSError, DecodeProblem):
+        return None
+
+
+def _content(path: str) -> bytes | None:
+    """The content of a file as it was linted; None if it cannot be read."""
+    from torchlint.base.limits import content
+
+    try:
+        return _sources[path] if path in _sources else content(path)
+    except OSError:
         return None
 
 

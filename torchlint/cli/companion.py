@@ -124,7 +124,8 @@ def _report(
             raise Failure(f"{changed}: was changed while the program ran; run it again")
         if arguments.evidence is not None:
             lasting.write(ordered, seen, price_list)
-        ordered = again.with_shown(ordered, seen, price_list, plan)
+        if not arguments.findings:  # of a report, only its findings are judged
+            ordered = again.with_shown(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, budget if not status else {})
     except (*_PROBLEMS, Failure) as problem:
         if not status:

@@ -63,7 +63,7 @@ def _seen(finding: Finding, style: Style) -> list[str]:
         return []
     from torchlint.report.observed import words
 
-    return [part for one in finding.seen for part in wrapped(f"seen in the recording: {words(one)}", style.width - 2)]
+    return [part for one in finding.seen for part in wrapped(f"seen in the run: {words(one)}", style.width - 2)]
 
 
 def _margin(findings: Sequence[Finding], lines: int, patches: Iterable[Sequence[Change] | None]) -> int:

@@ -38,7 +38,7 @@ def section(recorded: Recorded) -> Iterator[str]:
     """What happened at lines without a finding, the longest first, with advice for its kind."""
     if not recorded.unreported:
         return
-    yield "Seen in the recording, without a finding:"
+    yield "Seen in the run, without a finding:"
     for one in recorded.unreported[:_SHOWN]:
         yield f"  {place(one.path, one.line)}: {words(one)}"
         if one.kind in KINDS:

@@ -22,6 +22,7 @@ from torchlint.run.shown import Shown, with_shown
 
 NAME = "observations.json"
 SCHEMA = 1
+_NAMED = 3  # files that have changed
 _KINDS = {"sync": "wait", "download": "pageable-download"}
 
 
@@ -82,8 +83,13 @@ class Evidence:
                 found[name] = with_shown(found.get(name, NOT_FOLLOWED), data, shown)
         return found
 
-    def observed(self, paths: Sequence[str], read: Callable[[str], bytes | None]) -> tuple[list[Observed], list[str]]:
-        """What was shown at the lines of these files, and the paths of those that have changed since."""
+    def seen_in(
+        self, paths: Sequence[str], read: Callable[[str], bytes | None]
+    ) -> tuple[list[Recording], list[Observed]]:
+        """What the evidence says as a whole, and what was shown at lines of these files.
+
+        A file that has changed since is left out, which the recordings say.
+        """
         found, stale = [], []
         for path in paths:
             named = self._by_name.get(os.path.basename(path), ())
@@ -92,9 +98,8 @@ class Evidence:
                 continue
             current = self.of(path, data)
             found += [_observed(path, shot.source, one) for shot in current for one in shot.measured]
-            if not current and any(_is_end(shot.path, path) for shot in named):
-                stale.append(path)
-        return found, stale
+            stale += [(shot.source, path) for shot in named if shot not in current and _is_end(shot.path, path)]
+        return [_with_stale(each, stale) for each in self.recordings], found
 
 
 NO_EVIDENCE = Evidence()
@@ -110,9 +115,21 @@ def _is_end(end: str, path: str) -> bool:
     return whole == end or whole.endswith(f"/{end}")
 
 
+def _with_stale(recording: Recording, stale: Iterable[tuple[str, str]]) -> Recording:
+    changed = sorted({path for source, path in stale if source == recording.source})
+    if not changed:
+        return recording
+    others = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    note = f"{', '.join(changed[:_NAMED])}{others}: changed since the run, and left out; record the evidence again"
+    return recording._replace(notes=(*recording.notes, note))
+
+
 def _observed(path: str, source: str, one: Measured) -> Observed:
-    kind = _KINDS.get(one.shown.kind) or ("pageable-upload" if one.pageable else "wait")
-    return Observed(kind, path, one.shown.place[0], one.times, one.steps, one.microseconds, source)
+    return Observed(_kind(one), path, one.shown.place[0], one.times, one.steps, one.microseconds, source)
+
+
+def _kind(one: Measured) -> str:
+    return _KINDS.get(one.shown.kind) or ("pageable-upload" if one.pageable else "wait")
 
 
 # -- documents -----------------------------------------------------------------------------------
@@ -171,10 +188,23 @@ def read(paths: Iterable[str]) -> Evidence:
     for path in dict.fromkeys(paths):
         source = os.path.join(path, NAME) if os.path.isdir(path) else path
         stored = _stored(source)
-        files += [_shot(name, source, found) for name, found in stored["files"].items()]
+        own = [_shot(name, source, found) for name, found in stored["files"].items()]
+        files += own
         form = f"torchlint confirm, device: {stored['device']}, torch {stored['torch']}, times by the price list"
-        recordings.append(Recording(source, form))
+        recordings.append(_recording(source, form, own))
     return Evidence(files, recordings)
+
+
+def _recording(source: str, form: str, files: Iterable[Shot]) -> Recording:
+    """What the evidence says as a whole: the events of training or, without any, those of inference."""
+    every = [one for shot in files for one in shot.measured]
+    training = [one for one in every if one.shown.phase == "training"] or every
+    totals: dict[str, tuple[int, float]] = {}
+    for one in training:
+        count, time = totals.get(kind := _kind(one), (0, 0.0))
+        totals[kind] = count + one.times, time + one.microseconds
+    steps = max((one.steps for one in training), default=0)
+    return Recording(source, form, steps, totals=tuple((kind, *figures) for kind, figures in sorted(totals.items())))
 
 
 def _stored(source: str) -> _Stored:

@@ -47,8 +47,9 @@ def with_shown(known: FollowedFile, content: bytes, shown: Sequence[Shown]) -> F
         tree = Tree(content)
     except (SyntaxError, ValueError, RecursionError):
         return known
-    events, tensors, steps = {event.place: event for event in known.events}, dict(known.tensors), list(known.steps)
-    lines = {step.line for step in steps}
+    events, tensors = {event.place: event for event in known.events}, dict(known.tensors)
+    steps = {step.line: step for step in known.steps}
+    reached, places = set(known.reached or ()), []
     for one in shown:
         node = tree.at(one.place) if one.every_step else None
         form = tree.form(node, one.kind, one.how) if node is not None else None
@@ -59,12 +60,22 @@ def with_shown(known: FollowedFile, content: bytes, shown: Sequence[Shown]) -> F
         events[place] = _event(one._replace(place=place), form, _statement(around, node), events.get(place))
         tensors.update(_tensor(node, form.form))
         line = _whole_function(around)
-        if line is not None and line not in lines:
-            lines.add(line)
-            steps.append(FollowedStep(line, one.phase, ()))
+        if line is not None:
+            steps.setdefault(line, FollowedStep(line, one.phase, ()))
+        reached.update(each.lineno for each in around if isinstance(each, _FUNCTIONS))
+        places.append(place)
     return known._replace(
-        content=digest(content), events=tuple(events.values()), tensors=tuple(tensors.items()), steps=tuple(steps)
+        content=digest(content),
+        events=tuple(events.values()),
+        tensors=tuple(tensors.items()),
+        steps=tuple(steps.values()),
+        reached=tuple(sorted(reached)) if known.reached is not None else None,
+        unusual=tuple(each for each in known.unusual if not any(_is_within(place, each[0]) for place in places)),
     )
+
+
+def _is_within(inner: Range, outer: Range) -> bool:
+    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 
 def _event(one: Shown, form: Named, statement: tuple[int, int], before: FollowedEvent | None) -> FollowedEvent:
