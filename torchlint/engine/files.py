@@ -82,7 +82,7 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
 def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
     """The functions that run in every step of a program, and the loops that make steps."""
     for frame in frequency.frames:
-        for region in _places(frame, frequency):
+        for region in _places(frame, frequency) if not frame.module.library else ():
             often = frequency.of(frame, region)
             if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
@@ -113,7 +113,8 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
     found: dict[str, tuple[int, ...]] = dict.fromkeys(modules, ())
     lines: dict[str, set[int]] = defaultdict(set)
     for frame in state.frames.values():
-        if frame.function is not None and frame.function.node in state.reached:
+        own = not frame.module.library
+        if own and frame.function is not None and frame.function.node in state.reached:
             lines[frame.module.path].add(frame.function.node.lineno)
     found.update({path: tuple(sorted(numbers)) for path, numbers in lines.items()})
     return found
@@ -136,8 +137,9 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
                 continue
-            if origin.kind == "batch" and isinstance(origin.node, ast.Call):
-                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value)
+            if origin.kind == "batch" and isinstance(origin.node, ast.Call) and not origin.frame.module.library:
+                by = happening.what if happening.form is forms.BY_LIBRARY else ""
+                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value, by)
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
@@ -167,7 +169,7 @@ def _unusual(state: State, frequency: Frequency, modules: Mapping[str, Module]) 
             found[path].update(_in_block(module.tree.body, state, frequency, whole=False))
     known: dict[ast.FunctionDef | ast.AsyncFunctionDef, str] = {}
     for frame in frequency.frames:
-        node = frame.function.node if frame.function is not None else None
+        node = frame.function.node if frame.function is not None and not frame.module.library else None
         if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
             known[node] = frame.module.path
     for node, path in known.items():

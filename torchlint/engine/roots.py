@@ -135,7 +135,7 @@ class Roots:
 
     def _roots(self) -> Iterator[Root]:
         for class_ in list(self._engine.classes.all):
-            if not class_.scope.module.is_test:
+            if not class_.scope.module.is_test and not class_.scope.module.library:
                 libraries = self._engine.classes.lineage(class_)[1]
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.frames import Scope
 from torchlint.engine.values import (
     NONE,
     SEQUENCES,
@@ -93,10 +95,9 @@ class Options:
             return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(shown, False))
         return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value)))
 
-    def of_class(self, given: Arguments) -> Value:
+    def of_class(self, class_: Value, node: ast.AST, scope: Scope) -> Value:
         """A class of options that a command-line library fills: its fields are options."""
-        class_ = given.get(0)
-        made = self._engine.classes.instantiate(class_.target, [], {}, given.node, given.scope)
+        made = self._engine.classes.instantiate(class_.target, [], {}, node, scope)
         if made.kind is Kind.INSTANCE:
             for each in self._engine.classes.lineage(class_.target)[0]:
                 for name, value in each.fields.items():
