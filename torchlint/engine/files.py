@@ -80,15 +80,31 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
 
 
 def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
-    """The functions that run in every step of a program, and the loops that make steps."""
+    """The functions that run in every step of a program, and the loops that make steps.
+
+    A loop that is part of a training step is no step, although an evaluation calls the function as well.
+    """
+    parts = set(_parts_of_training(frequency))
     for frame in frequency.frames:
         for region in _places(frame, frequency) if not frame.module.library else ():
             often = frequency.of(frame, region)
+            if often.phase is Phase.INFERENCE and region.node in parts:
+                continue
             if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
                 way = tuple(frequency.way(frame, region))
                 assumed = often.assumed and region is frame.root
                 yield frame.module.path, often, FollowedStep(line, ASSUMED if assumed else often.phase.value, way)
+
+
+def _parts_of_training(frequency: Frequency) -> Iterator[ast.AST | None]:
+    """The loops within training steps."""
+    for frame in frequency.frames:
+        for region in frame.regions.values():
+            if region.kind == "loop" and not frequency.is_step(frame, region):
+                often = frequency.of(frame, region)
+                if often.phase is Phase.TRAINING and not often.assumed:
+                    yield region.node
 
 
 def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:

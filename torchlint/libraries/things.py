@@ -315,6 +315,7 @@ class Things:
         )
 
 
+_SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {
     "items": Things._items,

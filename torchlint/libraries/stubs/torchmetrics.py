@@ -6,6 +6,14 @@ import torch
 class Metric(torch.nn.Module):
     def __init__(self, *args, **kwargs):
         self._seen = None
+        self._state = 0
+
+    def to(self, device):
+        self._state = torch.zeros((), device=device)
+        return self
+
+    def cuda(self):
+        return self.to("cuda")
 
     def forward(self, *values, **kwargs):
         self.update(*values, **kwargs)
@@ -15,7 +23,7 @@ class Metric(torch.nn.Module):
         self._seen = values[0]
 
     def compute(self):
-        return self._seen.sum()
+        return self._seen + self._state
 
     def reset(self): ...
 
