@@ -90,7 +90,9 @@ class Trainer:
         self._device = "cpu" if accelerator == "cpu" else "cuda"
         self.callbacks = callbacks
 
-    def fit(self, model, train_dataloaders=None, val_dataloaders=None, datamodule=None, train_dataloader=None, **kwargs):
+    def fit(
+        self, model, train_dataloaders=None, val_dataloaders=None, datamodule=None, train_dataloader=None, **kwargs
+    ):
         source = self._begin(model, datamodule, "fit")
         train, val = train_dataloaders, val_dataloaders
         if train_dataloaders is None:
@@ -118,7 +120,7 @@ class Trainer:
                 torch.autograd.backward(outputs)
                 model.on_after_backward()
                 model.on_before_optimizer_step(optimizer)
-                model.optimizer_step(epoch, index, optimizer, lambda: outputs)
+                model.optimizer_step(epoch, index, optimizer, lambda: None)
                 model.on_train_batch_end(outputs, batch, index)
                 if self.callbacks is not None:
                     self._in_step(one_of(self.callbacks), model, outputs, batch, index, optimizer)

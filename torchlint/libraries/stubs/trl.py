@@ -4,6 +4,8 @@ from transformers import Trainer, TrainingArguments
 
 
 class SFTTrainer(Trainer): ...
+
+
 class DPOTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         loss, metrics = self.get_batch_loss_metrics(model, inputs)
@@ -15,13 +17,33 @@ class DPOTrainer(Trainer):
 
 
 class KTOTrainer(DPOTrainer): ...
+
+
 class CPOTrainer(DPOTrainer): ...
+
+
 class ORPOTrainer(DPOTrainer): ...
+
+
 class RewardTrainer(Trainer): ...
+
+
 class SFTConfig(TrainingArguments): ...
+
+
 class DPOConfig(TrainingArguments): ...
+
+
 class KTOConfig(TrainingArguments): ...
+
+
 class CPOConfig(TrainingArguments): ...
+
+
 class ORPOConfig(TrainingArguments): ...
+
+
 class RewardConfig(TrainingArguments): ...
+
+
 class GRPOConfig(TrainingArguments): ...
