@@ -363,6 +363,31 @@ def test_a_metric_of_torchmetrics_is_where_its_values_are() -> None:
     assert usual(files) == marked(files)
 
 
+@pytest.mark.parametrize("call", ["fire.Fire(main)", "typer.run(main)"])
+def test_parameters_of_a_function_that_a_command_line_calls_are_options(call: str) -> None:
+    files = {
+        "train": """
+            import torch
+            import {library}
+
+            def main(path: str, show: bool = False, log: bool = True, steps=100):
+                model = torch.nn.Linear(3, 4).cuda()
+                for step in range(steps):
+                    loss = model(torch.zeros(3, device="cuda")).sum()
+                    loss.backward()
+                    if show:
+                        print(loss)
+                    if log:
+                        print(loss)  # read
+
+            {call}
+        """.replace("{call}", call).replace("{library}", call.partition(".")[0])
+    }
+    assert usual(files) == marked(files)
+    events = solve({"train.py": dedent(files["train"]).encode()}).events
+    assert [event.option for event in events] == ["--show", None]
+
+
 def test_functions_do_not_see_the_names_of_their_class() -> None:
     files = {
         "train": """

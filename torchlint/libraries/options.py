@@ -95,6 +95,20 @@ class Options:
             return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(shown, False))
         return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value)))
 
+    def of_function(self, function: Value, node: ast.AST, scope: Scope) -> Value:
+        """What a function gives that a command line calls: its parameters with defaults are options."""
+        target = function.target
+        given = target.node.args
+        places = [*given.posonlyargs, *given.args]
+        pairs = [*zip(reversed(places), reversed(given.defaults), strict=False)]
+        pairs += zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        named = {
+            arg.arg: self.option(arg.arg, self._engine.expressions.safely(default, target.scope), f"--{arg.arg}")
+            for arg, default in pairs
+            if default is not None
+        }
+        return self._engine.call(function, [], named, node, scope)
+
     def of_class(self, class_: Value, node: ast.AST, scope: Scope) -> Value:
         """A class of options that a command-line library fills: its fields are options."""
         made = self._engine.classes.instantiate(class_.target, [], {}, node, scope)

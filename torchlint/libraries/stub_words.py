@@ -81,6 +81,13 @@ class StubWords:
     def _filled(self, class_: Value, given: Arguments) -> Value:
         return self._options.of_class(class_, given.node, given.scope) if class_.kind is Kind.CLASS else UNKNOWN
 
+    def _called(self, given: Arguments) -> Value:
+        """``called_with_options(function)``: what a function gives whose parameters are options."""
+        function = given.get(0)
+        if function.kind is not Kind.FUNCTION:
+            return self._engine.call(function, [], {}, given.node, given.scope)
+        return self._options.of_function(function, given.node, given.scope)
+
     def _one_of(self, given: Arguments) -> Value:
         """``one_of(values)``: each of several values; calling it calls all of them, in no loop."""
         return self._engine.containers.element(given.get(0), given.node, given.scope)
@@ -109,6 +116,7 @@ _FUNCTIONS = {
     "moved": StubWords._moved,
     "prepared": StubWords._prepared,
     "options_of": StubWords._options_of,
+    "called_with_options": StubWords._called,
     "one_of": StubWords._one_of,
     "option": StubWords._option,
     "array": StubWords._array,
