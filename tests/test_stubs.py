@@ -131,6 +131,13 @@ def test_hooks_of_lightning_that_do_not_run_in_steps_and_the_cpu_are_innocent() 
     assert usual(on_cpu) == marked(on_cpu) == []
 
 
+def test_a_framework_that_runs_a_model_of_which_nothing_is_known_says_nothing_of_others() -> None:
+    train = "import lightning.pytorch as pl\nfrom hub import model\npl.Trainer().fit(model)\n"
+    assert solve({"train.py": train.encode()}).files["train.py"].reached is None
+    known = solve({f"{name}.py": dedent(text).encode() for name, text in lightning().items()})
+    assert known.files["train.py"].reached is not None
+
+
 def test_steps_and_callbacks_of_lightning_read_batches_of_a_module_in_another_file() -> None:
     files = lightning("print(loss)" + READ, callbacks="Watch()", callback=READ)
     assert usual(files) == marked(files)

@@ -117,11 +117,15 @@ def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
 
 
 def _programs_step(state: State, frequency: Frequency) -> bool:
-    """Whether the programs make steps, as far as they were followed."""
+    """Whether the programs make steps, as far as they were followed; a stub does with what it calls of them."""
     bodies = {module_frame for key, module_frame in state.frames.items() if isinstance(key, Module)}
-    frames = [f for f in frequency.frames if f in bodies or (f.function and f.function.node in state.reached)]
+    own = [frame for frame in frequency.frames if not frame.module.library]
+    frames = [f for f in own if f in bodies or (f.function and f.function.node in state.reached)]
     loops = ((frame, r) for frame in frames for r in frame.regions.values() if r.kind == "loop")
-    return any(frequency.is_step(frame, loop) for frame, loop in loops if not frame.assumed)
+    if any(frequency.is_step(frame, loop) for frame, loop in loops if not frame.assumed):
+        return True
+    often = (frequency.of(frame, frame.root) for frame in frames)
+    return any(one.phase is not Phase.NONE and not one.assumed for one in often)
 
 
 def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int, ...]]:
