@@ -16,7 +16,7 @@ from tests import harness
 
 QUICK = {
     "engine": """test_engine test_following test_following_infos test_project test_project_loaders test_project_names
-        test_project_results test_project_steps""",
+        test_project_results test_project_steps test_stubs""",
     "syntax and values": """test_flow test_guards test_light test_module_files test_names test_positions
         test_recursion test_systems test_values""",
     "heat": "test_circumstances test_heat test_read_costs test_reads test_rounds test_test_code",

@@ -188,7 +188,7 @@ def test_a_parameter_of_a_function_that_nothing_calls_is_an_option(tmp_path: Pat
 @pytest.mark.parametrize(
     ("world", "expected"),
     [
-        ("", "info not with the default options"),
+        ("", "info only with `--log`"),
         ("options = { log = true }", "warning"),
     ],
 )

@@ -82,8 +82,8 @@ def solve(
         return Solution((), Frequency((), on_accelerator=False), {})
     engine = Engine(Program(contents, root, targets, world), work, _libraries)
     Roots(engine).follow()
-    modules = engine.program.modules.values()
-    on_accelerator = any(word in m.content for m in modules if m.loaded for word in (b"cuda", b"device", b"fabric"))
+    loaded = {frame.module for frame in engine.state.frames.values()}
+    on_accelerator = any(word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric"))
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
     happened = tuple(occurrences(frequency))
     files = known_of_files(engine.state, happened, frequency, engine.program.modules) if on_accelerator else {}

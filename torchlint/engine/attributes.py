@@ -53,7 +53,7 @@ class Attributes:
         if kind is Kind.TENSOR:
             return self._of_tensor(owner, name)
         if kind is Kind.LIBRARY:
-            return library(f"{owner.detail}.{name}")
+            return self._engine.libraries.named(f"{owner.detail}.{name}")
         if kind is Kind.PACKAGE:
             inner = self._engine.loaded(f"{owner.detail}.{name}")
             return inner or Value(Kind.PACKAGE, f"{owner.detail}.{name}")

@@ -173,27 +173,51 @@ class Calls:
         if self._state.depth > _DEEP:
             return UNKNOWN
         names = self._bind(function, args, named)
-        frame = self._frame(function, names)
+        frame = self._frame(function, names, node)
         self._state.called(frame, "call", node)
         self.reached.add(function.node)
         if frame.active:
             return frame.result or UNKNOWN
+        if function.scope.module.library:
+            return self._enter(frame, function, names, node)
+        return self._result(frame, function, names)
+
+    def _enter(self, frame: Frame, function: Function, names: dict[str, Value], node: ast.AST) -> Value:
+        """The result of a function of a stub."""
+        entry, caller = self._state.entry, self._state.frame.module
+        if not caller.library:
+            self._state.entry = caller.path, node
+        if self._state.entry is not None:
+            frame.entry = self._state.entry[0], getattr(self._state.entry[1], "lineno", 0)
+        try:
+            return self._result(frame, function, names)
+        finally:
+            self._state.entry = entry
+
+    def _result(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
         if frame.evaluations and (frame.evaluations >= _EVALUATIONS or self._is_valid(frame, function)):
             self._repeat(frame)
             return frame.result or UNKNOWN
         return self._follow(frame, function, names)
 
-    def _frame(self, function: Function, names: dict[str, Value]) -> Frame:
+    def _frame(self, function: Function, names: dict[str, Value], node: ast.AST) -> Frame:
         first = next(iter(names.values()), None)
         own = first if function.class_ is not None and not function.kind else None
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
-        within = id(function.frame) if function.scope.function is not None else 0
+        within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         place = (function.node, within, self._state.worker, tuple((name, key(value)) for name, value in names.items()))
         frame = self._state.frames.get(place)
         if frame is None:
             frame = self._nearest(function, within, receiver) or self._new(function, within, receiver)
             self._state.frames[place] = frame
         return frame
+
+    def _entry(self, function: Function, node: ast.AST) -> int:
+        """Functions of stubs are followed for each call of the project, to which belongs what they do."""
+        if not function.scope.module.library:
+            return 0
+        entry = self._state.entry
+        return id(entry[1]) if self._state.frame.module.library and entry is not None else id(node)
 
     def _nearest(self, function: Function, within: int, receiver: object) -> Frame | None:
         """A frame for other arguments, if there are too many kinds of them."""

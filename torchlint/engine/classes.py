@@ -42,6 +42,8 @@ class Classes:
         for base in class_.node.bases:
             for value in self._engine.expressions.safely(base, class_.scope).members:
                 if value.kind is Kind.CLASS and value.target not in order:
+                    if value.target.scope.module.library:
+                        libraries.add(f"{value.target.scope.module.name}.{value.target.node.name}")
                     self._collect(value.target, order, libraries)
                 elif value.kind is Kind.LIBRARY:
                     libraries.add(value.detail)
@@ -68,7 +70,9 @@ class Classes:
 
     def is_module(self, value: Value) -> bool:
         """Whether an object is an ``nn.Module``."""
-        return any(name.startswith(known.MODULE_BASES) for name in self.libraries_of(value))
+        named = self._engine.libraries.named
+        bases = (name for name in self.libraries_of(value) if name.startswith(known.MODULE_BASES))
+        return any(named(name).kind is Kind.LIBRARY for name in bases)  # and no class of a stub
 
     # -- objects -----------------------------------------------------------------------------------
 
@@ -110,8 +114,9 @@ class Classes:
         return derived and not any("__iter__" in each.fields for each in order)
 
     def _allocate(self, class_: Class, node: ast.AST) -> Object:
-        """One object for each place of creation and each owner, up to a number."""
-        place: object = (node, class_, self._state.frame.receiver)
+        """One object for each place of creation and each owner, up to a number; in a stub, for each call of it."""
+        entry = self._state.entry if self._state.frame.module.library else None
+        place: object = (node, class_, self._state.frame.receiver, entry)
         found = self._objects.get(place)
         if found is not None:
             return found

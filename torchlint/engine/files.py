@@ -80,15 +80,31 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
 
 
 def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
-    """The functions that run in every step of a program, and the loops that make steps."""
+    """The functions that run in every step of a program, and the loops that make steps.
+
+    A loop that is part of a training step is no step, although an evaluation calls the function as well.
+    """
+    parts = set(_parts_of_training(frequency))
     for frame in frequency.frames:
-        for region in _places(frame, frequency):
+        for region in _places(frame, frequency) if not frame.module.library else ():
             often = frequency.of(frame, region)
+            if often.phase is Phase.INFERENCE and region.node in parts:
+                continue
             if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
                 way = tuple(frequency.way(frame, region))
                 assumed = often.assumed and region is frame.root
                 yield frame.module.path, often, FollowedStep(line, ASSUMED if assumed else often.phase.value, way)
+
+
+def _parts_of_training(frequency: Frequency) -> Iterator[ast.AST | None]:
+    """The loops within training steps."""
+    for frame in frequency.frames:
+        for region in frame.regions.values():
+            if region.kind == "loop" and not frequency.is_step(frame, region):
+                often = frequency.of(frame, region)
+                if often.phase is Phase.TRAINING and not often.assumed:
+                    yield region.node
 
 
 def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
@@ -101,11 +117,15 @@ def _places(frame: Frame, frequency: Frequency) -> Iterator[Region]:
 
 
 def _programs_step(state: State, frequency: Frequency) -> bool:
-    """Whether the programs make steps, as far as they were followed."""
+    """Whether the programs make steps, as far as they were followed; a stub does with what it calls of them."""
     bodies = {module_frame for key, module_frame in state.frames.items() if isinstance(key, Module)}
-    frames = [f for f in frequency.frames if f in bodies or (f.function and f.function.node in state.reached)]
+    own = [frame for frame in frequency.frames if not frame.module.library]
+    frames = [f for f in own if f in bodies or (f.function and f.function.node in state.reached)]
     loops = ((frame, r) for frame in frames for r in frame.regions.values() if r.kind == "loop")
-    return any(frequency.is_step(frame, loop) for frame, loop in loops if not frame.assumed)
+    if any(frequency.is_step(frame, loop) for frame, loop in loops if not frame.assumed):
+        return True
+    often = (frequency.of(frame, frame.root) for frame in frames)
+    return any(one.phase is not Phase.NONE and not one.assumed for one in often)
 
 
 def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int, ...]]:
@@ -113,7 +133,8 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
     found: dict[str, tuple[int, ...]] = dict.fromkeys(modules, ())
     lines: dict[str, set[int]] = defaultdict(set)
     for frame in state.frames.values():
-        if frame.function is not None and frame.function.node in state.reached:
+        own = not frame.module.library
+        if own and frame.function is not None and frame.function.node in state.reached:
             lines[frame.module.path].add(frame.function.node.lineno)
     found.update({path: tuple(sorted(numbers)) for path, numbers in lines.items()})
     return found
@@ -136,8 +157,9 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
                 continue
-            if origin.kind == "batch" and isinstance(origin.node, ast.Call):
-                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value)
+            if origin.kind == "batch" and isinstance(origin.node, ast.Call) and not origin.frame.module.library:
+                by = happening.what if happening.form is forms.BY_LIBRARY else ""
+                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value, by)
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
@@ -167,7 +189,7 @@ def _unusual(state: State, frequency: Frequency, modules: Mapping[str, Module]) 
             found[path].update(_in_block(module.tree.body, state, frequency, whole=False))
     known: dict[ast.FunctionDef | ast.AsyncFunctionDef, str] = {}
     for frame in frequency.frames:
-        node = frame.function.node if frame.function is not None else None
+        node = frame.function.node if frame.function is not None and not frame.module.library else None
         if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
             known[node] = frame.module.path
     for node, path in known.items():

@@ -125,15 +125,16 @@ class Function:
 
 
 class Scope:
-    """The names of a module, class, function or comprehension."""
+    """The names of a module, class, function or comprehension; those of a class are not seen by its functions."""
 
-    __slots__ = ("function", "losses", "module", "names", "of_module", "returned", "up", "yielded")
+    __slots__ = ("function", "losses", "module", "names", "of_class", "of_module", "returned", "up", "yielded")
 
     def __init__(self, names: dict[str, Value], module: Module, up: Scope | None = None) -> None:
         self.names, self.module, self.up = names, module, up
         self.function: Function | None = up.function if up is not None else None
         self.returned: list[Value] = []
         self.yielded: list[Value] | None = None
+        self.of_class = False
         self.losses: frozenset[str] = frozenset()  # names that `backward` is called on
         self.of_module: set[str] = set()  # `global` names
 
@@ -141,7 +142,7 @@ class Scope:
         """The value of a name; None if it has none."""
         scope: Scope | None = self
         while scope is not None:
-            found = scope.names.get(name)
+            found = scope.names.get(name) if scope is self or not scope.of_class else None
             if found is not None:
                 return found
             scope = scope.up
@@ -163,6 +164,7 @@ class Frame:
         self.calls: dict[Call, int] = {}  # with their lines
         self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`
         self.receiver: Object | None = None
+        self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it
         self.assumes_step = False  # a `forward` that is assumed to run in a step
         self.worker = False  # runs in the worker of a loader

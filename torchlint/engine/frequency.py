@@ -238,15 +238,20 @@ class Frequency:
             seen.add(frame)
             _, loop = self._in_region(frame, region)
             if loop is not None:
-                found.append((frame.module.path, getattr(loop.node, "lineno", 0), "step"))
+                found.append((*_place(frame, getattr(loop.node, "lineno", 0)), "step"))
                 break
             if frame not in self.reached_by:
                 break
             caller, region, line = self.reached_by[frame]
-            if not caller.assumed:
-                found.append((caller.module.path, line, frame.name))
+            if not caller.assumed and not frame.module.library:
+                found.append((*_place(caller, line), frame.name))
             frame = caller
         return found[::-1]
+
+
+def _place(frame: Frame, line: int) -> tuple[str, int]:
+    """The path and a line of a frame; for one of a stub, where the project calls the library."""
+    return frame.entry if frame.entry is not None else (frame.module.path, line)
 
 
 def _set_directly(region: Region) -> None:

@@ -29,7 +29,7 @@ class Imports:
         top = alias.name.partition(".")[0]
         module = self._engine.program.find(alias.name, scope.module)
         if module is None:
-            return library(alias.name if alias.asname else top)
+            return self._engine.libraries.named(alias.name if alias.asname else top)
         self._engine.statements.load(module)
         if alias.asname or top == alias.name:
             return self._engine.module(module)
@@ -71,4 +71,6 @@ class Imports:
         if inner is not None:
             self._engine.statements.load(inner)
             return self._engine.module(inner)
-        return UNKNOWN if module is not None or name.startswith(".") else library(f"{name}.{wanted}")
+        if module is not None or name.startswith("."):
+            return UNKNOWN
+        return self._engine.libraries.named(f"{name}.{wanted}")

@@ -95,6 +95,9 @@ class Calls(Protocol):
 class Libraries(Protocol):
     """What the engine asks about libraries."""
 
+    def named(self, dotted: str) -> Value:
+        """What a dotted name of a library stands for: a class or function of its stub, or only the name."""
+
     def call(self, function: Value, given: Arguments) -> Value:
         """What a function of a library, or a method of something that is no object of the project, gives."""
 

@@ -66,7 +66,8 @@ class Roots:
                 if root.function.node in layer and not self._is_reached(root):
                     self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=False))
         for root in roots:
-            if root.stepped and (not self._is_reached(root) or not trains):
+            patches = root.class_ is None  # a method of a module of a library, which calls it
+            if root.stepped and (patches or not self._is_reached(root) or not trains):
                 self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
 
     def _within(self, share: float, act: object) -> None:
@@ -135,7 +136,7 @@ class Roots:
 
     def _roots(self) -> Iterator[Root]:
         for class_ in list(self._engine.classes.all):
-            if not class_.scope.module.is_test:
+            if not class_.scope.module.is_test and not class_.scope.module.library:
                 libraries = self._engine.classes.lineage(class_)[1]
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):

@@ -12,7 +12,7 @@ from torchlint.engine.frames import Call, Frame, Function, Happening, Object, Pl
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Kind, Origin, Value, leaves
 from torchlint.engine.values import Place as Device
-from torchlint.knowledge.forms import Form
+from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
 from torchlint.program.modules import Module
 
 Result = TypeVar("Result")
@@ -56,6 +56,7 @@ class State:
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
+        self.entry: tuple[str, ast.AST] | None = None  # the call of the project into a stub: path and node
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
@@ -131,10 +132,17 @@ class State:
         return value.kind is Kind.TENSOR and value.sure and self.on_device(value)
 
     def happen(self, node: ast.AST, scope: Scope, form: Form, origin: Origin | None = None, *, name: str = "") -> None:
-        """Record a read, another wait or a copy; ``name`` is that of the function or method in the form."""
+        """Record a read, another wait or a copy; ``name`` is that of the function or method in the form.
+
+        What a stub does happens at the call of the project that got there.
+        """
+        path = scope.module.path
+        if scope.module.library and self.entry is not None:
+            path, node = self.entry
+            form, name = (BY_LIBRARY, scope.module.library) if form.kind == COPY else (form, name)
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
-        self.frame.happenings.setdefault((form.kind, place), Happening(scope.module.path, node, form, what, origin))
+        self.frame.happenings.setdefault((form.kind, place), Happening(path, node, form, what, origin))
 
     def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""
@@ -163,6 +171,8 @@ class State:
 
     def note(self, value: Value, node: ast.expr, scope: Scope) -> None:
         """Record the tensor that an expression is."""
+        if scope.module.library:
+            return
         on_device = self.on_device(value)
         place = node, self.region, on_device
         if place not in self.tensors:

@@ -142,8 +142,10 @@ class Statements:
         self._engine.classes.all.append(class_)
         value = Value(Kind.CLASS, node.name, target=class_)
         scope.set(node.name, value)
+        inner = Scope(class_.fields, scope.module, scope)
+        inner.of_class = True
         with suppress(Returned, Left):
-            self.block(node.body, Scope(class_.fields, scope.module, scope))
+            self.block(node.body, inner)
         for member in class_.fields.values():
             if member.kind is Kind.FUNCTION and member.target.class_ is None:
                 member.target.class_ = class_

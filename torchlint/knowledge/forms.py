@@ -73,6 +73,7 @@ SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.
 
 BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
+BY_LIBRARY = Form("{}", COPY, (), _BULK)  # moves the batches of the loaders that it gets
 HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
 LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)
 STORED_ON_DEVICE = Form("storing a tensor of the host in one of the device", COPY, ("TL202",), _BULK)

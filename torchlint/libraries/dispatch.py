@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.union import join_all
-from torchlint.engine.values import UNKNOWN, Kind, Place, Value, sequence, tensor
+from torchlint.engine.values import UNKNOWN, Kind, Place, Value, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.libraries.builtins import Builtins
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
 from torchlint.libraries.others import Others
+from torchlint.libraries.stub_files import StubFiles
+from torchlint.libraries.stub_words import StubWords
 from torchlint.libraries.tensors import Tensors
 from torchlint.libraries.things import Things
 from torchlint.libraries.torch_functions import TorchFunctions
@@ -37,7 +39,12 @@ class Libraries:
         self._builtins = Builtins(engine)
         self._torch = TorchFunctions(engine, devices, self._tensors, loaders)
         self._things = Things(engine, devices, loaders)
-        self._others = Others(engine, loaders, self._options)
+        self._others = Others(engine, StubWords(engine, devices, self._options), loaders, self._options)
+        self._stubs = StubFiles(engine)
+
+    def named(self, dotted: str) -> Value:
+        """What a dotted name of a library stands for: a class or function of its stub, or only the name."""
+        return self._stubs.find(dotted) or library(dotted)
 
     def call(self, function: Value, given: Arguments) -> Value:
         """What a function or method of a library gives."""

@@ -105,6 +105,20 @@ def on_device(value: Value, depth: int = _NESTED) -> Value:
     return _mapped(value, on_device, depth) if depth else value
 
 
+def prepared(values: list[Value], *, moves: bool = True) -> Value:
+    """Accelerate and Fabric: the same things; loaders give batches of the device if it ``moves`` them."""
+    found = [
+        Value(Kind.LOADER, element=on_device(value.element or UNKNOWN), fields=value.fields)
+        if value.kind is Kind.LOADER and moves
+        else value
+        for value in values
+    ]
+    return found[0] if len(found) == 1 else sequence(found)
+
+
+_SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
+
+
 def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
     """``default_collate``: numbers and arrays become tensors of the host."""
     if value.is_text:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.frames import Scope
 from torchlint.engine.values import (
     NONE,
     SEQUENCES,
@@ -93,10 +95,23 @@ class Options:
             return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(shown, False))
         return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value)))
 
-    def of_class(self, given: Arguments) -> Value:
+    def of_function(self, function: Value, node: ast.AST, scope: Scope) -> Value:
+        """What a function gives that a command line calls: its parameters with defaults are options."""
+        target = function.target
+        given = target.node.args
+        places = [*given.posonlyargs, *given.args]
+        pairs = [*zip(reversed(places), reversed(given.defaults), strict=False)]
+        pairs += zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        named = {
+            arg.arg: self.option(arg.arg, self._engine.expressions.safely(default, target.scope), f"--{arg.arg}")
+            for arg, default in pairs
+            if default is not None
+        }
+        return self._engine.call(function, [], named, node, scope)
+
+    def of_class(self, class_: Value, node: ast.AST, scope: Scope) -> Value:
         """A class of options that a command-line library fills: its fields are options."""
-        class_ = given.get(0)
-        made = self._engine.classes.instantiate(class_.target, [], {}, given.node, given.scope)
+        made = self._engine.classes.instantiate(class_.target, [], {}, node, scope)
         if made.kind is Kind.INSTANCE:
             for each in self._engine.classes.lineage(class_.target)[0]:
                 for name, value in each.fields.items():

@@ -27,6 +27,7 @@ from torchlint.knowledge import forms
 from torchlint.libraries.builtins import pairs
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
+from torchlint.libraries.stub_words import WORDS, StubWords
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -39,13 +40,15 @@ _FUNCTIONS_CALLED = (Kind.FUNCTION, Kind.PARTIAL)
 class Others:
     """Follows calls of other libraries."""
 
-    def __init__(self, engine: Engine, loaders: Loaders, options: Options) -> None:
+    def __init__(self, engine: Engine, words: StubWords, loaders: Loaders, options: Options) -> None:
         self._engine, self._state = engine, engine.state
-        self._loaders, self._options = loaders, options
+        self._words, self._loaders, self._options = words, loaders, options
 
     def call(self, dotted: str, given: Arguments) -> Value:
         """What a function gives."""
         top, name = dotted.partition(".")[0], given.name
+        if top == WORDS:
+            return self._words.call(given)
         special = _EXACT.get(dotted) or _NAMED.get(name)
         if special is not None:
             return special(self, given)
@@ -67,7 +70,7 @@ class Others:
         if follow is not None:
             return follow(self, given)
         if name in _PARSERS and given.get(0).kind is Kind.CLASS:
-            return self._options.of_class(given)
+            return self._options.of_class(given.get(0), given.node, given.scope)
         return self._computed(top, given)
 
     def _computed(self, top: str, given: Arguments) -> Value:
@@ -82,7 +85,7 @@ class Others:
             return UNKNOWN
         if ".datasets" in dotted:
             return Value(Kind.UNKNOWN, "dataset")
-        if "DataCollator" in name or name in ("TrainingArguments", "HfArgumentParser"):
+        if "DataCollator" in name:
             return None
         made = name[:1].isupper() or name == "create_model" or name.startswith("from_")
         return Value(Kind.LIBRARY_MODULE, dotted) if made or dotted.startswith("torchvision.models") else None
@@ -102,6 +105,13 @@ class Others:
 
     def _last(self, given: Arguments) -> Value:
         return given.values[-1] if given.values else UNKNOWN
+
+    def _field(self, given: Arguments) -> Value:
+        """``dataclasses.field(..)``: the default of the field."""
+        make = given.named.get("default_factory")
+        if make is not None:
+            return self._engine.call(make, [], {}, given.node, given.scope)
+        return given.named.get("default", UNKNOWN)
 
     def _time(self, given: Arguments) -> Value:
         return Value(Kind.NUMBER, Counted.TIME)
@@ -228,12 +238,13 @@ def _may_mean(name: str, prefix: str) -> bool:
 
 
 _LOADERS = frozenset("MultiEpochsDataLoader DataLoaderX WebLoader".split())
-_PARSERS = frozenset("cli HfArgumentParser parse CLI from_cli".split())
+_PARSERS = frozenset("cli parse CLI from_cli".split())
 _EXACT = {
     "functools.partial": Others._partial,
     "copy.deepcopy": Others._last,
     "copy.copy": Others._last,
     "typing.cast": Others._last,
+    "dataclasses.field": Others._field,
     "importlib.import_module": Others._import,
     "builtins.__import__": Others._import,
     **dict.fromkeys(known.CLOCKS, Others._time),

@@ -27,7 +27,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.loaders import Loaders, on_device
+from torchlint.libraries.loaders import Loaders, prepared
 from torchlint.libraries.modules import Modules
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ class Things:
             part = ELEMENT if owner.is_batch else UNKNOWN
             return collection(sequence([TEXT, part]) if given.name == "items" else part)
         if given.name in ("prepare", "setup", "setup_module", "setup_optimizers", "setup_dataloaders") and given.values:
-            return _prepared(given.values)
+            return prepared(given.values)
         if given.name in ("parameters", "named_parameters"):
             parameter = tensor(Place.ACCELERATOR)
             return collection(parameter if given.name == "parameters" else sequence([TEXT, parameter]))
@@ -313,17 +313,6 @@ class Things:
         return (
             self._engine.call(given.receiver, given.values, given.named, given.node, given.scope) if called else UNKNOWN
         )
-
-
-def _prepared(values: list[Value]) -> Value:
-    """Accelerate and Fabric: the same things; loaders give batches of the device."""
-    found = [
-        Value(Kind.LOADER, element=on_device(value.element or UNKNOWN), fields=value.fields)
-        if value.kind is Kind.LOADER
-        else value
-        for value in values
-    ]
-    return found[0] if len(found) == 1 else sequence(found)
 
 
 _SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())

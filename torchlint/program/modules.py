@@ -10,10 +10,13 @@ from typing import Any
 
 
 class Module:
-    """A file of the project. ``names`` are its global names once it has been evaluated."""
+    """A file of the project, or a stub. ``names`` are its global names once it has been evaluated.
 
-    def __init__(self, path: str, name: str, content: bytes) -> None:
-        self.path, self.name, self.content = path, name, content
+    ``library``: what people call the library that a stub stands for; empty for files of the project.
+    """
+
+    def __init__(self, path: str, name: str, content: bytes, library: str = "") -> None:
+        self.path, self.name, self.content, self.library = path, name, content, library
         self.names: dict[str, Any] = {}
         self.loaded = False
 

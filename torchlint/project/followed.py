@@ -28,13 +28,15 @@ class FollowedStep(NamedTuple):
 class FollowedFeed(NamedTuple):
     """A loader, by the range of the call that makes it, whose batches are copied to the device in every step.
 
-    ``path`` and ``line`` are where; ``phase`` is that of the step.
+    ``path`` and ``line`` are where; ``phase`` is that of the step. ``by`` is the library that copies them, if it is not
+    the project itself.
     """
 
     place: Range
     path: str
     line: int
     phase: str
+    by: str = ""
 
 
 class FollowedEvent(NamedTuple):

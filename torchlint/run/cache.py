@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
-_FORMAT = 9
+_FORMAT = 10
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -288,7 +288,7 @@ _PackedFollowed = tuple[
     list[tuple[int, str, list[tuple[str, int, str]]]],
     list[tuple[tuple[int, int, int, int], str]],
     list[tuple[tuple[int, int, int, int], str]],
-    list[tuple[tuple[int, int, int, int], str, int, str]],
+    list[tuple[tuple[int, int, int, int], str, int, str, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
     list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]]],],
@@ -298,7 +298,7 @@ _PackedFollowed = tuple[
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
     content, tensors, steps, unusual, copies, feeds, reached, options, events = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
-    fed = tuple(FollowedFeed((a, b, c, d), path, line, phase) for (a, b, c, d), path, line, phase in feeds)
+    fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
     given = tuple((name, value) for name, value in options)

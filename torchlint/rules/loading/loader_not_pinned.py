@@ -136,9 +136,15 @@ class LoaderNotPinned(Rule):
         if feed is None:
             return
         trains = feed.phase == "training"
+        where = f"in {feed.path}, line {feed.line}"
         self.report(
             loader.call,
-            self._describe(loader, f"in {feed.path}, line {feed.line}", evaluation=not trains, advice=_ASYNCHRONOUS),
+            self._describe(
+                loader,
+                f"by {feed.by}, {where}" if feed.by else where,
+                evaluation=not trains,
+                advice="" if feed.by else _ASYNCHRONOUS,
+            ),
             severity=Severity.WARNING if trains and loader.has_workers else Severity.INFO,
         )
 
