@@ -1,0 +1,168 @@
+"""What a run has shown becomes findings, in its own report and when the same files are linted later."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.companion_help import CONFIRM, TRAINING, confirmed, run, write
+from torchlint.run.evidence import EvidenceProblem, read
+from torchlint.run.shown_forms import Tree
+
+# What calls these is only known when the program runs.
+HELPER = """
+def keep(values, loss):
+    values.append(loss.item())
+
+
+def compare(values, loss):
+    if loss > 1:
+        values.append(1)
+
+
+def rows(values, loss):
+    return loss.reshape(1)[loss.reshape(1) > 0]
+"""
+PROGRAM = TRAINING.replace("import torch\n", "import torch\nimport helper\n", 1).replace(
+    "    total += loss.item()\n", "    [vars(helper)[n]([], loss.detach()) for n in open('names.txt').read().split()]\n"
+)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a program, a report on its run, and the evidence."""
+    folder = tmp_path_factory.mktemp("recorded")
+    write(folder, PROGRAM.replace("print(total.hex())\n", ""))
+    write(folder, HELPER, "helper.py")
+    (folder / "names.txt").write_text("keep compare rows", encoding="utf-8")
+    report = ("--output-format", "json", "--output-file", "report.json")
+    done = run(folder, *CONFIRM, "sim", "--evidence", "ev", *report, "--", "program.py", "secret-argument")
+    assert done.returncode == 1, done.stderr
+    return folder
+
+
+def linted(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = run(folder, "-m", "torchlint", "--isolated", *arguments, "--output-format", "json", ".")
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def places(document: dict[str, Any], path: str = "helper.py") -> list[tuple[int, str, str]]:
+    return [(f["line"], f["rule"], f["severity"]) for f in document["findings"] if f["path"] == path]
+
+
+SHOWN = [(2, "TL301", "warning"), (6, "TL301", "warning"), (11, "TL304", "info")]
+
+
+def test_a_run_reports_what_it_has_seen_by_rule(recorded: Path) -> None:
+    document = json.loads((recorded / "report.json").read_text(encoding="utf-8"))
+    assert sorted(places(document)) == SHOWN
+    shown = [found for found in document["findings"] if found["path"] == "helper.py"]
+    assert {found["verdict"]["status"] for found in shown} == {"confirmed"}
+    assert {found["verdict"]["per_step"] for found in shown} == {1.0}
+    assert all(found["verdict"]["reason"].startswith("seen in the run: ") for found in shown)
+    assert not [spot for spot in document["unflagged"] if spot["path"] == "helper.py"]
+
+
+def test_evidence_is_linted_with(recorded: Path) -> None:
+    assert not [place for place in places(linted(recorded)) if place[2] == "warning"]
+    document = linted(recorded, "--evidence", "ev")
+    assert sorted(places(document)) == SHOWN
+    found = next(found for found in document["findings"] if found["line"] == 2 and found["path"] == "helper.py")
+    assert [(seen["kind"], seen["count"], seen["steps"]) for seen in found["seen"]] == [("wait", 7, 7)]
+    assert linted(recorded, "--evidence", "ev/observations.json")["findings"] == document["findings"]
+
+
+def test_cached_results_are_those_with_the_evidence_that_was_given(recorded: Path) -> None:
+    without, with_it = linted(recorded, "--no-cache"), linted(recorded, "--no-cache", "--evidence", "ev")
+    for _ in range(2):
+        assert linted(recorded, "--cache-dir", "cache")["findings"] == without["findings"]
+        assert linted(recorded, "--cache-dir", "cache", "--evidence", "ev")["findings"] == with_it["findings"]
+
+
+def test_evidence_only_adds(recorded: Path) -> None:
+    def every(document: dict[str, Any]) -> set[tuple[str, int, str]]:
+        return {(found["path"], found["line"], found["rule"]) for found in document["findings"]}
+
+    assert every(linted(recorded)) <= every(linted(recorded, "--evidence", "ev"))
+
+
+def test_a_changed_file_is_left_out_and_named(recorded: Path, tmp_path: Path) -> None:
+    for name in ("program.py", "helper.py"):
+        shutil.copy(recorded / name, tmp_path)
+    with (tmp_path / "helper.py").open("a", encoding="utf-8") as stream:
+        stream.write("# changed\n")
+    document = linted(tmp_path, "--evidence", str(recorded / "ev"))
+    assert not [place for place in places(document) if place[2] == "warning"]
+    (recording,) = document["recorded"]["recordings"]
+    assert recording["notes"] == ["helper.py: changed since the run, and left out; record the evidence again"]
+    assert any(found["seen"] for found in document["findings"] if found["path"] == "program.py")
+
+
+def test_evidence_to_commit_says_nothing_of_the_machine(recorded: Path) -> None:
+    text = (recorded / "ev" / "observations.json").read_text(encoding="utf-8")
+    assert str(recorded) not in text
+    assert "secret-argument" not in text
+    assert sorted(json.loads(text)["files"]) == ["helper.py", "program.py"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read (No such file or directory); `torchlint confirm --evidence DIR` writes DIR/"),
+        ("{", "is not JSON; record the evidence again"),
+        ("[]", "is no evidence that this version of torchlint can read; record it again"),
+        ('{"schema": 2, "torch": "2", "device": "x", "files": {}}', "is no evidence that this version"),
+        ('{"schema": 1, "torch": "2", "device": "x", "files": {"a.py": {"sha256": "0"}}}', "is no evidence"),
+    ],
+    ids="missing truncated list newer incomplete".split(),
+)
+def test_damaged_evidence_is_one_line(tmp_path: Path, content: str | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / "observations.json").write_text(content, encoding="utf-8")
+    with pytest.raises(EvidenceProblem) as problem:
+        read([str(tmp_path)] if content is not None else [str(tmp_path / "observations.json")])
+    assert said in str(problem.value)
+    assert "\n" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "how", "form"),
+    [
+        ("y = «x.item()»", "sync", "read", "read `.{}()`"),
+        ("y = «x.cpu()»", "download", "to", "read `.{}()`"),
+        ("y = «x.to('cpu')»", "download", "to", "read a move to the CPU"),
+        ("y = «x.to(device)»", "upload", "to", "copy a blocking copy"),
+        ("y = «torch.tensor(data, device=device)»", "upload", "data", "copy `{}` of data of the host"),
+        ("y = «float(x)»", "sync", "read", "read `{}(..)`"),
+        ("y = «max(x, z)»", "sync", "read", "read `{}(..)` of Python"),
+        ("y = «x.nonzero()»", "sync", "nonzero", "wait `.{}()`"),
+        ("y = «torch.where(x)»", "sync", "nonzero", "wait `{}(..)`"),
+        ("if «x.any()»: pass", "sync", "read", "read a condition on a tensor"),
+        ("«if x > 0: pass»", "sync", "read", "read a condition on a tensor"),
+        ("while not «x.all()»: pass", "sync", "read", "read a condition on a tensor"),
+        ("assert «x.any()»", "sync", "read", "read an assertion on a tensor"),
+        ("y = «x[mask]»", "sync", "mask", "wait a mask as index"),
+        ("«x[mask]» = z", "sync", "mask", "wait assigning through a mask"),
+        ("y = «x[index]»", "upload", "index", "copy an index on the host"),
+        ("y = «values[x]»", "sync", "read", "read a tensor as index of a list"),
+        ("y = «values[:x]»", "sync", "read", "read a tensor as slice bound"),
+        ("y = «f'{x}'»", "sync", "read", "read formatting a tensor"),
+        ("«loss.backward()»", "sync", "mask", None),
+        ("y = «compute(x)»", "sync", "read", None),
+        ("y = «x + 1»", "sync", "read", None),
+    ],
+)
+def test_what_is_seen_at_an_expression_has_a_form(statement: str, kind: str, how: str, form: str | None) -> None:
+    before, marked, _ = statement.replace("»", "«").split("«")
+    tree = Tree(statement.replace("«", "").replace("»", "").encode())
+    node = tree.at((1, len(before), 1, len(before) + len(marked)))
+    assert isinstance(node, ast.expr)
+    found = tree.form(node, kind, how)
+    assert (found.form.key if found is not None else None) == form
