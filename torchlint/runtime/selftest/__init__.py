@@ -20,7 +20,7 @@ from torchlint.runtime.selftest import running
 from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
-_PARTS = "devices errors loading operations training answers waits copies mixtures drawing precision signatures"
+_PARTS = "devices errors loading operations training answers waits copies mixtures drawing precision signatures values"
 Probe = Callable[[str], Any]
 __all__ = ["Failure", "all_probes", "run"]
 
