@@ -55,3 +55,65 @@ def test_memory_of_a_buffer_is_copied_to_the_device() -> None:
         buffer[0] = 9
         assert made.tolist() == [0, 0]
         assert torch.frombuffer(buffer, dtype=torch.uint8).device.type == "cpu"
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.parametrize("amp", [False, True])
+def test_nested_tensors_train_as_on_the_cpu(layout: torch.layout, *, amp: bool) -> None:
+    def trained(device: str) -> tuple[float, list[Any]]:
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 2).to(device)
+        nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.full((3, 4), 0.3)], layout=layout).to(device)
+        with torch.autocast(device, torch.bfloat16, enabled=amp):
+            out = layer(nested)
+        assert {part.device.type for part in (out, *out.unbind())} == {device}
+        loss = torch.nested.to_padded_tensor(out, 0.0).float().pow(2).sum()
+        loss.backward()
+        return loss.item(), layer.weight.grad.tolist()
+
+    wanted = trained("cpu")
+    with Simulation(Recorder(), Sites([])):
+        assert trained("cuda") == wanted
+
+
+def test_a_nested_tensor_of_the_host_does_not_mix_with_one_of_the_device() -> None:
+    with Simulation(Recorder(), Sites([])):
+        host = torch.nested.nested_tensor([torch.ones(2, 4)])
+        with pytest.raises(RuntimeError, match="same device"):
+            host + torch.nested.nested_tensor([torch.ones(2, 4)], device="cuda")
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_under_autocast_recomputes_what_it_has_computed(*, reentrant: bool) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    def trained(device: str) -> tuple[float, list[Any], list[Any]]:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).to(device)
+        x = torch.linspace(-1, 1, 24).reshape(3, 8).to(device).requires_grad_()
+        with torch.autocast(device, dtype=torch.bfloat16):
+            loss = checkpoint(model, x, use_reentrant=reentrant).float().pow(2).sum()
+        loss.backward()
+        return loss.item(), x.grad.tolist(), model[0].weight.grad.tolist()
+
+    wanted = trained("cpu")
+    with Simulation(Recorder(), Sites([])):
+        assert trained("cuda") == wanted
+
+
+def test_autocast_of_the_host_and_of_the_device_have_states_of_their_own() -> None:
+    before = (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+    with Simulation(Recorder(), Sites([])):
+        host, there = torch.ones(2, 2), torch.ones(2, 2, device="cuda")
+        with torch.autocast("cuda", dtype=torch.float16):
+            assert torch.get_autocast_dtype("cpu") is torch.bfloat16
+            assert not torch.is_autocast_cpu_enabled()
+            with torch.autocast("cpu"):
+                assert [(host @ host).dtype, (there @ there).dtype] == [torch.bfloat16, torch.float16]
+                torch.set_autocast_enabled("cpu", False)
+                assert [(host @ host).dtype, (there @ there).dtype] == [torch.float32, torch.float16]
+            with torch.autocast("cuda", enabled=False):
+                assert (there @ there).dtype is torch.float32
+        with torch.autocast("cpu"):
+            assert [(host @ host).dtype, (there @ there).dtype] == [torch.bfloat16, torch.float32]
+    assert (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")) == before
