@@ -1,0 +1,83 @@
+"""What a run is said to show is what happened in it: in its torch, in its files, however they were started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.companion_help import confirmed, verdict, write
+
+LOOP = """
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model = torch.nn.Linear(4, 1).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    model(torch.randn(4, 4, device=device)).mean().backward()
+    optimizer.step()
+"""
+READS = """
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def train():
+    model = torch.nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for _ in range(8):
+        loss = model(torch.ones(2, 4, device=device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+"""
+
+
+def test_gradients_are_dropped_by_the_torch_that_ran_whatever_the_project_supports(tmp_path: Path) -> None:
+    write(tmp_path, "torch>=1.13\n", "requirements.txt")
+    write(tmp_path, LOOP)
+    found = verdict(confirmed(tmp_path, "--select", "TL601", "--", "program.py"), "TL601")
+    assert found["status"] == "refuted"
+    assert "8 calls, all of which drop the gradients in this torch" in found["reason"]
+
+
+USES = """
+import sys
+import torch
+
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "status", "reason"),
+    [
+        ("if len(sys.argv) > 9:\n    import helper", "not reached", "its file was never loaded in this run"),
+        ("import helper", "not reached", "never evaluated in this run"),
+        ("import helper\nhelper.train()", "confirmed", "8 synchronisations"),
+        ("import runpy\nrunpy.run_path('helper.py')['train']()", "confirmed", "8 synchronisations"),
+        ("import runpy\nrunpy.run_module('helper')['train']()", "confirmed", "8 synchronisations"),
+        (
+            "from runpy import run_path\nfrom pathlib import Path\n"
+            "run_path(str(Path(__file__).parent / 'helper.py'))['train']()",
+            "confirmed",
+            "8 synchronisations",
+        ),
+        ("if len(sys.argv) > 9:\n    import helper\nexec(open('helper.py').read())", "unknown", "cannot be counted"),
+    ],
+)
+def test_a_file_that_is_loaded_in_any_way_is_told_from_one_that_is_not(
+    tmp_path: Path, use: str, status: str, reason: str
+) -> None:
+    write(tmp_path, READS, "helper.py")
+    (tmp_path / "program.py").write_text(USES.lstrip().format(use=use), encoding="utf-8")
+    found = verdict(confirmed(tmp_path, "--select", "TL301", "--", "program.py"), "TL301")
+    assert (found["status"], reason in found["reason"]) == (status, True), found
