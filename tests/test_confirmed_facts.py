@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.companion_help import confirmed, verdict, write
+from tests.companion_help import confirmed, run, verdict, write
 
 LOOP = """
 import torch
@@ -42,9 +42,11 @@ def train():
 
 
 def test_gradients_are_dropped_by_the_torch_that_ran_whatever_the_project_supports(tmp_path: Path) -> None:
-    write(tmp_path, "torch>=1.13\n", "requirements.txt")
     write(tmp_path, LOOP)
-    found = verdict(confirmed(tmp_path, "--select", "TL601", "--", "program.py"), "TL601")
+    chosen = ("--select", "TL601", "--preview", "--target-torch", "1.13", "--output-format", "json")
+    linted = run(tmp_path, "-m", "torchlint", "--isolated", *chosen, "program.py")
+    (tmp_path / "findings.json").write_text(linted.stdout, encoding="utf-8")
+    found = verdict(confirmed(tmp_path, "--findings", "findings.json", "--", "program.py"), "TL601")
     assert found["status"] == "refuted"
     assert "8 calls, all of which drop the gradients in this torch" in found["reason"]
 
@@ -81,3 +83,36 @@ def test_a_file_that_is_loaded_in_any_way_is_told_from_one_that_is_not(
     (tmp_path / "program.py").write_text(USES.lstrip().format(use=use), encoding="utf-8")
     found = verdict(confirmed(tmp_path, "--select", "TL301", "--", "program.py"), "TL301")
     assert (found["status"], reason in found["reason"]) == (status, True), found
+
+
+def test_an_optimizer_that_another_file_steps_is_decided_and_no_other_one(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        def step(model, optimizer, x):
+            optimizer.zero_grad()
+            model(x).mean().backward()
+            optimizer.step()
+        """,
+        "helper.py",
+    )
+    write(
+        tmp_path,
+        """
+        import torch
+        from helper import step
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model = torch.nn.Linear(8, 8).to(device)
+        other = torch.nn.Linear(8, 8).to(device)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+        idle = torch.optim.AdamW(other.parameters())
+        for _ in range(5):
+            step(model, optimizer, torch.ones(2, 8, device=device))
+        """,
+    )
+    found = confirmed(tmp_path, "--select", "TL603", "--", "program.py")["findings"]
+    judged = {finding["line"]: (finding["verdict"]["status"], finding["verdict"]["reason"]) for finding in found}
+    assert judged[7][0] == "confirmed"
+    assert "5 calls of torch.optim.adam" in judged[7][1]
+    assert judged[8][0] == "unknown"

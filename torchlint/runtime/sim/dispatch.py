@@ -44,7 +44,7 @@ class Labels(TorchDispatchMode):
 
         Most operations take a short path, which is optimized: this runs for every operation of the program.
         """
-        if types:
+        if types and any(hasattr(kind, "__tensor_flatten__") for kind in types):
             return self._wrapped(func, types, args, kwargs or {})
         kind = _KINDS.get(func)
         if kind is None:
@@ -98,6 +98,8 @@ class Labels(TorchDispatchMode):
         self._sim.watchful = True
         with self:
             for kind in types:
+                if not hasattr(kind, "__tensor_flatten__"):
+                    continue
                 out = kind.__torch_dispatch__(func, types, args, kwargs)
                 if out is not NotImplemented:
                     return out

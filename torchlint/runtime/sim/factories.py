@@ -12,6 +12,7 @@ import torch
 from torchlint.runtime.labels import device_of, labelled, place, size_of, storage_of
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.sim.operands import check_generator
+from torchlint.runtime.sim.subset import leave_if_fake
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -85,6 +86,7 @@ class _Factories:
         return bool(read)
 
     def _on_device(self, name: str, real: Any, data: Any, index: int, args: Any, kwargs: Any) -> Any:
+        leave_if_fake(self._sim)
         if isinstance(data, torch.Tensor) and name in _OF_TENSORS:
             return self._of_tensor(name, real, data, index, kwargs)
         with self._sim.recorder.quiet(), self._sim.random.drawing(index):

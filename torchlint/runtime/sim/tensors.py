@@ -9,6 +9,7 @@ import torch
 from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.operands import CPU
+from torchlint.runtime.sim.subset import leave_if_fake
 from torchlint.runtime.sites import Site
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def install(simulation: Machine) -> None:
     patches.set(_TENSOR, "is_cuda", property(lambda tensor: on_cuda(tensor) or device_of(tensor) is not None))
     patches.set(_TENSOR, "is_cpu", property(lambda tensor: on_cpu(tensor) and device_of(tensor) is None))
     patches.set(_TENSOR, "get_device", lambda tensor: -1 if (index := device_of(tensor)) is None else index)
-    patches.set(_TENSOR, "record_stream", lambda tensor, stream: None)
+    patches.set(_TENSOR, "record_stream", lambda tensor, s: None)
     patches.set(_TENSOR, "_make_wrapper_subclass", staticmethod(_wrapper(simulation, _TENSOR._make_wrapper_subclass)))
     Moves(simulation).install()
 
@@ -88,6 +89,7 @@ class Moves:
 
     def up(self, tensor: T, index: int, how: str, *, non_blocking: bool = False, **options: Any) -> T:
         """Copy to a device."""
+        leave_if_fake(self._sim)
         self.note_up(tensor, how, non_blocking=non_blocking, dtype=options.get("dtype"))
         return self._placed(tensor, index, options)
 
