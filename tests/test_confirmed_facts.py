@@ -68,8 +68,7 @@ import torch
         ("import runpy\nrunpy.run_path('helper.py')['train']()", "confirmed", "8 synchronisations"),
         ("import runpy\nrunpy.run_module('helper')['train']()", "confirmed", "8 synchronisations"),
         (
-            "from runpy import run_path\nfrom pathlib import Path\n"
-            "run_path(str(Path(__file__).parent / 'helper.py'))['train']()",
+            "from runpy import run_path\nimport os\nrun_path(os.path.join(os.getcwd(), 'helper.py'))['train']()",
             "confirmed",
             "8 synchronisations",
         ),

@@ -117,3 +117,63 @@ def test_autocast_of_the_host_and_of_the_device_have_states_of_their_own() -> No
         with torch.autocast("cpu"):
             assert [(host @ host).dtype, (there @ there).dtype] == [torch.bfloat16, torch.float32]
     assert (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")) == before
+
+
+def test_an_index_of_the_device_into_memory_of_the_host_is_one_number_that_is_waited_for() -> None:
+    recorder = Recorder()
+    with Simulation(recorder, Sites([])):
+        one, several = torch.tensor(1, device="cuda"), torch.tensor([0, 2], device="cuda")
+        array = np.array([10, 20, 30])
+        assert [[10, 20, 30][one], array[one], list(range(3))[:one]] == [20, 20, [0]]
+        waits = sum(event["count"] for event in recorder.written() if event["kind"] == "sync")
+        assert waits == 3
+        for index in (several, several > 0):
+            with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
+                array[index]
+        with pytest.raises(TypeError, match="only integer tensors of a single element"):
+            [10, 20, 30][several]
+
+
+def test_functions_of_data_parallel_and_streams_are_called_as_on_cuda() -> None:
+    recorder = Recorder()
+    with Simulation(recorder, Sites([])):
+        model, x = torch.nn.Linear(3, 2).cuda(), torch.ones(4, 3)
+        torch.ones(2, device="cuda").record_stream(s=torch.cuda.current_stream())
+        recorder.counts.clear()
+        torch.nn.DataParallel(model)(x)
+        torch.nn.parallel.data_parallel(model, x, device_ids=[0])
+        uploads = [(facts["non_blocking"], count.number) for _, facts, count in recorder.of("upload")]
+    assert uploads
+    assert all(non_blocking for non_blocking, _ in uploads)
+
+
+def test_dynamo_is_reset_although_there_are_no_graphs_of_cuda() -> None:
+    import torch._dynamo
+
+    with Simulation(Recorder(), Sites([])):
+        torch._dynamo.reset()
+        assert torch.cuda.is_available()
+
+
+def test_fake_tensors_of_the_device_end_the_simulation() -> None:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with Simulation(Recorder(), Sites([])), FakeTensorMode():
+        assert torch.ones(2).device.type == "cpu"
+        with pytest.raises(RuntimeError, match="FakeTensorMode with tensors of the device is not simulated"):
+            torch.ones(2, device="cuda")
+
+
+def test_a_process_group_with_a_backend_for_each_device_takes_tensors_of_both(tmp_path: Any) -> None:
+    import torch.distributed as dist
+
+    with Simulation(Recorder(), Sites([])):
+        place = f"file://{tmp_path / 'store'}"
+        dist.init_process_group("cpu:gloo,cuda:nccl", init_method=place, rank=0, world_size=1)
+        try:
+            host, there = torch.ones(2), torch.ones(2, device="cuda")
+            dist.all_reduce(host)
+            dist.all_reduce(there)
+            assert (host.tolist(), there.tolist(), there.device.type) == ([1, 1], [1, 1], "cuda")
+        finally:
+            dist.destroy_process_group()

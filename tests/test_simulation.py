@@ -47,7 +47,7 @@ def counts(observation: Observation, *kinds: str) -> dict[tuple[str, int], int]:
 def test_every_probe_of_the_self_test_gives_what_the_cpu_gives_and_that_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(all_probes()) >= 540
+    assert len(all_probes()) >= 565
     ordered = order(tmp_path, mode="sim", cache=str(tmp_path / "cache"))
     assert modes.resolve(ordered) == ("sim", [])
     monkeypatch.setattr(modes, "_run", lambda _: (["the self-test is run again"], True))

@@ -32,8 +32,9 @@ class Enough(BaseException):
 class _Content:
     """What has happened in the current segment: whose batches were fetched, forward passes, a backward pass.
 
-    ``again`` counts batches that were fetched without any forward pass since the last one of the same loader, ``places``
-    are those of calls without gradients, and ``stepped`` says that an optimizer has stepped without ending a step.
+    ``again`` counts batches that were fetched without any forward pass since the last one of the same loader,
+    ``places`` are those of calls without gradients, and ``stepped`` says that an optimizer has stepped without ending
+    a step.
     """
 
     loaders: list[int] = field(default_factory=list)

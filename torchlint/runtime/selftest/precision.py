@@ -49,7 +49,11 @@ def _both() -> list[Any]:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         alone = (there(2, 2) @ there(2, 2)).dtype
         with torch.autocast("cuda"):
-            inner = [torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")]
+            inner = [
+                torch.is_autocast_enabled("cpu"),
+                torch.get_autocast_dtype("cpu"),
+                torch.get_autocast_dtype("cuda"),
+            ]
             results = [(x @ x).dtype for x in (there(2, 2), torch.ones(2, 2))]
             with torch.autocast("cpu", enabled=False):
                 without = [(x @ x).dtype for x in (there(2, 2), torch.ones(2, 2))]

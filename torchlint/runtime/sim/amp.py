@@ -1,8 +1,8 @@
 """``autocast("cuda")``: CUDA's lists of operations, for tensors of the device alone.
 
 Tensors of a device are tensors of the CPU to ATen, so the autocast of the CPU does the work for both
-(:mod:`torchlint.runtime.sim.regions`). A function mode runs each function in the state of its tensors, and corrects what
-differs: some operations run in another precision on CUDA.
+(:mod:`torchlint.runtime.sim.regions`). A function mode runs each function in the state of its tensors, and corrects
+what differs: some operations run in another precision on CUDA.
 """
 
 from __future__ import annotations

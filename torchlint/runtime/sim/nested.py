@@ -1,4 +1,4 @@
-"""Nested tensors that are created on a device: C++ creates them, without asking the functions that this folder replaces."""
+"""Nested tensors that are created on a device: C++ does that, without asking what else this folder replaces."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The states of autocast while the CPU computes for two devices: what is set for the host, and for CUDA.
 
-Torch keeps both, but only the CPU's has an effect here. So as long as a region is open, what the program sets for the CPU
-is kept in this module, and torch's own state for the CPU is that of the tensors at hand.
+Torch keeps both, but only the CPU's has an effect here. So as long as a region is open, what the program sets for the
+CPU is kept in this module, and torch's own state for the CPU is that of the tensors at hand.
 """
 
 from __future__ import annotations
