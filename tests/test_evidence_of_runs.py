@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.companion_help import CONFIRM, TRAINING, confirmed, run, write
+from tests.companion_help import CONFIRM, TRAINING, run, write
 from torchlint.run.evidence import EvidenceProblem, read
 from torchlint.run.shown_forms import Tree
 

@@ -47,7 +47,7 @@ def counts(observation: Observation, *kinds: str) -> dict[tuple[str, int], int]:
 def test_every_probe_of_the_self_test_gives_what_the_cpu_gives_and_that_is_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(all_probes()) >= 540
+    assert len(all_probes()) >= 565
     ordered = order(tmp_path, mode="sim", cache=str(tmp_path / "cache"))
     assert modes.resolve(ordered) == ("sim", [])
     monkeypatch.setattr(modes, "_run", lambda _: (["the self-test is run again"], True))
@@ -191,6 +191,14 @@ def copy_by_other_means(x: torch.Tensor) -> None:
     there[[0, 1]]
     there[torch.tensor([0, 1])] = 1.0
     torch._foreach_copy_([there, x], [x, there])
+    pinned = x.pin_memory()
+    torch.tensor(pinned, device="cuda")
+    torch.as_tensor(pinned, device="cuda")
+    torch.asarray(obj=pinned, device="cuda")
+    there.new_tensor(pinned)
+    there.new_tensor(there)
+    torch.as_tensor(there, device="cpu")
+    torch.tensor(data=there, device="cpu")
 
 
 def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_path: Path) -> None:

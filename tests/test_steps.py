@@ -221,6 +221,56 @@ def test_two_optimizers_that_take_turns_are_one_step() -> None:
     assert (seen.counted("training"), seen.rate("critic")) == ((6, "optimizer step"), 1)
 
 
+@pytest.mark.parametrize("loader", [False, True])
+def test_an_evaluation_after_the_second_optimizer_is_no_part_of_training(*, loader: bool) -> None:
+    def program(note: Note) -> None:
+        actor, critic = net(), net()
+        first, second = sgd(critic), sgd(actor)
+        for _ in range(3):
+            for _ in range(5):
+                critic(x()).sum().backward()
+                first.step()
+                actor(x()).sum().backward()
+                second.step()
+            with torch.no_grad():
+                for batch in batches(8) if loader else [x() for _ in range(8)]:
+                    actor(batch)
+                    note("read")
+
+    seen = Seen(program)
+    assert seen.counted("training") == (15, "optimizer step")
+    assert seen.counted("evaluation") == (24, "batch" if loader else "forward pass")
+    assert seen.rate("read") == 0
+    assert seen.phases("read") == {"evaluation": 24}
+
+
+def test_an_agent_with_two_optimizers_acts_and_looks_ahead_in_its_steps() -> None:
+    """The same network is called several times before the loss, at places of their own."""
+
+    def program(note: Note) -> None:
+        actor, critic = net(), net()
+        target, first, second = copy.deepcopy(critic), sgd(critic), sgd(actor)
+
+        def chosen() -> None:
+            actor(x())
+            note("choice")
+
+        for _ in range(20):
+            with torch.no_grad():
+                chosen()
+            with torch.no_grad():
+                chosen()
+                target(x())
+            critic(x()).sum().backward()
+            first.step()
+            critic(actor(x())).sum().backward()
+            second.step()
+
+    seen = Seen(program)
+    assert (seen.counted("training"), seen.counted("evaluation")[0]) == ((20, "optimizer step"), 0)
+    assert seen.rate("choice") == 2
+
+
 def test_an_optimizer_for_each_parameter() -> None:
     def program(_note: Note) -> None:
         model = torch.nn.Sequential(net(), net())

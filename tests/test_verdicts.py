@@ -251,6 +251,9 @@ def test_a_rank_that_is_missing_is_a_gap(tmp_path: Path) -> None:
         ({"ended": {"how": "steps", "steps": 10}}, Status.UNKNOWN, "ended after 10 steps"),
         ({"compiled": True, "mode": "gpu"}, Status.UNKNOWN, "compiled regions"),
         ({"mark": {"begun": 0, "placed": False}}, Status.UNKNOWN, "cannot be counted"),
+        ({"mark": {"begun": 0, "placed": False, "loaded": True}}, Status.UNKNOWN, "cannot be counted"),
+        ({"mark": {"begun": 0, "placed": False, "loaded": False}}, Status.NOT_REACHED, "never loaded"),
+        ({"mark": {"begun": 0, "placed": False, "loaded": False}, "children": [99]}, Status.UNKNOWN, "missing"),
         ({"mode": "cpu"}, Status.UNKNOWN, "no accelerator"),
     ],
 )

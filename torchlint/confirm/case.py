@@ -14,7 +14,7 @@ from torchlint.confirm.verdict import Basis, Status, Verdict
 from torchlint.model import Finding, Recipe
 from torchlint.report.figures import duration
 
-NO_MARK = Mark(placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
+NO_MARK = Mark(loaded=True, placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
 HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
 EVALUATIONS = "evaluation"  # the kind of the events of marks
 # What costs less than this part of a step is negligible. Modelled costs have no share, since a step of the simulation

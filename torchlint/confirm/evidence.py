@@ -97,11 +97,13 @@ class Event:
 class Mark:
     """How often a flagged expression was evaluated, in all processes.
 
+    ``loaded`` says whether its file may have been loaded, ``placed`` whether its evaluations were counted.
     ``events`` are the evaluations: those in processes that make steps, and those beside them. ``tensors`` and
     ``graphs`` count evaluations whose result contains a tensor, or a tensor with an autograd graph; they are recorded
     if a probe needs them.
     """
 
+    loaded: bool
     placed: bool
     begun: int
     ended: int
@@ -374,6 +376,7 @@ def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
                 _count(event, figures)
             events.append(event)
     return Mark(
+        loaded=any(part.get("loaded", True) for part, _ in parts),
         placed=any(part["placed"] for part, _ in parts),
         begun=sum(part["begun"] for part, _ in parts),
         ended=sum(part["ended"] for part, _ in parts),

@@ -45,6 +45,31 @@ def _imported(path: str, bases: Sequence[str]) -> Iterator[str]:
                 yield from _files(alias.name.split("."), bases)
         elif isinstance(node, ast.ImportFrom):
             yield from _from(node, path, bases)
+        elif isinstance(node, ast.Call) and _name(node.func) in ("run_path", "run_module"):
+            yield from _run(node, path, bases)
+
+
+def _name(function: ast.expr) -> str | None:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else None
+
+
+def _run(call: ast.Call, path: str, bases: Sequence[str]) -> Iterator[str]:
+    """What ``runpy`` is to run, as far as it is written there: a module, or the last part of a path."""
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords)]
+    texts = [node.value for value in given for node in ast.walk(value) if isinstance(node, ast.Constant)]
+    for text in texts:
+        if not isinstance(text, str) or not text:
+            continue
+        if _name(call.func) == "run_module":
+            yield from _files([*text.split("."), "__main__"], bases)
+            continue
+        for base in (os.path.dirname(path), os.getcwd(), *bases):
+            found = os.path.join(base, text)
+            if os.path.isfile(found):
+                yield os.path.realpath(found)
+                break
 
 
 def _from(node: ast.ImportFrom, path: str, bases: Sequence[str]) -> Iterator[str]:

@@ -124,8 +124,10 @@ def _unreached(case: Case) -> Verdict:
         return case.unknown(f"not evaluated as far as is known: {run.gap}")
     if case.block:
         return case.unknown(f"nothing of it was seen in the block; what ran before it was not observed{_earlier(case)}")
+    if not case.mark.loaded:
+        return Verdict(Status.NOT_REACHED, "its file was never loaded in this run")
     if not case.mark.placed:
-        return case.unknown("its file was not run, or its evaluations cannot be counted")
+        return case.unknown("its evaluations cannot be counted")
     if run.compiled and run.mode != "sim":
         return case.unknown("not evaluated outside of compiled regions, inside of which nothing is counted")
     return Verdict(Status.NOT_REACHED, "never evaluated in this run")

@@ -92,6 +92,7 @@ class _Left(TypedDict):
 class _Graphs(TypedDict, total=False):
     tensors: Amount
     graphs: Amount
+    loaded: bool
 
 
 class _MarkBefore(_Graphs):
@@ -106,7 +107,7 @@ class _MarkBefore(_Graphs):
 
 
 class _Mark(_Graphs):
-    """A mark; ``evaluations`` has the figures of an event."""
+    """A mark; ``evaluations`` has the figures of an event, ``loaded`` says whether its file may have been loaded."""
 
     placed: bool
     begun: Amount

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 import threading
+from types import FrameType
 from typing import Any, Protocol
 
 import torch
@@ -13,6 +15,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from torchlint.runtime.patches import Patches
 
+_FRAMES = 16
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
 
@@ -29,8 +32,8 @@ class Listener(Protocol):
     def differentiated(self) -> None:
         """A backward pass is done."""
 
-    def called(self, module: Any, *, grad: bool) -> None:
-        """The outermost module is called."""
+    def called(self, module: Any, *, place: int | None) -> None:
+        """The outermost module is called; the place is that of a call without gradients."""
 
     def fetching(self, loader: int) -> None:
         """The next batch of a loader is requested."""
@@ -95,7 +98,7 @@ class Boundaries:
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - the method's name
             if _is_compiling() or self._inside or self._is_elsewhere():
                 return real(module, *args, **kwargs)
-            self._steps.called(module, grad=_is_grad_enabled())
+            self._steps.called(module, place=None if _is_grad_enabled() else _place(sys._getframe(1)))
             self._inside = True
             try:
                 return real(module, *args, **kwargs)
@@ -134,6 +137,15 @@ class Boundaries:
             return batch
 
         return fetched
+
+
+def _place(frame: FrameType | None) -> int:
+    """Where a call stands, with the calls that led to it: in a loop it is the same each time."""
+    found: list[tuple[int, int]] = []
+    while frame is not None and len(found) < _FRAMES:
+        found.append((id(frame.f_code), frame.f_lasti))
+        frame = frame.f_back
+    return hash(tuple(found))
 
 
 def optimizers_alive() -> bool:

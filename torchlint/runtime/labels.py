@@ -56,11 +56,21 @@ def storage_of(tensor: torch.Tensor) -> Any:
             return _untyped_storage(tensor)
         except (RuntimeError, NotImplementedError, ValueError):
             pass
+    if hasattr(type(tensor), "__tensor_flatten__"):
+        return _storage_of_part(tensor)
     with torch._C.DisableTorchFunctionSubclass():
         try:
             return _untyped_storage(tensor)
         except Exception:  # a subclass may raise anything: it has no memory of its own
             return _inner_storage(tensor)
+
+
+def _storage_of_part(tensor: Any) -> Any:
+    """Of a tensor that consists of others, which are on one device: that of the first."""
+    try:
+        return storage_of(getattr(tensor, tensor.__tensor_flatten__()[0][0]))
+    except Exception:  # it is being made
+        return None
 
 
 def _inner_storage(tensor: torch.Tensor) -> Any:

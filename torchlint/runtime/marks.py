@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from torchlint.runtime.files import Files
 from torchlint.runtime.phases import Ledger
 from torchlint.runtime.recorder import Count
 from torchlint.runtime.values import tensors_in
@@ -32,7 +33,7 @@ _Span = tuple[int, int, int, int]
 
 @dataclass
 class Mark:
-    """A flagged span: its findings, its position in the ``ast``, what to record, and what was recorded.
+    """A flagged span: its findings, its file, its position in the ``ast``, what to record, and what was recorded.
 
     ``begun`` and ``ended`` count evaluations, ``changed`` those that changed a backend flag, ``tensors`` those whose
     result contains a tensor, ``graphs`` those whose result contains one with an autograd graph. ``leaves`` says that
@@ -40,6 +41,7 @@ class Mark:
     """
 
     ids: list[str]
+    path: str
     span: _Span
     evaluations: Count
     notes: set[str] = field(default_factory=set)
@@ -87,12 +89,13 @@ class Marks:
                 span = (line, column, end_line, end_column)
                 mark = own.get(span)
                 if mark is None:
-                    mark = own[span] = Mark([], span, Count(self._ledger))
+                    mark = own[span] = Mark([], os.path.realpath(path), span, Count(self._ledger))
                     self._all.append(mark)
                 mark.ids.append(place["id"])
                 if place.get("notes"):
                     mark.notes.add(place["notes"])
             self.by_file[os.path.realpath(path)] = list(own.values())
+        self.files = Files(self.by_file)
         self._numbers = {id(mark): number for number, mark in enumerate(self._all)}
         self._before: dict[int, Any] = {}
         self.excluded = False
@@ -107,7 +110,9 @@ class Marks:
 
     def written(self) -> dict[str, dict[str, Any]]:
         """What was counted, by the id of the finding."""
-        return {name: mark.written() for mark in self._all for name in mark.ids}
+        return {
+            name: {**mark.written(), "loaded": self.files.loaded(mark.path)} for mark in self._all for name in mark.ids
+        }
 
     # -- what marked code calls --------------------------------------------------------------------
 

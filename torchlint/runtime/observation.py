@@ -153,6 +153,7 @@ class Observation:
 
     def finish(self, **ended: Any) -> None:
         """Write the evidence for the last time."""
+        self.marks.files.close()
         if self.ended["how"] == "running":
             self.ended = ended or {"how": "finished"}
         with contextlib.suppress(Exception):  # watched objects may be in any state by now

@@ -159,6 +159,7 @@ def mark_modules(marks: Marks, at: int = 0) -> None:
 
     ``at`` is the index in the list of import finders.
     """
+    marks.files.listen()
     sys.meta_path.insert(at, Finder(marks))
     real: Any = runpy._get_code_from_file  # type: ignore[attr-defined]
 

@@ -2,7 +2,7 @@
 
 A step of training ends when an optimizer has stepped or, in programs without optimizers, when a backward pass is done.
 What happens between two of those without a backward pass is evaluation, in which each batch of a loader is a step or,
-without a loader, each call of the outermost module without gradients.
+without a loader, each call of the outermost module without gradients from the same place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Enough(BaseException):
 class _Content:
     """What has happened in the current segment: whose batches were fetched, forward passes, a backward pass.
 
-    ``again`` counts batches that were fetched without any forward pass since the last one of the same loader.
+    ``again`` counts batches that were fetched without any forward pass since the last one of the same loader,
+    ``places`` are those of calls without gradients, and ``stepped`` says that an optimizer has stepped without ending
+    a step.
     """
 
     loaders: list[int] = field(default_factory=list)
@@ -40,6 +42,8 @@ class _Content:
     with_gradients: bool = False
     without_gradients: int = 0
     backward: bool = False
+    stepped: bool = False
+    places: set[int] = field(default_factory=set)
 
     @property
     def forward(self) -> bool:
@@ -139,6 +143,8 @@ class Steps:
         if rounds:
             self.trainings -= change < 0  # the other one was no training of its own
             self._end(TRAINING, "optimizer step", rounds, first=change > 0)
+        else:
+            self._content.stepped = True
 
     def differentiated(self) -> None:
         """A backward pass is done."""
@@ -147,11 +153,13 @@ class Steps:
         if not self._optimizes:
             self._end(TRAINING, "backward pass", first=not self.phases[TRAINING].count)
 
-    def called(self, module: Any, *, grad: bool) -> None:
-        """The outermost module is called, with or without gradients."""
-        content = self._content
+    def called(self, module: Any, *, place: int | None) -> None:
+        """The outermost module is called: with gradients, or without them at a place, which a loop comes back to."""
         self._passes = False
-        if grad:
+        if self._content.stepped and place is not None:
+            self._wait()  # this optimizer is done: what follows may be an evaluation
+        content = self._content
+        if place is None:
             if not (content.with_gradients or content.backward or content.loaders):
                 self._end_of_evaluation()
             self._content.with_gradients = True
@@ -161,11 +169,12 @@ class Steps:
             content.without_gradients += 1
             return
         rounds, _ = self._modules.rounds(module)
-        if content.without_gradients and rounds:
+        if rounds and place in content.places:
             self._end(EVALUATION, "forward pass", rounds)
         elif not (content.without_gradients or self._number or self._waiting):
             self._wait()
         self._content.without_gradients += 1
+        self._content.places.add(place)
 
     def _end_of_evaluation(self) -> None:
         """A forward pass with gradients begins a step: end what came before, if it was something else."""

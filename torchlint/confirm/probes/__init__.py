@@ -6,13 +6,14 @@ was reached, unless it looks at the whole run.
 
 from __future__ import annotations
 
-from torchlint.confirm.probes import backends, compilation, generic, host, portability, transfers
+from torchlint.confirm.probes import backends, compilation, generic, gradients, host, portability, transfers
 from torchlint.confirm.probes.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
 
 PROBES: dict[str, Probe] = {
     **generic.PROBES,
+    **gradients.PROBES,
     **host.PROBES,
     **transfers.PROBES,
     **backends.PROBES,

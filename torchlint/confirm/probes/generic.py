@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from torchlint.confirm.case import Case, times, total
+from torchlint.confirm.evidence import Event
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 from torchlint.report.figures import duration, number
@@ -24,7 +25,7 @@ def evaluations(case: Case) -> Verdict:
 
 def function_calls(case: Case) -> Verdict:
     """The functions that the recipe names are called in the flagged code."""
-    calls = [event for event in case.of("call") if event.facts["function"] in case.recipe.functions]
+    calls = [event for event in _calls(case) if event.facts["function"] in case.recipe.functions]
     named = ", ".join(sorted({str(event.facts["function"]) for event in calls}) or case.recipe.functions)
     if not calls:
         return case.unknown(f"{case.evaluated}, and no call of {named} was seen there")
@@ -35,6 +36,14 @@ def function_calls(case: Case) -> Verdict:
     if (total(calls) if each is None else each) < case.recipe.least:
         return case.too_few(figures, calls)
     return case.confirmed(calls, case.waited(figures))
+
+
+def _calls(case: Case) -> list[Event]:
+    """Calls in the flagged code; and those in steps of the optimizer that it constructs, wherever these are."""
+    made = [(event, event.place_of("optimizer")) for event in case.run.of("call")]
+    steps = [event for event, place in made if place is not None and place.overlaps(case.places[0])]
+    here = case.of("call")
+    return [*here, *(event for event in steps if event not in here)]
 
 
 def graphs(case: Case) -> Verdict:

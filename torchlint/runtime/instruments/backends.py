@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.patches import Patches
@@ -18,6 +20,7 @@ _SETTERS = {
     "_set_deterministic_algorithms": "algorithms",
 }
 _CONVOLUTIONS = "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split()
+_OPERATIONS = frozenset(f"aten::{name}" for name in ("convolution", *_CONVOLUTIONS))
 _RECURRENT = "lstm gru rnn_tanh rnn_relu".split()
 _KEPT = 200
 
@@ -44,6 +47,9 @@ class Backends(Instrument):
             layer = self._layer("convolution", getattr(torch, name))
             for module in (torch, torch.nn.functional):
                 patches.set(module, name, layer)
+        if self.watch.mode == "sim":  # on a GPU, a dispatch mode would take too long
+            for owner in (torch.jit.ScriptModule, torch.jit.ScriptFunction):
+                patches.set(owner, "__call__", self._scripted(owner.__call__))
         for name in _RECURRENT:
             patches.set(torch._VF, name, self._layer("recurrent", getattr(torch._VF, name)))
 
@@ -121,6 +127,16 @@ class Backends(Instrument):
 
         return layer
 
+    def _scripted(self, real: Any) -> Any:
+        """Calls of TorchScript, which calls convolutions from C++."""
+
+        @functools.wraps(real)
+        def scripted(*args: Any, **kwargs: Any) -> Any:
+            with _Convolutions(lambda given: self._ran("convolution", given, {})):
+                return real(*args, **kwargs)
+
+        return scripted
+
     def _ran(self, kind: str, args: Any, kwargs: Any) -> None:
         if torch._C._get_tracing_state() is not None:  # nothing is computed while tracing, and sizes are tensors
             return
@@ -158,3 +174,17 @@ _NAMES = {
     "deterministic": "deterministic",
     "algorithms": "deterministic_algorithms",
 }
+
+
+class _Convolutions(TorchDispatchMode):
+    """Tells of convolutions that C++ calls."""
+
+    def __init__(self, note: Callable[[Any], None]) -> None:
+        super().__init__()
+        self._note = note
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run an operation."""
+        if isinstance(func, torch._ops.OpOverload) and func._schema.name in _OPERATIONS:
+            self._note(args)
+        return func(*args, **(kwargs or {}))

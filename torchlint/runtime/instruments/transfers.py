@@ -132,7 +132,7 @@ class Transfers(Instrument):
             if _is_compiling() or copies.inside:
                 return real(*args, **kwargs)
             made, spent = copies.timed(real, args, kwargs)
-            data = args[0] if args else kwargs.get("data")
+            data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
             copies.settle(type(made) is TENSOR and self._made(name, data, made, spent))
             return made
 
@@ -141,11 +141,13 @@ class Transfers(Instrument):
     def _made(self, name: str, first: Any, made: T, spent: int) -> bool:
         """Record what a factory has made. Returns whether it has copied something to the device."""
         data = first if name in OF_DATA else None
+        if isinstance(data, TENSOR) and where(data) != where(made):
+            return self.copies.moved(data, made, name, spent, non_blocking=False)
         if not made.is_cuda:
             if not isinstance(data, TENSOR):
                 label = labelled(made)
                 label.born = label.born or self._sites.here(3)
-        elif data is not None and not (isinstance(data, TENSOR) and data.is_cuda):
+        elif data is not None and not isinstance(data, TENSOR):
             self.copies.up(None, size_of(made), name, spent)
             return True
         else:

@@ -20,7 +20,10 @@ from torchlint.runtime.selftest import running
 from torchlint.runtime.sim.simulation import Simulation
 from torchlint.runtime.sites import Sites
 
-_PARTS = "devices errors loading operations training answers waits copies mixtures drawing precision signatures"
+_PARTS = (
+    *("devices", "errors", "loading", "operations", "training", "answers", "waits", "copies"),
+    *("mixtures", "drawing", "precision", "signatures", "values", "programs"),
+)
 Probe = Callable[[str], Any]
 __all__ = ["Failure", "all_probes", "run"]
 
@@ -36,7 +39,7 @@ class Failure:
 def all_probes() -> dict[str, Probe]:
     """Every probe by name."""
     found: dict[str, Probe] = {}
-    for part in _PARTS.split():
+    for part in _PARTS:
         module = importlib.import_module(f"{__name__}.{part}")
         for name, probe in module.PROBES.items():
             found[f"{part}.{name}"] = probe

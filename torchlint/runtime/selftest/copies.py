@@ -42,6 +42,10 @@ def _host(*shape: int) -> Any:
     return torch.ones(*shape)
 
 
+def _pinned() -> Any:
+    return torch.ones(2).pin_memory()
+
+
 _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "to": (1, lambda: _host(3).to("cuda")),
     "to_index": (1, lambda: _host(3).to(0)),
@@ -57,6 +61,7 @@ _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "list": (1, lambda: torch.tensor([1, 2], device="cuda")),
     "array": (1, lambda: torch.as_tensor(np.ones(2), device="cuda")),
     "tensor": (1, lambda: torch.tensor(_host(2), device="cuda")),
+    "new_tensor_of_device": (0, lambda: there(2).new_tensor(there(2))),
     "new_tensor": (1, lambda: there(2).new_tensor(data=[1.0, 2.0])),
     "new": (1, lambda: there(2).new([1.0, 2.0])),
     "legacy": (1, lambda: torch.cuda.FloatTensor([1.0, 2.0])),
@@ -78,9 +83,19 @@ _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "load": (1, _loaded),
     "storage": (1, lambda: _host(2).untyped_storage().cuda()),
 }
+_PINNED: dict[str, Callable[[], Any]] = {
+    "to": lambda: _pinned().to("cuda"),
+    "tensor": lambda: torch.tensor(_pinned(), device="cuda"),
+    "as_tensor": lambda: torch.as_tensor(_pinned(), device="cuda"),
+    "asarray": lambda: torch.asarray(_pinned(), device="cuda"),
+    "new_tensor": lambda: there(1).new_tensor(_pinned()),
+    "copy_": lambda: there(2).copy_(_pinned()),
+    "storage": lambda: _pinned().untyped_storage().cuda(),
+}
 _DOWN: dict[str, tuple[int, Callable[[], Any]]] = {
     "cpu": (1, lambda: there(3).cpu()),
     "cpu_of_host": (0, lambda: _host(3).cpu()),
+    "tensor_to_host": (1, lambda: torch.tensor(there(2), device="cpu")),
     "to_host": (1, lambda: there(3).to("cpu", torch.double, non_blocking=True)),
     "force": (1, lambda: there(3).numpy(force=True)),
     "copy_to_host": (1, lambda: _host(3).copy_(there(3))),
@@ -96,6 +111,7 @@ _DOWN: dict[str, tuple[int, Callable[[], Any]]] = {
 
 PROBES: dict[str, Callable[[str], Any]] = {
     **{name: counts(action, uploads=number) for name, (number, action) in _UP.items()},
+    **{f"pinned_{name}": counts(action, uploads=1, pageable=0) for name, action in _PINNED.items()},
     **{name: counts(action, downloads=number) for name, (number, action) in _DOWN.items()},
     "pinned_does_not_wait": counts(lambda: _host(3).pin_memory().to("cuda", non_blocking=True), waits=0),
     "asynchronous_down": counts(lambda: there(2).to("cpu", non_blocking=True), waits=0),

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from torchlint.runtime.selftest.running import gives, refuses, there
 
@@ -41,6 +42,37 @@ def _nested() -> list[str]:
             inner = linear(x).dtype
         again = linear(x).dtype
     return [str(dtype) for dtype in (outer, inner, again, linear(x).dtype)]
+
+
+def _both() -> list[Any]:
+    """Regions of the host and of the device, one in the other: each has its own state."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        alone = (there(2, 2) @ there(2, 2)).dtype
+        with torch.autocast("cuda"):
+            inner = [
+                torch.is_autocast_enabled("cpu"),
+                torch.get_autocast_dtype("cpu"),
+                torch.get_autocast_dtype("cuda"),
+            ]
+            results = [(x @ x).dtype for x in (there(2, 2), torch.ones(2, 2))]
+            with torch.autocast("cpu", enabled=False):
+                without = [(x @ x).dtype for x in (there(2, 2), torch.ones(2, 2))]
+    after = [torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")]
+    return [str(found).removeprefix("torch.") for found in (alone, *inner, *results, *without, *after)]
+
+
+def _recomputed(reentrant: bool, dtype: torch.dtype) -> Callable[[str], Any]:
+    """A checkpoint recomputes in the precision of the forward pass."""
+
+    def probe(device: str) -> list[float]:
+        model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 2)).to(device)
+        x = torch.linspace(-1, 1, 12).reshape(3, 4).to(device).requires_grad_()
+        with torch.autocast(device, dtype=dtype):
+            loss = checkpoint(model, x, use_reentrant=reentrant).float().pow(2).sum()
+        loss.backward()
+        return [loss.item(), *torch.cat([x.grad.flatten(), model[0].weight.grad.flatten()]).tolist()]
+
+    return probe
 
 
 def _trained(device: str) -> float:
@@ -87,6 +119,10 @@ PROBES: dict[str, Callable[[str], Any]] = {
     "states": gives([True, False, True, "torch.float16"], _within(_states)),
     "nested": gives(["torch.bfloat16", "torch.float32", "torch.bfloat16", "torch.float32"], _nested),
     "trained": _trained,
+    "both": gives("float32 True bfloat16 float16 float16 bfloat16 float16 float32 False False".split(), _both),
+    "checkpoint": _recomputed(reentrant=False, dtype=torch.bfloat16),
+    "checkpoint_reentrant": _recomputed(reentrant=True, dtype=torch.bfloat16),
+    "checkpoint_half": _recomputed(reentrant=True, dtype=torch.float16),
     "unsafe": refuses(
         "RuntimeError", _within(lambda: functional.binary_cross_entropy(there(2) * 0.5, there(2))), "unsafe to autocast"
     ),

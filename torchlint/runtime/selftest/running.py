@@ -55,7 +55,10 @@ def refuses(error: str, action: Action, text: str = "") -> Callable[[str], Any]:
 
 
 def counts(action: Action, **wanted: int | str) -> Callable[[str], Any]:
-    """The events that the action causes: ``waits``, ``uploads``, ``downloads``; ``"1+"`` is at least one."""
+    """The events that the action causes; ``"1+"`` is at least one.
+
+    ``waits``, ``uploads``, ``pageable`` (uploads from memory that is not pinned), ``downloads``.
+    """
 
     def probe(device: str) -> Any:
         if device == "cpu":
@@ -78,7 +81,8 @@ def _counted() -> dict[str, int]:
     numbers = {kind: recorder.of(kind) for kind in ("sync", "upload", "download")}
     copies = [count.number for kind in ("upload", "download") for _, facts, count in numbers[kind] if _blocks(facts)]
     syncs, ups, downs = (sum(count.number for _, _, count in numbers[kind]) for kind in numbers)
-    return {"waits": syncs + sum(copies), "uploads": ups, "downloads": downs}
+    pageable = sum(count.number for _, facts, count in numbers["upload"] if not facts["pinned"])
+    return {"waits": syncs + sum(copies), "uploads": ups, "pageable": pageable, "downloads": downs}
 
 
 def _blocks(facts: Any) -> bool:

@@ -1,14 +1,13 @@
 """``autocast("cuda")``: CUDA's lists of operations, for tensors of the device alone.
 
-Tensors of a device are tensors of the CPU to ATen, so the autocast of the CPU does the work. A function mode corrects
-what differs: tensors of the host are left alone, and some operations run in another precision on CUDA.
+Tensors of a device are tensors of the CPU to ATen, so the autocast of the CPU does the work for both
+(:mod:`torchlint.runtime.sim.regions`). A function mode runs each function in the state of its tensors, and corrects
+what differs: some operations run in another precision on CUDA.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -17,16 +16,13 @@ from torch.overrides import TorchFunctionMode
 from torchlint.runtime.labels import device_of
 from torchlint.runtime.sim import half
 from torchlint.runtime.sim.operands import tensors
+from torchlint.runtime.sim.regions import DEVICES, OFF, States, dtype_of, enabled, running
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
-# CUDA's lists (torch/docs/source/amp.md), by the names of functions of Python.
-_LOWER = (
-    "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution prelu addmm addmv "
-    "addr matmul __matmul__ __rmatmul__ einsum mm mv vecdot linear addbmm baddbmm bmm chain_matmul multi_dot lstm_cell "
-    "gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"
-)
+# CUDA's lists (torch/docs/source/amp.md), by the names of functions of Python. What runs in lower precision is on the
+# CPU's list as well.
 _FULL = (
     "__pow__ __rpow__ __rdiv__ __rtruediv__ acos asin binary_cross_entropy_with_logits cosh cosine_embedding_loss "
     "cdist cosine_similarity cross_entropy cumprod cumsum dist erfinv exp expm1 group_norm hinge_embedding_loss "
@@ -46,71 +42,48 @@ _UNSAFE = (
     "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
     "safe to autocast."
 )
-_enabled, _dtype = torch.is_autocast_enabled, torch.get_autocast_dtype
-
-
-class Regions(threading.local):
-    """The states of the CPU's autocast before each region of this thread."""
-
-    def __init__(self) -> None:
-        self.before: list[tuple[bool, Any]] = []
 
 
 def install(simulation: Machine) -> None:
-    """Replace how regions begin and end."""
+    """Replace how regions begin and end, and the functions that read and set the states."""
     owner = torch.amp.autocast_mode.autocast
     enter, leave = owner.__enter__, owner.__exit__
-    regions = Regions()
+    states = States()
 
     def begin(self: Any) -> Any:
         if self.device == "cuda" and self._enabled and self.fast_dtype is torch.float16:
             simulation.say_once(half.notice)
-        made = enter(self)
-        if self.device == "cuda":
-            regions.before.append((_enabled("cpu"), _dtype("cpu")))
-            torch.set_autocast_enabled("cpu", self._enabled)
-            torch.set_autocast_dtype("cpu", self.fast_dtype)
-            self._torchlint_mode = Corrections()
-            self._torchlint_mode.__enter__()
-        return made
+        if self.device in DEVICES:
+            states.open(Corrections(states))
+        return enter(self)
 
     def end(self: Any, kind: Any, error: Any, trace: Any) -> Any:
-        if self.device == "cuda":
-            self._torchlint_mode.__exit__(kind, error, trace)
-            enabled, dtype = regions.before.pop()
-            torch.set_autocast_enabled("cpu", enabled)
-            torch.set_autocast_dtype("cpu", dtype)
-        return leave(self, kind, error, trace)
-
-    def is_autocast_enabled(device_type: str = "cuda") -> bool:
-        if device_type == "cpu" and regions.before:
-            return regions.before[0][0]
-        return bool(_enabled(device_type))
+        left = leave(self, kind, error, trace)
+        if self.device in DEVICES:
+            states.close()
+        return left
 
     simulation.patches.set_all(owner, __enter__=begin, __exit__=end)
     for module in (torch, torch._C):
-        simulation.patches.set(module, "is_autocast_enabled", is_autocast_enabled)
+        simulation.patches.set_all(module, **states.functions())
 
 
 class Corrections(TorchFunctionMode):
-    """Runs the functions of CUDA's lists as CUDA does."""
+    """Runs functions of tensors of the host as the CPU does, and those of CUDA's lists as CUDA does."""
+
+    def __init__(self, states: States) -> None:
+        super().__init__()
+        self._states = states
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        rule = _RULES.get(getattr(func, "__name__", None))
-        if rule is None or not _enabled("cuda"):
-            return func(*args, **(kwargs or {}))
-        return rule(func, args, kwargs or {})
-
-
-@contextmanager
-def _off() -> Iterator[None]:
-    """Without autocast."""
-    before = _enabled("cpu")
-    torch.set_autocast_enabled("cpu", False)
-    try:
-        yield
-    finally:
-        torch.set_autocast_enabled("cpu", before)
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", None)
+        if name == "__get__":
+            return func(*args, **kwargs)
+        on_device = _on_device(args, kwargs)
+        with self._states.of(on_device=on_device):
+            rule = _RULES.get(name) if on_device and enabled("cuda") else None
+            return rule(func, args, kwargs) if rule is not None else func(*args, **kwargs)
 
 
 def _on_device(args: Any, kwargs: Any) -> bool:
@@ -118,23 +91,19 @@ def _on_device(args: Any, kwargs: Any) -> bool:
 
 
 def _as_it_is(func: Any, args: Any, kwargs: Any) -> Any:
-    with _off():
+    with running(OFF):
         return func(*args, **kwargs)
 
 
-def _lower(func: Any, args: Any, kwargs: Any) -> Any:
-    return func(*args, **kwargs) if _on_device(args, kwargs) else _as_it_is(func, args, kwargs)
-
-
 def _full(func: Any, args: Any, kwargs: Any) -> Any:
-    if kwargs.get("dtype") is not None or not _on_device(args, kwargs):
+    if kwargs.get("dtype") is not None:
         return _as_it_is(func, args, kwargs)
     return _as_it_is(func, *_cast((args, kwargs), torch.float32, _NARROW))
 
 
 def _widest(func: Any, args: Any, kwargs: Any) -> Any:
     found = {tensor.dtype for tensor in tensors((args, kwargs)) if tensor.is_floating_point()}
-    if len(found) < 2 or not _on_device(args, kwargs):
+    if len(found) < 2:
         return _as_it_is(func, args, kwargs)
     wide = torch.float32 if torch.float32 in found else next(iter(found))
     return _as_it_is(func, *_cast((args, kwargs), wide, _NARROW))
@@ -142,20 +111,16 @@ def _widest(func: Any, args: Any, kwargs: Any) -> Any:
 
 def _recurrent(func: Any, args: Any, kwargs: Any) -> Any:
     """Recurrent layers: the kernels of oneDNN take no halves."""
-    if not _on_device(args, kwargs):
-        return _as_it_is(func, args, kwargs)
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:
-        return _as_it_is(func, *_cast((args, kwargs), _dtype("cuda"), (torch.float32, *_NARROW)))
+        return _as_it_is(func, *_cast((args, kwargs), dtype_of("cuda"), (torch.float32, *_NARROW)))
     finally:
         torch._C._set_mkldnn_enabled(before)
 
 
 def _refused(func: Any, args: Any, kwargs: Any) -> Any:
-    if _on_device(args, kwargs):
-        raise RuntimeError(_UNSAFE)
-    return _as_it_is(func, args, kwargs)
+    raise RuntimeError(_UNSAFE)
 
 
 def _cast(value: Any, dtype: Any, eligible: tuple[Any, ...]) -> Any:
@@ -169,7 +134,6 @@ def _cast(value: Any, dtype: Any, eligible: tuple[Any, ...]) -> Any:
 
 
 _RULES: dict[str | None, Callable[[Any, Any, Any], Any]] = {
-    **dict.fromkeys(_LOWER.split(), _lower),
     **dict.fromkeys(_FULL.split(), _full),
     **dict.fromkeys(_WIDEST.split(), _widest),
     **dict.fromkeys(_AS_THEY_ARE.split(), _as_it_is),

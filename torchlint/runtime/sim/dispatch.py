@@ -44,6 +44,8 @@ class Labels(TorchDispatchMode):
 
         Most operations take a short path, which is optimized: this runs for every operation of the program.
         """
+        if types and any(hasattr(kind, "__tensor_flatten__") for kind in types):
+            return self._wrapped(func, types, args, kwargs or {})
         kind = _KINDS.get(func)
         if kind is None:
             kind = _KINDS[func] = kinds.kind_of(func)
@@ -91,6 +93,18 @@ class Labels(TorchDispatchMode):
             _keep_on_host(out)
         return out
 
+    def _wrapped(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Operations of tensors that consist of others: their classes say what is done to those, in Python."""
+        self._sim.watchful = True
+        with self:
+            for kind in types:
+                if not hasattr(kind, "__tensor_flatten__"):
+                    continue
+                out = kind.__torch_dispatch__(func, types, args, kwargs)
+                if out is not NotImplemented:
+                    return out
+        return NotImplemented
+
     def _deeper(self, kind: int, func: Any, args: Any, kwargs: Any) -> Any:
         """Operations whose parts are looked at, or that run functions."""
         if kind is kinds.COMPOSED:
@@ -119,18 +133,28 @@ class Labels(TorchDispatchMode):
             operands.check_generator(self._sim, kwargs["generator"], there, asked)
         if index is not None or name in events.ACROSS:
             events.record(self._sim, func, name, args, kwargs)
+        to_host = index is not None and name == "aten::_to_copy" and asked is not None and self._sim.to_host
+        if name == "aten::_to_copy" and (to_host or (target is not None and index is None)):
+            self._note_copy(args[0], to_host=to_host, non_blocking=bool(kwargs.get("non_blocking")))
         with self._sim.random.drawing(index if target is None else target):
             out = func(*args, **kwargs)
         if target is not None:
             _place_all(out, target)
         elif asked is not None and asked.type != "cpu":
             return out
+        elif to_host:
+            place(out, None)
         elif index is not None:
             if asked is None or name == "aten::_to_copy":
                 self._spread(name, out, index)
         elif host:
             _keep_on_host(out)
         return out
+
+    def _note_copy(self, tensor: torch.Tensor, *, to_host: bool, non_blocking: bool) -> None:
+        """A copy that no method asks for: of a part of a tensor, or by C++."""
+        note = self._sim.moves.note_down if to_host else self._sim.moves.note_up
+        note(tensor, "to", non_blocking=non_blocking)
 
     def _spread(self, name: str, out: Any, index: int) -> None:
         if name in operands.RESULTS_ON_HOST:

@@ -50,7 +50,7 @@ def _groups(simulation: Machine) -> None:
 
     def init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
         kwargs.pop("device_id", None)
-        asked[:] = [str(backend or "nccl").rpartition(":")[2]]
+        asked[:] = [str(backend or "nccl").lower()]  # such as cpu:gloo,cuda:nccl, which takes tensors of both
         made = begin("gloo", *args, **kwargs)
         _kept_for_good(dist.group.WORLD)
         return made
@@ -119,12 +119,26 @@ def _parallel(simulation: Machine) -> None:
     def forward(self: Any, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*_moved(inputs), **_moved(kwargs))
 
+    def data_parallel(
+        module: Any,
+        inputs: Any,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        module_kwargs: Any = None,
+    ) -> Any:
+        """As a function, with the same arguments as torch's."""
+        given = inputs if isinstance(inputs, tuple) else (inputs,)
+        return module(*_moved(given), **_moved(module_kwargs or {}))
+
     simulation.patches.set(torch.nn.DataParallel, "forward", forward)
+    simulation.patches.set(torch.nn.parallel, "data_parallel", data_parallel)
 
 
 def _moved(value: Any) -> Any:
+    """What ``scatter`` makes of arguments: copies that the host does not wait for."""
     if isinstance(value, torch.Tensor):
-        return value if device_of(value) is not None else value.to("cuda")
+        return value if device_of(value) is not None else value.to("cuda", non_blocking=True)
     if isinstance(value, dict):
         return type(value)((name, _moved(member)) for name, member in value.items())
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -12,13 +12,18 @@ import torch
 from torchlint.runtime.labels import device_of, labelled, place, size_of, storage_of
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.sim.operands import check_generator
+from torchlint.runtime.sim.subset import leave_if_fake
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
 _HOST = torch.device("cpu")
 _LIKE = frozenset(name for name in FACTORIES if name.endswith("_like"))
+_OF_THE_HOST = frozenset(("from_numpy", "frombuffer"))  # whatever the default device
 _METHODS = ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
+# They take tensors as well, which they move, and anything with memory of its own.
+_OF_TENSORS = frozenset(("tensor", "as_tensor", "asarray"))
+_SHARING = frozenset(("as_tensor", "asarray"))
 # Their arguments are numbers: those of tensors are read.
 _NUMBERS = frozenset("arange range linspace logspace eye full full_like scalar_tensor tensor as_tensor asarray".split())
 
@@ -44,7 +49,7 @@ class _Factories:
         @functools.wraps(real)
         def factory(*args: Any, **kwargs: Any) -> Any:
             asked = kwargs.get("device")
-            if asked is None and name not in _LIKE:
+            if asked is None and name not in _LIKE and name not in _OF_THE_HOST:
                 asked = self._sim.default()
             index = self._sim.index(asked)
             data = _data(name, args, kwargs)
@@ -52,7 +57,7 @@ class _Factories:
                 check_generator(self._sim, kwargs["generator"], index, torch.device(asked or "cpu"))
             pinned = bool(kwargs.get("pin_memory")) and bool(kwargs.pop("pin_memory"))
             read = name in _NUMBERS and self._reads(name, data, args, kwargs)
-            if index is not None and name != "from_numpy":
+            if index is not None:
                 kwargs["device"] = "cpu"
                 if pinned:
                     raise RuntimeError("Only dense CPU tensors can be pinned")
@@ -81,13 +86,14 @@ class _Factories:
         return bool(read)
 
     def _on_device(self, name: str, real: Any, data: Any, index: int, args: Any, kwargs: Any) -> Any:
-        if isinstance(data, torch.Tensor) and device_of(data) is not None and name in ("as_tensor", "asarray"):
-            return data.to(torch.device("cuda", index), kwargs.get("dtype") or data.dtype)
+        leave_if_fake(self._sim)
+        if isinstance(data, torch.Tensor) and name in _OF_TENSORS:
+            return self._of_tensor(name, real, data, index, kwargs)
         with self._sim.recorder.quiet(), self._sim.random.drawing(index):
             with nullcontext() if isinstance(data, torch.Tensor) else self._sim.direct():
                 made = real(*args, **kwargs)
-            if _shares(made, data):
-                made = made.clone()
+            if name in _SHARING:  # putting memory of the host on a device always copies it
+                made = made.detach().clone().requires_grad_(made.requires_grad)
         if name in OF_DATA and not (isinstance(data, torch.Tensor) and device_of(data) is not None):
             size = 0 if made.layout is not torch.strided else size_of(made)
             self._sim.recorder.add("upload", self._sim.sites.here(3), size, how=name, pinned=False, non_blocking=False)
@@ -96,16 +102,31 @@ class _Factories:
         place(made, index)
         return made
 
+    def _of_tensor(self, name: str, real: Any, data: torch.Tensor, index: int | None, kwargs: Any) -> Any:
+        """Made from a tensor, which is moved first: its memory, pinned or not, and its graph are its own."""
+        if kwargs.get("copy") is False and device_of(data) != index:
+            there = "cpu" if index is None else f"cuda:{index}"
+            raise ValueError(f"can't alias tensor from device '{data.device}' to '{there}'.")
+        source = data if name in _SHARING else data.detach()
+        made = self._sim.moves.moved(source, index, name, dtype=kwargs.get("dtype"))
+        if name == "as_tensor":
+            return made
+        rest = {option: value for option, value in kwargs.items() if option not in ("data", "obj", "device")}
+        with self._sim.recorder.quiet():
+            made = real(made, **rest)
+        place(made, index)
+        return made
+
     def _elsewhere(self, name: str, real: Any, data: Any, asked: Any, args: Any, kwargs: Any) -> Any:
-        if isinstance(data, torch.Tensor) and device_of(data) is not None and name in OF_DATA and asked is not None:
-            return self._sim.moves.down(data, name, dtype=kwargs.get("dtype"))
+        if isinstance(data, torch.Tensor) and device_of(data) is not None and name in _OF_TENSORS and asked is not None:
+            return self._of_tensor(name, real, data, None, kwargs)
         fresh = name not in _LIKE and kwargs.get("out") is None and not _has_tensor((*args, *kwargs.values()))
         with self._sim.direct() if fresh else nullcontext():
             made = real(*args, **kwargs)
         if (
             type(made) is torch.Tensor
             and made.device == _HOST
-            and not (isinstance(data, torch.Tensor) and _shares(made, data))
+            and not (isinstance(data, torch.Tensor) and storage_of(made) is storage_of(data))
         ):
             label = labelled(made)
             label.host = True
@@ -119,6 +140,10 @@ class _Factories:
         def made_by(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             asked = kwargs.get("device")
             index = device_of(tensor) if asked is None else self._sim.index(asked)
+            data = _data(name, args, kwargs)
+            if isinstance(data, torch.Tensor):
+                as_this = {**kwargs, "dtype": kwargs.get("dtype") or tensor.dtype}
+                return self._of_tensor(name, functools.partial(real, tensor), data, index, as_this)
             if index is not None or asked is not None:
                 kwargs["device"] = "cpu"
             with self._sim.recorder.quiet():
@@ -147,15 +172,6 @@ def _has_tensor(values: Any) -> bool:
 
 
 def _data(name: str, args: Any, kwargs: Any) -> Any:
-    if name not in OF_DATA and name not in _LIKE:
+    if name not in OF_DATA and name not in _LIKE and name != "new_tensor":
         return None
     return args[0] if args else kwargs.get("data", kwargs.get("obj", kwargs.get("input")))
-
-
-def _shares(made: torch.Tensor, data: Any) -> bool:
-    """Whether creating the tensor copied nothing; putting it on a device always copies."""
-    if made is data:
-        return True
-    if isinstance(data, torch.Tensor):
-        return storage_of(made) is storage_of(data)
-    return hasattr(data, "__array_interface__")

@@ -29,6 +29,7 @@ class Machine:
         self.patches = Patches()
         self.current = 0
         self.watchful = False  # something may happen in backward passes
+        self.to_host = False  # parts of a tensor are copied to the host: what torch says of itself on the CPU as well
         self.masked = 0  # masks that the next backward pass counts again
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None

@@ -33,6 +33,7 @@ class Simulation(Machine):
             factories,
             gradients,
             legacy,
+            nested,
             random,
             sharing,
             storages,
@@ -42,7 +43,7 @@ class Simulation(Machine):
 
         parts = (
             *(tensors, legacy, storages, gradients, factories),
-            *(devices, environment, amp, distributed, batch_norm, beside, sharing, subset),
+            *(devices, environment, amp, distributed, batch_norm, beside, nested, sharing, subset),
         )
         _device_constructors()  # keeps the original functions before they are replaced
         try:

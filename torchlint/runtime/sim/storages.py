@@ -64,7 +64,8 @@ def _moves(simulation: Machine) -> None:
             return to_device(storage, device, non_blocking)
         if index_of(storage) == index:
             return storage
-        facts: dict[str, Any] = {"how": "storage", "pinned": False, "non_blocking": bool(non_blocking)}
+        pinned = bool(getattr(getattr(storage, LABEL, None), "pinned", False))
+        facts: dict[str, Any] = {"how": "storage", "pinned": pinned, "non_blocking": bool(non_blocking)}
         recorder.add("upload", sites.here(2), storage.nbytes(), **facts)
         made = copied(storage)
         place_storage(made, index)

@@ -101,6 +101,29 @@ def _compiled(simulation: Machine) -> None:
     if hasattr(frames, "_stance"):
         stance = type(frames._stance)("force_eager")
         simulation.patches.set(frames, "_stance", stance)
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    if hasattr(dynamo, "reset"):
+        simulation.patches.set(dynamo, "reset", _without_graphs(dynamo.reset))
+
+
+def _without_graphs(real: Any) -> Any:
+    """``torch._dynamo.reset``, which asks for CUDA to reset its graphs: there are none."""
+
+    def reset() -> None:
+        available = torch.cuda.is_available
+        torch.cuda.is_available = lambda: False
+        try:
+            real()
+        finally:
+            torch.cuda.is_available = available
+
+    return reset
+
+
+def leave_if_fake(simulation: Machine) -> None:
+    """End the simulation where a tensor without content is to be on the device: only a build with CUDA makes one."""
+    if torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
+        _leaving(simulation, "FakeTensorMode with tensors of the device")()
 
 
 def refuse(simulation: Machine, owner: Any, names: list[str]) -> None:

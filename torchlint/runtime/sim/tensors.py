@@ -8,6 +8,9 @@ import torch
 
 from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
 from torchlint.runtime.lazy import let_through
+from torchlint.runtime.sim.operands import CPU
+from torchlint.runtime.sim.subset import leave_if_fake
+from torchlint.runtime.sites import Site
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -36,8 +39,21 @@ def install(simulation: Machine) -> None:
     patches.set(_TENSOR, "is_cuda", property(lambda tensor: on_cuda(tensor) or device_of(tensor) is not None))
     patches.set(_TENSOR, "is_cpu", property(lambda tensor: on_cpu(tensor) and device_of(tensor) is None))
     patches.set(_TENSOR, "get_device", lambda tensor: -1 if (index := device_of(tensor)) is None else index)
-    patches.set(_TENSOR, "record_stream", lambda tensor, stream: None)
+    patches.set(_TENSOR, "record_stream", lambda tensor, s: None)
+    patches.set(_TENSOR, "_make_wrapper_subclass", staticmethod(_wrapper(simulation, _TENSOR._make_wrapper_subclass)))
     Moves(simulation).install()
+
+
+def _wrapper(simulation: Machine, real: Any) -> Any:
+    """Tensors that consist of others are where those are; autograd has no threads for a device of their own."""
+
+    def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> T:
+        def known(value: Any) -> Any:
+            return CPU if isinstance(value, torch.device) and simulation.index(value) is not None else value
+
+        return real(*map(known, args), **{name: known(value) for name, value in kwargs.items()})
+
+    return _make_wrapper_subclass
 
 
 class Moves:
@@ -73,31 +89,55 @@ class Moves:
 
     def up(self, tensor: T, index: int, how: str, *, non_blocking: bool = False, **options: Any) -> T:
         """Copy to a device."""
+        leave_if_fake(self._sim)
+        self.note_up(tensor, how, non_blocking=non_blocking, dtype=options.get("dtype"))
+        return self._placed(tensor, index, options)
+
+    def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
+        """Record a copy to a device."""
         label = label_of(tensor)
         known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
         pinned = bool(label and label.pinned)
-        site = self._sim.sites.here(3)
-        size = size_of(tensor, options.get("dtype"))
+        site, size = self._sim.sites.here(3), size_of(tensor, dtype)
         self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
         if not non_blocking:
             self._sim.blocks()
-        return self._placed(tensor, index, options)
 
     def down(self, tensor: T, how: str, *, non_blocking: bool = False, **options: Any) -> T:
         """Copy to the host."""
-        site = self._sim.sites.here(3)
-        self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
+        site = self.note_down(tensor, how, non_blocking=non_blocking)
         made = self._placed(tensor, None, options)
         labelled(made).left = site
+        return made
+
+    def note_down(self, tensor: T, how: str, *, non_blocking: bool = False) -> Site:
+        """Record a copy to the host; returns where."""
+        site = self._sim.sites.here(3)
+        self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
         if not non_blocking:
             self._sim.blocks()
-        return made
+        return site
 
     def _placed(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
         """A copy on another device, whose gradient flows back to the original device."""
         if tensor.requires_grad and torch.is_grad_enabled() and not _is_lazy(tensor):
+            if tensor.is_nested and tensor.layout is torch.strided:  # functions of autograd take none
+                with self._sim.recorder.quiet():
+                    parts = [self._placed(part, index, options) for part in tensor.unbind()]
+                    return torch._nested_tensor_from_tensor_list(parts)
             moved: T = _Across.apply(tensor, self, index, options)
             return moved
+        return self.placed_copy(tensor, index, options)
+
+    def placed_copy(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
+        """A copy on another device, without its graph."""
+        if hasattr(type(tensor), "__tensor_flatten__"):
+            there = CPU if index is None else torch.device("cuda", index)
+            self._sim.to_host = index is None
+            try:
+                return torch.ops.aten._to_copy(tensor, device=there, **options)
+            finally:
+                self._sim.to_host = False
         made = self._copied(tensor, **options)
         place(made, index)
         return made
@@ -125,6 +165,8 @@ class Moves:
             more = {} if layout is None else {"memory_format": layout}
             made: T = self._real["to"](tensor, dtype=dtype or tensor.dtype, copy=copy, **more)
             return made
+        if hasattr(type(tensor), "__tensor_flatten__"):  # it consists of others, which it moves itself
+            return self._placed(tensor, target, {**options, "non_blocking": non_blocking})
         if now is None:
             return self.up(tensor, target or 0, how, non_blocking=non_blocking, **options)
         if target is None:
@@ -218,9 +260,7 @@ class _Across(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: T, moves: Moves, index: int | None, options: dict[str, Any]) -> T:
         ctx.moves, ctx.back, ctx.dtype = moves, device_of(tensor), tensor.dtype
-        made = moves._copied(tensor, **options)
-        place(made, index)
-        return made
+        return moves.placed_copy(tensor, index, options)
 
     @staticmethod
     def backward(ctx: Any, gradient: T) -> Any:
