@@ -326,10 +326,7 @@ class HeatAnalysis:
         return all(self.is_outside_training(site.call, depth - 1) for site in callers.sites)
 
     def gradients_disabled(self, place: cst.CSTNode) -> bool:
-        """Whether gradients are disabled around a loop, in its whole body, or in its whole function.
-
-        A function that disables them for a part of its body, and gives a training step its loss, does not count.
-        """
+        """Whether gradients are disabled around a loop, in its whole body, or in its whole function."""
         for around in (place, *self._code.ancestors(place)):
             if isinstance(around, cst.With):
                 if any(self._no_gradients(item.item) for item in around.items):
@@ -337,12 +334,8 @@ class HeatAnalysis:
             elif isinstance(around, cst.FunctionDef):
                 if any(self._no_gradients(d.decorator) for d in around.decorators):
                     return True
-                return self._body_evaluates(place) and not (place is around and self._returns_loss(around))
+                return self._body_evaluates(place)
         return self._body_evaluates(place)
-
-    def _returns_loss(self, function: cst.FunctionDef) -> bool:
-        """Whether ``backward`` is called on what a function returns."""
-        return self._values.device_evidence.is_loss_function(function)
 
     def _no_gradients(self, node: cst.BaseExpression) -> bool:
         function = node.func if isinstance(node, cst.Call) else node

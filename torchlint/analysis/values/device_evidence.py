@@ -16,14 +16,12 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.devices import device_of, is_device_name
 from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
-from torchlint.analysis.values.loss_terms import LossTerms
 from torchlint.analysis.values.training_parts import runs_in_training
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.functions import Functions
     from torchlint.analysis.values.protocol import Values
 
 LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
@@ -35,8 +33,8 @@ _MOVES = frozenset(("to", "cuda", "cpu"))
 class DeviceEvidence:
     """Collects this evidence for one module."""
 
-    def __init__(self, values: Values, functions: Functions) -> None:
-        self._values, self._functions, self._code = values, functions, values.code
+    def __init__(self, values: Values) -> None:
+        self._values, self._code = values, values.code
 
     @property
     def on_accelerator(self) -> bool:
@@ -200,21 +198,11 @@ class DeviceEvidence:
         return False
 
     def is_loss(self, binding: Binding) -> bool:
-        """Whether ``backward`` is called on a variable, or on a sum of it, in a file that uses an accelerator."""
+        """Whether ``backward`` is called on a variable, in a file that uses an accelerator."""
         if binding.kind not in ("assign", "augment", "walrus", "parameter"):
             return False
-        if any(binding in self._code.definitions(name) for name in self._names.get(binding.name, ())):
-            return self.on_accelerator
-        return bool(self._names) and self.on_accelerator and binding in self._terms.bindings
-
-    def is_loss_function(self, function: cst.FunctionDef) -> bool:
-        """Whether ``backward`` is called on what a function of the file returns."""
-        return bool(self._names) and function in self._terms.functions
-
-    @cached_property
-    def _terms(self) -> LossTerms:
-        losses = (name for names in self._names.values() for name in names)
-        return LossTerms(self._code, self._functions, losses)
+        called = any(binding in self._code.definitions(name) for name in self._names.get(binding.name, ()))
+        return called and self.on_accelerator
 
     def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
         """Like :meth:`is_loss`, for ``self.loss_G.backward()``."""

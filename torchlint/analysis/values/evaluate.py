@@ -41,7 +41,7 @@ class Evaluator:
         self.memo = FixpointMemo()
         self.classes = Classes(self)
         self.functions = Functions(self, self.classes)
-        self.device_evidence = DeviceEvidence(self, self.functions)
+        self.device_evidence = DeviceEvidence(self)
         self.parameters = Parameters(self, self.functions, self.classes)
         self.stores = AttributeStores(self, self.parameters)
 
