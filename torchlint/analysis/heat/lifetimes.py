@@ -41,7 +41,6 @@ class HeatQueries(Protocol):
         """``step``, ``epoch`` or None."""
 
 
-
 class Lifetimes:
     """Decides which objects outlive a step."""
 
