@@ -135,11 +135,15 @@ class LoaderNotPinned(Rule):
         feed = self.module.followed.feed(loader.call)
         if feed is None:
             return
+
+        from torchlint.rules.loading._fixes import pin_memory
+
         trains = feed.phase == "training"
         self.report(
             loader.call,
             self._describe(loader, f"in {feed.path}, line {feed.line}", evaluation=not trains, advice=_ASYNCHRONOUS),
             severity=Severity.WARNING if trains and loader.has_workers else Severity.INFO,
+            fix=pin_memory(self.module, loader, only_moved_here=False),
         )
 
     def _has_other_device(self) -> bool:
