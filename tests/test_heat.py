@@ -109,28 +109,6 @@ def test_heat_follows_loops_guards_and_calls(code: str, expected: Heat) -> None:
     assert heat(code) is expected
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()", True),
-        (f"class T:\n def log(self):\n  self.deep()\n def deep(self):\n  target()\n{SELDOM_METHOD}self.log()", True),
-        (f"class T:\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", True),
-        (f"class T(Trainer):\n def compute_loss(self):\n  target()\n{SELDOM_METHOD}self.compute_loss()", False),
-        (f"def collate():\n  target()\n{SELDOM}collate()", True),
-        (f"def collate():\n  target()\nloader = DataLoader(d, collate_fn=collate)\n{SELDOM}collate()", False),
-        (f"def deep():\n  target()\ndef f():\n  deep()\n{SELDOM}f()\n    deep()", False),
-        (f"def f(n):\n  f(n - 1)\n  target()\n{SELDOM}f(3)", True),
-        (f"def f(n):\n  f(n - 1)\n  target()\n{LOOP}    f(3)", False),
-        ("def f():\n  target()", False),
-    ],
-)
-def test_a_guard_on_every_call_of_a_function_holds_in_it(code: str, expected: bool) -> None:
-    module = parse(HEADER + code)
-    node = find(module, "target()")
-    assert module.heat_analysis.runs_rarely(node) is expected
-    assert not expected or module.heat(node) is Heat.EPOCH
-
-
 CLASS = "class T:\n def __init__(self):\n  self.x = None\n  self.c = {}\n def forward(self, b):\n"
 STEP = "class Adam(Optimizer):\n def step(self):\n  for group in self.param_groups:\n"
 

@@ -90,30 +90,6 @@ def places(folder: Path, files: dict[str, str], *rules: str) -> list[tuple[str, 
     return [(Path(f.path).name, f.span.line, f.severity.value) for f in findings if "train" not in f.path]
 
 
-PARTS = """
-    import torch
-
-    class MaskedLoss(torch.nn.Module):
-        def forward(self, model, sample, reduction="mean"):
-            count = sample["target"].ne(0).sum().item()
-            return model(**sample["input"]).sum() / count if reduction == "mean" else count
-
-    def clip_grad_norm(parameters, limit):
-        norm = torch.stack([p.grad.norm() for p in parameters]).norm()
-        return norm.item()
-
-    def clip_boxes(boxes, limit):
-        return boxes.clamp(max=limit).sum().item()
-"""
-
-
-@pytest.mark.parametrize("trained", [True, False])
-def test_losses_and_clipping_are_judged_by_the_device_of_the_project(tmp_path: Path, trained: bool) -> None:
-    files = {"parts.py": PARTS, **({**FILES, "train.py": TRAIN} if trained else {})}
-    found = [(line, severity) for name, line, severity in places(tmp_path, files, "TL301") if name == "parts.py"]
-    assert found == ([(6, "warning"), (11, "warning")] if trained else [])
-
-
 def test_functions_that_no_file_calls_in_a_step_are_silent(tmp_path: Path) -> None:
     assert places(tmp_path, FILES, "TL3") == []
 
@@ -141,12 +117,6 @@ def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
     found = places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301")
     assert ("losses.py", 13, "info") in found
     assert {severity for *_, severity in found} == {"info"}
-
-
-@pytest.mark.parametrize("trained", [True, False])
-def test_a_file_that_computes_gradients_is_judged_by_the_device_of_its_project(tmp_path: Path, trained: bool) -> None:
-    files = {**FILES, "strategy.py": STRATEGY, **({"train.py": TRAIN} if trained else {})}
-    assert (("strategy.py", 8, "warning") in places(tmp_path, files, "TL301")) is trained
 
 
 def test_a_file_without_any_sign_of_a_device_is_named_until_the_project_shows_one(tmp_path: Path) -> None:

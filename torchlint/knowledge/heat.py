@@ -22,9 +22,6 @@ OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 LOADER_WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
 # Words in names of functions that make one step.
 STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
-# Endings of the names of losses and optimizers, or of their bases: a trainer runs them in every step.
-CRITERION_SUFFIXES = ("Loss", "Criterion", "Objective")
-OPTIMIZER_SUFFIXES = ("Optimizer", "Optim")
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 # Words in names of functions that evaluate.
 EVALUATION_WORDS = frozenset(

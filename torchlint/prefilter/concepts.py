@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from torchlint.knowledge.frameworks import PACKAGES, RUNNER_NAMES
-from torchlint.knowledge.heat import CRITERION_SUFFIXES, HOT_NAMES, OPTIMIZER_SUFFIXES, STEP_METHODS
+from torchlint.knowledge.heat import HOT_NAMES, STEP_METHODS
 from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME, TORCH_LIBRARIES
 from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
 from torchlint.prefilter.needs import (
@@ -58,26 +58,12 @@ STEPS = any_of(
 )
 # The file computes gradients itself.
 BACKWARD = of_library(["backward", "manual_backward"])
-# The file defines losses, optimizers or functions that clip gradients, which a trainer runs in every step, and may read
-# tensors in them. Matches whatever `analysis.values.training_parts` recognizes.
-_ENDINGS = "|".join((*CRITERION_SUFFIXES, *OPTIMIZER_SUFFIXES))
-_DEFINES_PART = text_pattern(
-    rf"class[ \t]+\w{{1,80}}?(?:(?:{_ENDINGS})\b|\([^()\n]{{0,80}}?(?:{_ENDINGS})\b)"
-    r"|def[ \t]+\w{0,80}?(?:clip_\w{0,40}?grad|grad\w{0,40}?_clip)",
-    identifier_parts(*CRITERION_SUFFIXES, *OPTIMIZER_SUFFIXES, "clip_", "_clip"),
-)
-RUNS_IN_TRAINING = all_of(
-    any_of(identifiers("item tolist"), all_of(identifiers("forward"), identifiers("any all nonzero cpu"))),
-    _DEFINES_PART,
-)
-# The file has parts of a training step, and is judged by whether the project trains on an accelerator.
-TRAINS = any_of(BACKWARD, RUNS_IN_TRAINING)
 # The file computes gradients, or may read tensors.
 COMPUTES = any_of(BACKWARD, all_of(TORCH, identifiers("item tolist")))
 # Steps that a report should mention: those on an accelerator, or with a backward pass.
 REPEATS_STEPS = all_of(STEPS, any_of(ON_ACCELERATOR, BACKWARD))
 # Something may run in every step: a training step, or a function that frameworks call in every step.
-HOT = any_of(STEPS, identifiers(*HOT_NAMES), RUNS_IN_TRAINING)
+HOT = any_of(STEPS, identifiers(*HOT_NAMES))
 # A constructor of tensors gets another name, so that calls of it cannot be told from the text.
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
 RENAMED_CONSTRUCTOR = any_of(

@@ -132,16 +132,12 @@ class Project:
         """Whether some file of the run decides whether distributions check their arguments."""
         return any(facts.get("sets_validation") for facts in self.facts.values())
 
-    def trains_on_accelerator(self, asking: str) -> bool:
-        """Whether another file of the run may train a model on an accelerator."""
-        own = asking.replace("\\", "/")
-        return any(facts.get("trains_on_accelerator") for path, facts in self.facts.items() if path != own)
-
     def lacks_device(self, asking: str) -> bool:
         """Whether a file computes with tensors, and no file of the run shows that they may be on an accelerator."""
         name = asking.replace("\\", "/")
         known = self._followed.get(name, NOT_FOLLOWED)
-        shown = known.steps or known.tensors or self.trains_on_accelerator(asking)
+        others = (facts for path, facts in self.facts.items() if path != name)
+        shown = known.steps or known.tensors or any(facts.get("trains_on_accelerator") for facts in others)
         return bool(self.facts.get(name, {}).get("lacks_device")) and not shown
 
     def contains_all(self, asking: str, *modules: str) -> bool:

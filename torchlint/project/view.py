@@ -78,10 +78,6 @@ class ProjectView:
         """See :meth:`Project.device`."""
         return self._run("device", name)  # type: ignore[no-any-return]
 
-    def trains_on_accelerator(self) -> bool:
-        """See :meth:`Project.trains_on_accelerator`."""
-        return bool(self._run("trains_on_accelerator"))
-
     def contains_all(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.contains_all`."""
         return bool(self._run("contains_all", *sorted(set(modules))))
@@ -151,7 +147,7 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
-    "trains_on_accelerator contains_all has_custom_to convolves multiplies flag_helper "
+    "contains_all has_custom_to convolves multiplies flag_helper "
     "runs_framework device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()
 )

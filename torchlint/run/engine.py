@@ -179,8 +179,6 @@ def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
     if followed.steps or followed.tensors:
         for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
             text_index.assume(concept)
-    elif text_index.has(concepts.TRAINS) and view.trains_on_accelerator():
-        text_index.assume(concepts.ON_ACCELERATOR)
     if followed.copies:
         text_index.assume(concepts.LOADERS)
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.heat.rare_calls import RareCalls
 from torchlint.analysis.heat.throttling import ThrottlingGuards, excludes_training
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.flow import LOOPS, may_repeat
@@ -16,7 +15,6 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import children, descendants
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
-from torchlint.analysis.values.training_parts import clips_gradients, is_optimizer_step
 from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronisation import PROFILERS
 from torchlint.model import Heat
@@ -42,7 +40,6 @@ class HeatAnalysis:
         self._code, self._values = code, values
         self._memo = FixpointMemo()
         self.assumed: set[cst.FunctionDef] = set()  # functions of which only an assumption says that they run in steps
-        self._rare_calls = RareCalls(code, values, self, self._memo)
         self._throttling = ThrottlingGuards(code, values, self, self._memo)
         self._repeating: dict[cst.CSTNode, bool] = {}
         self._evaluating: dict[cst.CSTNode, bool] = {}
@@ -244,23 +241,20 @@ class HeatAnalysis:
         return self._memo.get_or_compute(("function", function), lambda: self._compute(function), Heat.ONCE)
 
     def _compute(self, function: cst.FunctionDef) -> Heat:
-        name = function.name.value
-        if self._is_hot_by_name(function) and not self._rare_calls.only(function):
-            return Heat.STEP
         followed = self._code.followed.step(function)
-        if (followed is not None and followed.phase != ASSUMED) or is_optimizer_step(self._code, function):
+        hot = self._is_hot_by_name(function) and (followed is not None or not self._code.followed.reaches(function))
+        if hot or (followed is not None and followed.phase != ASSUMED):
             return Heat.STEP
         callers = self._values.functions.callers(function)
         others = [site.call for site in callers.sites if self._code.function_of(site.call) is not function]
         ranks = [self.of(call).rank for call in others]
-        called = name == "__call__" and self._steps(function)
-        if not ranks and (called or self.is_step_function(function) or clips_gradients(function)):
+        called = function.name.value == "__call__" and self._steps(function)
+        if not ranks and (called or self.is_step_function(function)):
             return Heat.STEP
         rank = max(ranks, default=0)
         if followed is not None:
             places = zip(ranks, (self._code.function_of(call) for call in others), strict=True)
-            rare = self._rare_calls.only(function)
-            if not rare and all(rank < Heat.STEP.rank or around in self.assumed for rank, around in places):
+            if all(rank < Heat.STEP.rank or around in self.assumed for rank, around in places):
                 self.assumed.add(function)
                 return Heat.STEP
         return Heat.STEP if rank > Heat.STEP.rank and self._steps(function) else _RANKS[rank]
@@ -270,9 +264,8 @@ class HeatAnalysis:
         return name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and owner is not None)
 
     def runs_rarely(self, node: cst.CSTNode) -> bool:
-        """Whether a guard rarely passes that is on a node in its function, or on every call of this function."""
-        _, function = self.enclosing_loops(node)
-        return self.is_throttled(node, function) or (function is not None and self._rare_calls.only(function))
+        """Whether a guard rarely passes that is on a node in its function."""
+        return self.is_throttled(node, self.enclosing_loops(node)[1])
 
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"
@@ -326,10 +319,7 @@ class HeatAnalysis:
         return all(self.is_outside_training(site.call, depth - 1) for site in callers.sites)
 
     def gradients_disabled(self, place: cst.CSTNode) -> bool:
-        """Whether gradients are disabled around a loop, in its whole body, or in its whole function.
-
-        A function that disables them for a part of its body, and gives a training step its loss, does not count.
-        """
+        """Whether gradients are disabled around a loop, in its whole body, or in its whole function."""
         for around in (place, *self._code.ancestors(place)):
             if isinstance(around, cst.With):
                 if any(self._no_gradients(item.item) for item in around.items):
@@ -337,12 +327,8 @@ class HeatAnalysis:
             elif isinstance(around, cst.FunctionDef):
                 if any(self._no_gradients(d.decorator) for d in around.decorators):
                     return True
-                return self._body_evaluates(place) and not (place is around and self._returns_loss(around))
+                return self._body_evaluates(place)
         return self._body_evaluates(place)
-
-    def _returns_loss(self, function: cst.FunctionDef) -> bool:
-        """Whether ``backward`` is called on what a function returns."""
-        return self._values.device_evidence.is_loss_function(function)
 
     def _no_gradients(self, node: cst.BaseExpression) -> bool:
         function = node.func if isinstance(node, cst.Call) else node

@@ -40,9 +40,6 @@ class HeatQueries(Protocol):
     def loop_kind(self, loop: cst.CSTNode) -> str | None:
         """``step``, ``epoch`` or None."""
 
-    def runs_rarely(self, node: cst.CSTNode) -> bool:
-        """Whether a guard rarely passes that is on a node, or on every call of its function."""
-
 
 class Lifetimes:
     """Decides which objects outlive a step."""

@@ -46,7 +46,11 @@ class FollowedNodes:
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
-        return self._reached is None or self._positions().lines_of(function)[0] in self._reached
+        return self._reached is None or self.reaches(function)
+
+    def reaches(self, function: cst.FunctionDef) -> bool:
+        """Whether the programs of the project are known to get to a function."""
+        return self._positions().lines_of(function)[0] in (self._reached or ())
 
     def copy(self, call: cst.CSTNode) -> str | None:
         """What a call copies to the device in every step while the host waits: a batch or an array, as there."""

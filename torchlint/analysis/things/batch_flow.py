@@ -22,7 +22,6 @@ from torchlint.analysis.things.batch_uses import (
 )
 from torchlint.analysis.things.framework_use import FrameworkUses
 from torchlint.analysis.things.host_copies import may_copy
-from torchlint.analysis.things.instances import Instances
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, Moves
 from torchlint.knowledge import frameworks, loaders
 from torchlint.knowledge.frameworks import Framework
@@ -48,7 +47,6 @@ class BatchFlow:
         self._module = module
         self._moves = module.shared(Moves)
         self._frameworks = module.shared(FrameworkUses)
-        self._instances = module.shared(Instances)
         self._state = Tracking()
 
     def of(self, call: cst.Call) -> BatchUses:
@@ -282,9 +280,6 @@ class BatchFlow:
     def _target(self, role: Role, target: cst.CSTNode, path: ItemPath, loop: cst.CSTNode | None) -> None:
         if isinstance(target, cst.Name):
             self._uses(role, target, path, loop)
-        elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name):
-            for read in self._instances.reads_of(target):
-                self._state.push(role, read, path, loop)
 
     def _uses(self, role: Role, target: cst.Name, path: ItemPath, loop: cst.CSTNode | None) -> None:
         binding = self._module.binding_of(target)
@@ -305,17 +300,9 @@ class BatchFlow:
     ) -> None:
         """Follow an argument into the parameter of a function of the file."""
         function = self._module.functions.callee(call)
-        if function is not None:
-            param = self._module.functions.parameter_for(function, call, arg)
-            if param is not None:
-                self._uses(role, param.name, path, loop)
-            return
-        receiver = self._instances.receiver_of(call, arg) if loop is None else None
-        if isinstance(receiver, cst.Param):
-            self._uses(role, receiver.name, path, None)
-        elif receiver is not None:
-            for read in receiver:
-                self._state.push(role, read, path)
+        param = self._module.functions.parameter_for(function, call, arg) if function is not None else None
+        if param is not None:
+            self._uses(role, param.name, path, loop)
 
     def _through_return(self, role: Role, node: cst.CSTNode, path: ItemPath) -> None:
         for result in self._result_expressions(node):

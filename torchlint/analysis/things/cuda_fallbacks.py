@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
-from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
+from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.things.cuda_checks import own_constructor
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.device_in_scope import is_compared
@@ -178,17 +178,6 @@ class CudaFallbacks:
         return name in GRAD_SCALERS or (first and name in ANY_DEVICE_AUTOCASTS)
 
     # -- options -----------------------------------------------------------------------------------
-
-    def option_name(self, call: cst.Call) -> str | None:
-        """The attribute or parameter that an option of argparse or click sets."""
-        named = literal(keyword(call, "dest"))
-        if isinstance(named, str):
-            return named
-        texts = [text for a in call.args if a.keyword is None and isinstance(text := literal(a.value), str)]
-        positional_names = [text for text in texts if not text.startswith("-")]
-        long = [text[2:] for text in texts if text.startswith("--")]
-        chosen = [*positional_names[-1:], *long[:1], *(text[1:] for text in texts)]
-        return chosen[0].partition("/")[0].replace("-", "_") if chosen else None
 
     def option_reads(self, name: str, option: cst.Call) -> list[cst.CSTNode]:
         """The reads of the attribute that an option sets."""

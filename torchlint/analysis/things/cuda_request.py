@@ -12,6 +12,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_fallbacks import CudaFallbacks
 from torchlint.analysis.things.cuda_guards import CudaGuards
 from torchlint.analysis.things.device_in_scope import DevicesInScope, is_compared, names_device, names_device_type
+from torchlint.analysis.things.options import attribute_of
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
 from torchlint.knowledge.precision import ANY_DEVICE_AUTOCASTS, GRAD_SCALERS
@@ -151,8 +152,8 @@ class CudaRequests:
 
     def _option_is_device(self, option: cst.Call) -> bool:
         """Whether the value of an option is used as a device, and has no fallback."""
-        into = self._fallbacks.option_name(option)
-        if into is None:
+        into = attribute_of(option)
+        if not into:
             return True
         filled = self._fallbacks.option_parameter(option, into)
         if filled is not None:

@@ -13,6 +13,7 @@ from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_fallbacks import CudaFallbacks
 from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.options import attribute_of
 from torchlint.analysis.values.lattice import Device
 from torchlint.knowledge import portability as known
 from torchlint.knowledge.tensors import LEGACY
@@ -141,8 +142,8 @@ class DeviceChoices:
     def _chooses_device(self, option: cst.Call) -> bool:
         """Whether the program reads an option that says on which device it runs."""
         fallbacks = self._module.shared(CudaFallbacks)
-        name = fallbacks.option_name(option)
-        if name is None or not fallbacks.option_reads(name, option):
+        name = attribute_of(option)
+        if not name or not fallbacks.option_reads(name, option):
             return False
         if name == "device":
             return self._module.qualified(keyword(option, "type") or option) != "builtins.int"

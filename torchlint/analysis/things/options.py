@@ -33,7 +33,7 @@ class Options:
     def given(self, name: str) -> Setting | None:
         """The value that the configuration gives an option."""
         options = self._module.followed.options
-        call = next((call for call in self._calls if _attribute(call) == name), None) if options else None
+        call = next((call for call in self._calls if attribute_of(call) == name), None) if options else None
         if call is None:
             return setting(options, name)
         off = literal(keyword(call, "action")) == "store_false"
@@ -51,12 +51,12 @@ class Options:
     def _defaults(self) -> dict[str, list[object]]:
         found: dict[str, list[object]] = {}
         for call in self._calls:
-            found.setdefault(_attribute(call), []).append(_default(call))
+            found.setdefault(attribute_of(call), []).append(_default(call))
         return found
 
     @cached_property
     def _flags(self) -> dict[str, str]:
-        return {_attribute(call): _name(call) for call in self._calls}
+        return {attribute_of(call): _name(call) for call in self._calls}
 
     @cached_property
     def _calls(self) -> list[cst.Call]:
@@ -75,10 +75,17 @@ def _default(call: cst.Call) -> object:
     return ... if required or is_opaque(call) or keyword(call, "action") is not None else None
 
 
-def _attribute(call: cst.Call) -> str:
-    """The attribute in which the value of an option is: its ``dest``, or else the first long name."""
+def attribute_of(call: cst.Call) -> str:
+    """The attribute or parameter that an option of argparse or click sets; empty if the names are not literal.
+
+    It is the ``dest``, or a name without dashes, or else the first long name.
+    """
     dest = literal(keyword(call, "dest"))
-    return (dest if isinstance(dest, str) else _name(call)).lstrip("-").replace("-", "_")
+    if isinstance(dest, str):
+        return dest
+    names = _names(call)
+    chosen = [name for name in names if not name.startswith("-")][-1:] or [_name(call)]
+    return chosen[0].lstrip("-").partition("/")[0].replace("-", "_")
 
 
 def _name(call: cst.Call) -> str:

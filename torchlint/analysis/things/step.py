@@ -13,7 +13,6 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.condition import Condition, Conditions
 from torchlint.analysis.things.counted import Counted, CountedOperations
 from torchlint.analysis.things.read import Read, Reads
-from torchlint.analysis.values.training_parts import updates_parameters
 from torchlint.knowledge.heat import EVALUATION_STEPS
 from torchlint.model import Heat
 from torchlint.project.followed import ASSUMED
@@ -48,7 +47,7 @@ class Step:
         followed = None if isinstance(place, COMPREHENSIONS) else self._module.followed.step(place)
         if followed is not None and followed.phase != ASSUMED:
             return followed.phase == "training"
-        if heat.trains(place) or (isinstance(place, cst.FunctionDef) and updates_parameters(self._module, place)):
+        if heat.trains(place):
             return True
         if not isinstance(place, cst.FunctionDef):
             return False

@@ -1,7 +1,6 @@
 """Evidence that a file uses an accelerator. It relies on names; only the targets of moves are evaluated.
 
-A value with ``.backward()`` is a tensor on the device of the model and its batches; a moved object is on the target
-device; CUDA tensor types create tensors on a CUDA device.
+A moved object is on the target device; CUDA tensor types create tensors on a CUDA device.
 """
 
 from __future__ import annotations
@@ -12,31 +11,25 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.devices import device_of, is_device_name
 from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
-from torchlint.analysis.values.loss_terms import LossTerms
-from torchlint.analysis.values.training_parts import runs_in_training
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.knowledge.transfers import FRAMEWORKS
-from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.functions import Functions
     from torchlint.analysis.values.protocol import Values
 
-LOSS = Value(Kind.TENSOR, Device.VARIABLE, source="a loss")
 GRADIENT = Value(Kind.TENSOR, Device.VARIABLE, source="a gradient")
-_STARTERS = frozenset({"backward", "manual_backward", "scale"})
 _MOVES = frozenset(("to", "cuda", "cpu"))
 
 
 class DeviceEvidence:
     """Collects this evidence for one module."""
 
-    def __init__(self, values: Values, functions: Functions) -> None:
-        self._values, self._functions, self._code = values, functions, values.code
+    def __init__(self, values: Values) -> None:
+        self._values, self._code = values, values.code
 
     @property
     def on_accelerator(self) -> bool:
@@ -51,33 +44,8 @@ class DeviceEvidence:
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True
-        if self._is_used_in_training():
-            return True
         every = self._code.iter_nodes(cst.Call, _MOVES)
         return any(self._target(call).accelerated and not self._code.never_runs(call) for call in every)
-
-    def _is_used_in_training(self) -> bool:
-        """Whether the file has parts of a training step, and another file of the project trains on an accelerator.
-
-        These are methods that compute gradients, losses, optimizers, and functions that clip gradients. A program of
-        its own does not count: without any move to a device it trains on the CPU.
-        """
-        if "__main__" in self._code.text or not (self._computes_gradients() or self._has_training_part()):
-            return False
-        return self._code.project.trains_on_accelerator()
-
-    def _computes_gradients(self) -> bool:
-        """Whether the file calls ``backward``, in methods alone."""
-        if not self._code.text_index.has(concepts.BACKWARD):
-            return False
-        functions = [self._code.function_of(start) for start in self._starts]
-        methods = [f is not None and self._code.class_of(f) is not None for f in functions]
-        return bool(methods) and all(methods)
-
-    def _has_training_part(self) -> bool:
-        if not self._code.text_index.has(concepts.RUNS_IN_TRAINING):
-            return False
-        return any(runs_in_training(self._code, function) for function in self._code.iter_nodes(cst.FunctionDef))
 
     def _target(self, call: cst.Call) -> Device:
         """The device to which a call moves its receiver; UNKNOWN if the call does not move it."""
@@ -198,59 +166,6 @@ class DeviceEvidence:
             values = [b.value for b in self._code.definitions(node) if b.kind == "assign" and not b.path]
             return any(isinstance(v, (cst.IfExp, cst.Attribute)) and self.is_cuda_type(v, depth - 1) for v in values)
         return False
-
-    def is_loss(self, binding: Binding) -> bool:
-        """Whether ``backward`` is called on a variable, or on a sum of it, in a file that uses an accelerator."""
-        if binding.kind not in ("assign", "augment", "walrus", "parameter"):
-            return False
-        if any(binding in self._code.definitions(name) for name in self._names.get(binding.name, ())):
-            return self.on_accelerator
-        return bool(self._names) and self.on_accelerator and binding in self._terms.bindings
-
-    def is_loss_function(self, function: cst.FunctionDef) -> bool:
-        """Whether ``backward`` is called on what a function of the file returns."""
-        return bool(self._names) and function in self._terms.functions
-
-    @cached_property
-    def _terms(self) -> LossTerms:
-        losses = (name for names in self._names.values() for name in names)
-        return LossTerms(self._code, self._functions, losses)
-
-    def is_loss_attribute(self, owner: cst.ClassDef, name: str) -> bool:
-        """Like :meth:`is_loss`, for ``self.loss_G.backward()``."""
-        return self.on_accelerator and any(
-            self._code.class_of(read) is owner for read in self._attributes.get(name, ())
-        )
-
-    @cached_property
-    def _starts(self) -> list[cst.BaseExpression]:
-        """The expressions on which ``backward`` is called, or that are passed to a function that calls it."""
-        found: list[cst.BaseExpression] = []
-        for call in self._code.nodes_of(cst.Call, _STARTERS):
-            if method(call) not in _STARTERS:
-                continue
-            assert isinstance(call.func, cst.Attribute)
-            if call.args and call.args[0].keyword is None:
-                found.append(call.args[0].value)  # ``scaler.scale(loss)``, ``engine.backward(loss)``
-            elif method(call) == "backward":
-                found.append(call.func.value)
-        return found
-
-    @cached_property
-    def _names(self) -> dict[str, list[cst.Name]]:
-        found: dict[str, list[cst.Name]] = {}
-        for start in self._starts:
-            if isinstance(start, cst.Name):
-                found.setdefault(start.value, []).append(start)
-        return found
-
-    @cached_property
-    def _attributes(self) -> dict[str, list[cst.Attribute]]:
-        found: dict[str, list[cst.Attribute]] = {}
-        for start in self._starts:
-            if isinstance(start, cst.Attribute):
-                found.setdefault(start.attr.value, []).append(start)
-        return found
 
 
 def _makes_device(node: cst.BaseExpression) -> bool:

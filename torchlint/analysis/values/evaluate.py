@@ -13,7 +13,7 @@ from torchlint.analysis.syntax.calls import literal, method
 from torchlint.analysis.values import arrays, content, devices, lists, models, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import GRADIENT, LOSS, DeviceEvidence
+from torchlint.analysis.values.device_evidence import GRADIENT, DeviceEvidence
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.following import as_followed
 from torchlint.analysis.values.functions import Functions, Parameters
@@ -41,7 +41,7 @@ class Evaluator:
         self.memo = FixpointMemo()
         self.classes = Classes(self)
         self.functions = Functions(self, self.classes)
-        self.device_evidence = DeviceEvidence(self, self.functions)
+        self.device_evidence = DeviceEvidence(self)
         self.parameters = Parameters(self, self.functions, self.classes)
         self.stores = AttributeStores(self, self.parameters)
 
@@ -104,11 +104,6 @@ class Evaluator:
         return self.memo.get_or_compute(binding, lambda: self._bound(binding), UNKNOWN)
 
     def _bound(self, binding: Binding) -> Value:
-        found = self._given(binding)
-        is_loss = _may_be_loss(found) and self.device_evidence.is_loss(binding)
-        return LOSS._replace(sure=found.sure) if is_loss else found
-
-    def _given(self, binding: Binding) -> Value:
         if binding.kind in ("function", "class"):
             kind = Kind.FUNCTION if binding.kind == "function" else Kind.CLASS
             return Value(kind, node=binding.statement, origin=binding.statement)
@@ -204,7 +199,7 @@ class Evaluator:
             found = lists.grown(self, found, self.classes.reads(owner, name))
         if content.is_marked(found) and not self._keeps_content(owner, name):
             found = content.without_mark(found)
-        return LOSS if _may_be_loss(found) and self.device_evidence.is_loss_attribute(owner, name) else found
+        return found
 
     def _keeps_content(self, owner: cst.ClassDef, name: str) -> bool:
         """Whether nothing stores data in the tensor that is an attribute, or replaces it from outside the class."""
@@ -340,12 +335,6 @@ def _names_cuda(node: cst.CSTNode) -> bool:
     """Whether this is ``f"cuda:{rank}"``."""
     first = node.parts[0] if isinstance(node, cst.FormattedString) and node.parts else None
     return isinstance(first, cst.FormattedStringText) and first.value.startswith("cuda:")
-
-
-def _may_be_loss(value: Value) -> bool:
-    """Whether nothing is known of a value but perhaps that it is on an accelerator, or it is a tensor somewhere."""
-    undecided = value.device is Device.UNKNOWN and value.kind is Kind.TENSOR
-    return undecided or (value.kind is Kind.UNKNOWN and value.device is not Device.CPU)
 
 
 def _numbers(left: Value, right: Value) -> Value:

@@ -11,7 +11,6 @@ from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import children
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.lattice import NONE, UNKNOWN, Device, Kind, Value, device_named, join
-from torchlint.analysis.values.training_parts import is_criterion, is_given_tensors
 from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
@@ -171,8 +170,6 @@ class Parameters:
         if promised.known and promised.kind not in (Kind.TENSOR, Kind.DEVICE, Kind.STRING):
             return promised
         given = self._from_calls(function, param, owner is not None)
-        if not (given.known or given.located) and self._is_input_of_criterion(function, param):
-            given = Value(Kind.UNKNOWN, Device.VARIABLE, origin=param, source="an input of a loss")
         if promised.kind in (Kind.DEVICE, Kind.STRING):
             return promised if device_named(given) is Device.UNKNOWN else given
         if promised.kind is Kind.TENSOR:
@@ -188,12 +185,6 @@ class Parameters:
         if call.args[0] is not arg or self._code.qualified(call.func) not in ("builtins.map", "builtins.filter"):
             return UNKNOWN
         return self._values.iterated_value(call.args[1].value)._replace(fresh=False)
-
-    def _is_input_of_criterion(self, function: cst.FunctionDef, param: cst.Param) -> bool:
-        """Whether a trainer passes tensors on an accelerator for a parameter of a loss."""
-        if not is_criterion(self._code, function) or not is_given_tensors(self._code, param):
-            return False
-        return self._values.device_evidence.on_accelerator
 
     def _is_batch(self, owner: cst.ClassDef, function: cst.FunctionDef, param: cst.Param) -> bool:
         """Whether Lightning or the Trainer of transformers passes a batch, or model, that is already on the device."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from torchlint.confirm.case import Case, times, total
-from torchlint.report.figures import number
 from torchlint.confirm.probes.generic import evaluations
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
+from torchlint.report.figures import number
 
 
 def filled_gradients(case: Case) -> Verdict:

@@ -135,6 +135,9 @@ class LoaderNotPinned(Rule):
         feed = self.module.followed.feed(loader.call)
         if feed is None:
             return
+
+        from torchlint.rules.loading._fixes import pin_memory
+
         trains = feed.phase == "training"
         where = f"in {feed.path}, line {feed.line}"
         self.report(
@@ -146,6 +149,7 @@ class LoaderNotPinned(Rule):
                 advice="" if feed.by else _ASYNCHRONOUS,
             ),
             severity=Severity.WARNING if trains and loader.has_workers else Severity.INFO,
+            fix=pin_memory(self.module, loader, only_moved_here=False),
         )
 
     def _has_other_device(self) -> bool:

@@ -11,7 +11,6 @@ from torchlint.analysis.heat.rounds import rounds
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.values.lattice import Kind
-from torchlint.analysis.values.loss_terms import LossTerms, terms
 from torchlint.knowledge.heat import NO_GRADIENTS
 from torchlint.knowledge.tensors import FACTORIES, LEGACY
 from torchlint.model import Heat
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 
 _FEW = 8  # rounds, whose graphs need little memory
 _BACKWARD = frozenset({"backward", "manual_backward"})
+_SUMS = (cst.Add, cst.Subtract)
+_REDUCTIONS = frozenset({"mean", "sum"})
 _RETAINING = ("retain_graph", "create_graph")
 # Methods whose result has the graph of the tensor.
 _CARRYING = frozenset("mean sum cpu to cuda clone float double half view reshape squeeze unsqueeze".split())
@@ -68,11 +69,11 @@ class KeptGraphs:
         """The losses that a loop keeps, in source order."""
         calls = [call for call in self._module.within(loop.body, cst.Call) if method(call) in _BACKWARD]
         calls = [call for call in calls if self._is_in(call, loop)]
-        starts = [start for call in calls for start in terms(_differentiated(call))]
+        starts = [start for call in calls for start in _terms(_differentiated(call))]
         if any(map(_retains, calls)) or self._is_part_of_step(loop):
             return
         consumed = self._definitions_of(starts)
-        losses = consumed | LossTerms(self._module, self._module.functions, starts).bindings
+        losses = consumed | self._terms_of(consumed)
         for addition in self._additions(loop):
             loss = self._loss(addition.added, losses)
             if loss is None or not self._is_kept(addition, loop, starts):
@@ -161,7 +162,7 @@ class KeptGraphs:
         if function is None or function in self._open:
             return False
         calls = [c for c in self._module.within(function.body, cst.Call) if method(c) in _BACKWARD]
-        losses = self._definitions_of(start for c in calls for start in terms(_differentiated(c)))
+        losses = self._definitions_of(start for c in calls for start in _terms(_differentiated(c)))
         returned = [_element(result.value, path) for result in self._module.functions.body(function).returns]
         if any(map(_retains, calls)) or not returned:
             return False
@@ -169,6 +170,19 @@ class KeptGraphs:
         given = [isinstance(r, cst.Name) and self._loss(r, losses) is not None for r in returned]
         self._open.discard(function)
         return all(given)
+
+    def _terms_of(self, losses: set[Binding]) -> set[Binding]:
+        """The variables that are computed, named like losses, and added up to a loss."""
+        found: set[Binding] = set()
+        work = list(losses)
+        while work:
+            binding = work.pop()
+            for term in _terms(binding.value) if binding.value is not None and not binding.path else ():
+                new = {b for b in self._module.definitions(term) if _is_computed(b)} - found
+                if _is_loss_name(term.value):
+                    found |= new
+                    work += new
+        return found
 
     # -- whether it stays ------------------------------------------------------------------------
 
@@ -266,6 +280,31 @@ def _sums(assign: cst.Assign) -> Iterator[_Addition]:
         for one, other in ((value.left, value.right), (value.right, value.left)):
             if isinstance(one, cst.Name) and one.value == target.value:
                 yield _Addition(assign, one, other, listed=False)
+
+
+def _terms(node: cst.BaseExpression) -> Iterator[cst.Name]:
+    """The variables that are added up in an expression, each perhaps multiplied by a weight."""
+    if isinstance(node, cst.Name):
+        yield node
+    elif isinstance(node, cst.BinaryOperation):
+        if isinstance(node.operator, (*_SUMS, cst.Multiply, cst.Divide)):
+            yield from _terms(node.left)
+        if isinstance(node.operator, (*_SUMS, cst.Multiply)):
+            yield from _terms(node.right)
+    elif isinstance(node, cst.Call) and method(node) in _REDUCTIONS and not node.args:
+        inner = receiver(node)
+        if isinstance(inner, cst.BinaryOperation):
+            yield from _terms(inner)
+
+
+def _is_computed(binding: Binding) -> bool:
+    """Whether a call or an operation gives the value, rather than a setting."""
+    return binding.kind == "assign" and isinstance(binding.value, (cst.Call, cst.BinaryOperation))
+
+
+def _is_loss_name(name: str) -> bool:
+    words = name.lower().strip("_").split("_")
+    return "weight" not in words and any(word.startswith("loss") or word.endswith("loss") for word in words)
 
 
 def _element(value: cst.BaseExpression | None, path: Path) -> cst.BaseExpression | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import literal, positional
+from torchlint.analysis.syntax.calls import chain, literal, positional
 from torchlint.analysis.things.move import Move, Moves
-from torchlint.analysis.values.device_evidence import GRADIENT, LOSS
+from torchlint.analysis.values.device_evidence import GRADIENT
 from torchlint.knowledge.transfers import REDUCING_FUNCTIONS, REDUCING_METHODS
 from torchlint.model import Heat
 
@@ -58,7 +58,15 @@ class HostReductions:
     def _is_large(self, move: Move) -> bool:
         """Whether a move copies a tensor from the device that is not certainly a single number."""
         value = self._module.value(move.moved)
-        return value.accelerated and value.source not in (LOSS.source, GRADIENT.source) and value.rank != 0
+        if not value.accelerated or value.source == GRADIENT.source or value.rank == 0:
+            return False
+        return not self._is_loss(move.moved)
+
+    def _is_loss(self, node: cst.BaseExpression) -> bool:
+        """Whether ``backward`` is called on a variable, of which an expression is made by methods."""
+        defined = set(self._module.definitions(root)) if isinstance(root := chain(node)[0], cst.Name) else set()
+        starts = (attribute.value for attribute in self._module.attributes_named("backward"))
+        return any(isinstance(s, cst.Name) and defined.intersection(self._module.definitions(s)) for s in starts)
 
     def _passed_on(self, call: cst.Call) -> Iterator[cst.BaseExpression]:
         """The expressions that hold all elements of the copy, one after another: views, and a variable used once."""
