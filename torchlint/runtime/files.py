@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from types import CodeType
 
+_EVENTS = frozenset(("open", "exec"))
+
 
 class Files:
     """Files that matter, and whether they were loaded. Until :meth:`listen` is called, that is not known of any."""
@@ -22,7 +24,12 @@ class Files:
         self._loaded, self._listening = set(), True
         for module in list(sys.modules.values()):
             self._note(getattr(module, "__file__", None))
-        sys.addaudithook(self._heard)
+
+        def heard(event: str, arguments: tuple[object, ...]) -> None:  # called so often that it is kept short
+            if event in _EVENTS:
+                self._heard(event, arguments)
+
+        sys.addaudithook(heard)
 
     def close(self) -> None:
         """The program has ended: who opens files now is not the program."""
