@@ -113,6 +113,24 @@ def test_functions_that_are_called_only_every_hundred_steps_are_silent(tmp_path:
     assert ("losses.py", 8, "warning") in places(tmp_path, files, "TL301")
 
 
+@pytest.mark.parametrize(("guard", "expected"), [("step % 100 == 0", False), ("loss is not None", True)])
+def test_methods_that_usually_run_in_every_step_count_as_often_as_the_program_calls_them(
+    tmp_path: Path, guard: str, expected: bool
+) -> None:
+    probe = """
+        class Probe:
+            def compute_loss(self, loss):
+                return loss.cuda().sum().item()
+    """
+    call = f"if {guard}:\n                Probe().compute_loss(loss)"
+    train = TRAIN.replace("for x, y in loader", "for step, (x, y) in enumerate(loader)")
+    train = train.replace('log_losses({"loss": loss})', call).replace(
+        "import torch\n", "import torch\n    from pkg.probe import Probe\n", 1
+    )
+    found = places(tmp_path, {**FILES, "pkg/probe.py": probe, "train.py": train}, "TL301")
+    assert any(name == "probe.py" for name, *_ in found) is expected
+
+
 def test_what_only_evaluations_call_is_a_note(tmp_path: Path) -> None:
     found = places(tmp_path, {**FILES, "check.py": EVALUATE}, "TL301")
     assert ("losses.py", 13, "info") in found
