@@ -50,9 +50,18 @@ def test_the_second_run_changes_nothing(folder: Path, capsys: pytest.CaptureFixt
     assert "0 fixed." in capsys.readouterr().out
 
 
+PINNED = """import torch
+from torch.utils.data import DataLoader
+
+for images in DataLoader(data, num_workers=2, pin_memory=True):
+    loss = model(images.to("cuda")).mean()
+    loss.backward()
+    optimizer.step()
+"""
+
+
 def test_the_status_is_that_of_what_remains(folder: Path) -> None:
-    chosen = "device = 'cuda' if torch.cuda.is_available() else 'cpu'"
-    (folder / "warned.py").write_text(f"import torch\n{chosen}\ndef f(m):\n    m.cuda()\n", encoding="utf-8")
+    (folder / "warned.py").write_text(PINNED, encoding="utf-8")
     assert main(["--fix", "--no-cache", "guilty.py"]) == 0
     assert main(["--fix", "--no-cache", "--fail-on", "info", "unsafe.py"]) == 1
     assert main(["--fix", "--no-cache", "warned.py"]) == 1
