@@ -50,10 +50,10 @@ def test_the_second_run_changes_nothing(folder: Path, capsys: pytest.CaptureFixt
     assert "0 fixed." in capsys.readouterr().out
 
 
-PINNED = """import torch
+PAGEABLE = """import torch
 from torch.utils.data import DataLoader
 
-for images in DataLoader(data, num_workers=2, pin_memory=True):
+for images in DataLoader(data, num_workers=2):
     loss = model(images.to("cuda")).mean()
     loss.backward()
     optimizer.step()
@@ -61,7 +61,7 @@ for images in DataLoader(data, num_workers=2, pin_memory=True):
 
 
 def test_the_status_is_that_of_what_remains(folder: Path) -> None:
-    (folder / "warned.py").write_text(PINNED, encoding="utf-8")
+    (folder / "warned.py").write_text(PAGEABLE, encoding="utf-8")
     assert main(["--fix", "--no-cache", "guilty.py"]) == 0
     assert main(["--fix", "--no-cache", "--fail-on", "info", "unsafe.py"]) == 1
     assert main(["--fix", "--no-cache", "warned.py"]) == 1
