@@ -61,9 +61,9 @@ def _seen(finding: Finding, style: Style) -> list[str]:
     """What recordings of runs show at its lines."""
     if not finding.seen:
         return []
-    from torchlint.report.observed import words
+    from torchlint.report.observed import seen_lines
 
-    return [part for one in finding.seen for part in wrapped(f"seen in the run: {words(one)}", style.width - 2)]
+    return [part for line in seen_lines(finding) for part in wrapped(line, style.width - 2)]
 
 
 def _margin(findings: Sequence[Finding], lines: int, patches: Iterable[Sequence[Change] | None]) -> int:

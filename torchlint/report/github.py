@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
+from torchlint.report.observed import seen_lines
 from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed
 from torchlint.text.visible import escaped
 
@@ -24,7 +25,7 @@ def _finding(finding: Finding, options: ReportOptions) -> str:
     # Annotations have columns only if they are on one line; those of a notebook's file are not those of its code.
     if first == last and finding.cell is None:
         properties |= {"col": finding.span.column, "endColumn": finding.span.end_column}
-    message = [in_notebook(finding) + finding.message, *evidence_lines(finding.evidence)]
+    message = [in_notebook(finding) + finding.message, *evidence_lines(finding.evidence), *seen_lines(finding)]
     return _command(COMMANDS[finding.severity], properties, "\n".join(message))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
+from torchlint.report.observed import seen_lines
 from torchlint.report.shared import dump, file_lines, in_notebook, slashed
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
@@ -23,7 +24,7 @@ def _finding(finding: Finding, options: ReportOptions) -> dict[str, Any]:
     return {
         "type": "issue",
         "check_name": f"{finding.rule} {finding.name}",
-        "description": in_notebook(finding) + finding.message,
+        "description": "; ".join([in_notebook(finding) + finding.message, *seen_lines(finding)]),
         "categories": ["Performance"],
         "severity": SEVERITIES[finding.severity],
         "fingerprint": finding.fingerprint or _digest(finding.rule, finding.path, finding.message),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
+from torchlint.report.observed import seen_lines
 from torchlint.report.shared import evidence_lines, file_lines, plural
 from torchlint.text.visible import escaped, visible_lines, without_commands
 
@@ -43,7 +44,7 @@ def _finding(suite: Element, finding: Finding, options: ReportOptions) -> None:
     name = f"{escaped(finding.rule)} {escaped(finding.name)} ({cell}{span.line}:{span.column})"
     where = f"{cell.replace(':', ', ')}line {span.line}, column {span.column}"
     lines = [f"{where}: {' '.join(visible_lines(finding.message))}"]
-    lines += evidence_lines(finding.evidence)
+    lines += [*evidence_lines(finding.evidence), *map(escaped, seen_lines(finding))]
     text = "\n".join(lines)
     case = _case(suite, name, finding.path, file_lines(finding, options)[0])
     if finding.severity is Severity.INFO:

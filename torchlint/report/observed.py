@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from torchlint.knowledge.observations import KINDS
-from torchlint.model import Observed, Recorded, Recording
+from torchlint.model import Finding, Observed, Recorded, Recording
 from torchlint.report.figures import duration, number, percent
 from torchlint.report.shared import place, plural
 from torchlint.text.visible import visible, visible_path
@@ -26,6 +26,11 @@ def words(one: Observed) -> str:
         said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
     said += _uncertain(one)
     return f"{said}: {visible(one.detail)}" if one.detail else said
+
+
+def seen_lines(finding: Finding) -> list[str]:
+    """What runs show at a finding, in words: a line for each kind of event."""
+    return [f"seen in the run: {words(one)}" for one in finding.seen]
 
 
 def _uncertain(one: Observed) -> str:

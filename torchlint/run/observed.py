@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from torchlint.knowledge.observations import KINDS
-from torchlint.model import Finding, Observed, Recorded, Recording, RunResult
+from torchlint.model import FileResult, Finding, Observed, Recorded, Recording, RunResult
+from torchlint.run.evidence import Evidence
 
 
 class Joined(NamedTuple):
@@ -39,6 +40,14 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     unreported.sort(key=lambda one: (-one.microseconds, -one.times, one.path, one.line))
     joined = (finding._replace(seen=tuple(seen[number])) for number, finding in enumerate(findings))
     return Joined(tuple(joined), tuple(unreported))
+
+
+def with_shown(result: FileResult, data: bytes, evidence: Evidence) -> FileResult:
+    """The result of linting the content of one file with what earlier runs have shown there."""
+    if not evidence.digest:
+        return result
+    _, shown = evidence.seen_in([result.path], lambda _: data)
+    return result._replace(findings=join(result.findings, shown).findings)
 
 
 def with_recordings(run: RunResult, recordings: Iterable[Recording], observations: Iterable[Observed]) -> RunResult:

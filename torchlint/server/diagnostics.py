@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from lsprotocol import types
 
 from torchlint.model import UNUSED_SUPPRESSION, Evidence, Finding, RuleInfo, Severity, Span
+from torchlint.report.observed import seen_lines
 from torchlint.server.documents import Document
 from torchlint.server.positions import Lines
 
@@ -58,7 +59,7 @@ class Diagnostics:
         related = [found for each in finding.evidence if (found := self._related(document, lines, finding, each))]
         return types.Diagnostic(
             range=lines.range(finding.span),
-            message=finding.message,
+            message="\n".join([finding.message, *seen_lines(finding)]),
             severity=_SEVERITIES[finding.severity],
             code=finding.rule,
             code_description=types.CodeDescription(info.url) if info is not None and info.url else None,

@@ -13,6 +13,7 @@ from torchlint.project.merged import Project
 from torchlint.run import discover, session, sources
 from torchlint.run.context import around
 from torchlint.run.fix import repair
+from torchlint.run.observed import with_shown
 from torchlint.server.settings import Settings
 
 
@@ -23,7 +24,7 @@ class Folder:
         """With ``isolated``, configuration files are not read. Raises ``ConfigError``."""
         self.root, self.settings = root, settings
         self.configurations = settings.configurations(root, isolated=isolated)
-        self.plan = session.plan_of(self.configurations)
+        self.plan = session.plan_of(self.configurations)._replace(evidence=settings.shown(root))
         self.tree: session.Tree | None = None
         self._project: Project | None = None  # the facts about all files, as far as they are known
         self._changing = False
@@ -47,6 +48,9 @@ class Folder:
 
     def lint(self, path: str, data: bytes) -> FileResult:
         """Lint this code of a file with what is known of the others. Raises ``ConfigError``."""
+        return with_shown(self._linted(path, data), data, self.plan.evidence)
+
+    def _linted(self, path: str, data: bytes) -> FileResult:
         tree = self.tree
         if tree is not None and not self._changing and tree.contents.get(path) == data:
             return tree.analyses[path].result

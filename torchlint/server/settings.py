@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torchlint.config.config import Config
+from torchlint.config.config import Config, ConfigError
 from torchlint.config.configurations import Configurations, configurations
 from torchlint.config.select import check
 from torchlint.config.values import nearest
+
+if TYPE_CHECKING:
+    from torchlint.run.evidence import Evidence
 
 SECTION = "torchlint"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -17,7 +20,8 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 class Settings(NamedTuple):
     """The settings for one folder. Rule selectors are written as in the configuration file.
 
-    ``configuration`` is the path of a configuration file for all files, instead of the nearest one of each.
+    ``configuration`` is the path of a configuration file for all files, instead of the nearest one of each, and
+    ``evidence`` are those of what ``torchlint confirm --evidence`` has written.
     """
 
     enable: bool = True
@@ -25,6 +29,7 @@ class Settings(NamedTuple):
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     configuration: str | None = None
+    evidence: tuple[str, ...] = ()
     fix_all: bool = True
     unsafe_fixes: bool = True
     show_info: bool = True
@@ -44,6 +49,15 @@ class Settings(NamedTuple):
             explicit=None if isolated else explicit,
             isolated=isolated,
         )
+
+    def shown(self, root: str) -> Evidence:
+        """What earlier runs have shown. Raises ``ConfigError`` if their evidence cannot be used."""
+        from torchlint.run.evidence import EvidenceProblem, read
+
+        try:
+            return read(os.path.join(root, os.path.expanduser(path)) for path in self.evidence)  # noqa: PTH111, PTH118
+        except EvidenceProblem as problem:
+            raise ConfigError(f"the setting {SECTION}.evidence: {problem}") from None
 
     def _changed(self, config: Config, root: str) -> Config:
         if config.source is None:  # the current folder of a server means nothing
@@ -86,7 +100,7 @@ def _read(key: str, field: str, value: object, found: dict[str, Any], wrong: lis
         fits, wanted = isinstance(value, str), "the path of a file"
     else:
         fits = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        wanted = "a list of rules"
+        wanted = "a list of paths" if field == "evidence" else "a list of rules"
     if not fits:
         wrong.append(f"{SECTION}.{key} must be {wanted}, not {value!r}")
     elif isinstance(value, list):

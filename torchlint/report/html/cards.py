@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.report.html.patches import Patch, patch
+from torchlint.report.observed import seen_lines
 from torchlint.report.shared import rule_url
 
 
 class Card(NamedTuple):
     """A finding with what a page says about it. ``file`` is the id of its file on the page, ``id`` its own.
 
-    ``placed`` says whether the lines of the finding can be on the page.
+    ``placed`` says whether the lines of the finding can be on the page, ``seen`` what runs show at it.
     """
 
     id: str
@@ -22,6 +23,7 @@ class Card(NamedTuple):
     url: str | None
     placed: bool
     patch: Patch | None
+    seen: tuple[str, ...] = ()
 
 
 class Row(NamedTuple):
@@ -39,7 +41,8 @@ class Row(NamedTuple):
 
 def card(finding: Finding, file: str, number: int, lines: Sequence[str], rules: dict[str, RuleInfo]) -> Card:
     """The card of a finding."""
-    return Card(f"{file}-n{number}", file, finding, rule_url(finding, rules), bool(lines), patch(finding, lines))
+    url, seen = rule_url(finding, rules), tuple(seen_lines(finding))
+    return Card(f"{file}-n{number}", file, finding, url, bool(lines), patch(finding, lines), seen)
 
 
 def overview(cards: Iterable[Card], rules: dict[str, RuleInfo]) -> list[Row]:
