@@ -24,7 +24,7 @@ from torchlint.run.ignore_comments import NO_LINE, commented
 from torchlint.text.line_ends import line_ends
 
 HEAD = "import numpy as np\nimport torch\n"
-CHOSEN = "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+BENCHMARK = "torch.backends.cudnn.benchmark = True\n"
 MOVE = "torch.zeros(3).to(device)"  # TL104
 COMMENT = "# torchlint: ignore[TL104] existing code"
 EVERYTHING = ("--select", "ALL", "--preview", "--fail-on", "info", "--isolated", "--no-cache")
@@ -190,8 +190,8 @@ def test_a_second_run_has_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_only_findings_that_make_the_run_fail_are_suppressed(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "def g(device='cuda'): return torch.zeros(3).cuda().to(device)"
-    text = HEAD + CHOSEN + line + "\nmodel = torch.nn.Linear(2, 3)\nmodel.cuda()\n"
+    flag = "torch.backends.cudnn.deterministic = True\n"
+    text = HEAD + BENCHMARK + flag + "model = torch.nn.Linear(2, 3)\nmodel.cuda()\n"
     Path("module.py").write_text(text, encoding="utf-8")
     severities = {finding.severity for finding in lint_source(text).findings}
     assert severities == {Severity.WARNING, Severity.INFO}
@@ -219,7 +219,7 @@ def test_syntax_errors_and_unused_suppressions_are_left_and_said_so(capsys: pyte
 
 def test_cells_that_are_not_python_are_left_and_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.ipynb").write_text(
-        notebook(f"import torch\n{CHOSEN}", "y = torch.zeros(3).cuda()", "y = ("), encoding="utf-8"
+        notebook(f"import torch\n{BENCHMARK}", "torch.backends.cudnn.deterministic = True", "y = ("), encoding="utf-8"
     )
     assert main(["--add-ignore", "a.ipynb"]) == 1
     said = capsys.readouterr().out

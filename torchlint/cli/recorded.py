@@ -75,7 +75,7 @@ def reader(
     from torchlint.run.observed import with_recordings
 
     recordings, observations = _traces(arguments, files, lines) if arguments.from_trace else ([], [])
-    earlier, shown = what.evidence.seen_in(files, content)
+    earlier, shown = what.evidence.seen_in(files, content) if what.evidence is not None else ([], [])
     return lambda run: with_recordings(run, [*recordings, *earlier], [*observations, *shown])
 
 

@@ -81,10 +81,10 @@ class Expressions:
         found = scope.get(node.id)
         if found is not None:
             return found
+        if node.id in BUILTINS:
+            return library(f"builtins.{node.id}")
         star = scope.module.names.get("*")
-        if star is not None and node.id not in BUILTINS:
-            return library(f"{star.detail}.{node.id}")
-        return library(f"builtins.{node.id}")
+        return library(f"{star.detail}.{node.id}") if star is not None else UNKNOWN
 
     def _awaited(self, node: ast.Await, scope: Scope) -> Value:
         return self.evaluate(node.value, scope)

@@ -69,7 +69,7 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
-        "seen": [observed_document(one) for one in finding.seen],
+        **({"seen": [observed_document(one) for one in finding.seen]} if finding.seen else {}),
     }
 
 

@@ -102,9 +102,6 @@ class Evidence:
         return [_with_stale(each, stale) for each in self.recordings], found
 
 
-NO_EVIDENCE = Evidence()
-
-
 def content_of(data: bytes) -> str:
     """The digest by which evidence knows the content of a file: SHA-256."""
     return sha256(data).hexdigest()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import FileResult, Finding, Observed, Recorded, Recording, RunResult
-from torchlint.run.evidence import Evidence
+
+if TYPE_CHECKING:
+    from torchlint.run.evidence import Evidence
 
 
 class Joined(NamedTuple):
@@ -42,9 +44,9 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     return Joined(tuple(joined), tuple(unreported))
 
 
-def with_shown(result: FileResult, data: bytes, evidence: Evidence) -> FileResult:
+def with_shown(result: FileResult, data: bytes, evidence: Evidence | None) -> FileResult:
     """The result of linting the content of one file with what earlier runs have shown there."""
-    if not evidence.digest:
+    if evidence is None:
         return result
     _, shown = evidence.seen_in([result.path], lambda _: data)
     return result._replace(findings=join(result.findings, shown).findings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.config import ConfigError
@@ -11,14 +11,15 @@ from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult, Finding
 from torchlint.project.merged import Project
 from torchlint.run.context import NONE, Context
-from torchlint.run.evidence import NO_EVIDENCE, Evidence
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.config.scopes import Scope
     from torchlint.program.world import World
+    from torchlint.project.followed import FollowedFile
     from torchlint.rule import Rule
     from torchlint.run.engine import Analysis
+    from torchlint.run.evidence import Evidence
     from torchlint.run.screened import Screened
 
 
@@ -33,7 +34,7 @@ class Plan(NamedTuple):
     scopes: Scopes
     exhaustive: bool = False
     around: Context = NONE
-    evidence: Evidence = NO_EVIDENCE
+    evidence: Evidence | None = None
 
     @property
     def config(self) -> Config:
@@ -54,6 +55,15 @@ class Plan(NamedTuple):
         from torchlint.run.worlds import world_of
 
         return world_of(list(paths), self.scopes.configurations)
+
+    def with_shown(self, followed: dict[str, FollowedFile], contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
+        """What following the programs tells of files, together with what earlier runs have shown of them."""
+        return self.evidence.added(followed, contents) if self.evidence is not None else followed
+
+    @property
+    def shown(self) -> str:
+        """A digest of what earlier runs have shown; empty without."""
+        return self.evidence.digest if self.evidence is not None else ""
 
     def fails(self, finding: Finding) -> bool:
         """Whether a finding makes the run fail (``fail-on``). That a file is written in Python 2 never does."""
@@ -100,7 +110,7 @@ class Plan(NamedTuple):
             config = config._replace(time_limit=seconds)
         if project is None:
             followed = follow_programs([{path: data}], self.world)
-            project = Project(followed=self.evidence.added(followed, {path: data}))
+            project = Project(followed=self.with_shown(followed, {path: data}))
         return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:

@@ -141,7 +141,7 @@ class Tree:
     def _follow_programs(self, cache: Cache | None = None) -> dict[str, FollowedFile]:
         parts = ({path: self.contents[path] for path in each} for each in self._components)
         followed = follow_programs(parts, self._what.world, cache)
-        return self._what.evidence.added(followed, self.contents)
+        return self._what.with_shown(followed, self.contents)
 
     def _lint(self, paths: set[str], progress: Progress | None) -> set[str]:
         """Lint these files, then those whose queries have other results now; returns the latter."""
@@ -309,7 +309,7 @@ def _states(components: Iterable[list[str]], contents: Mapping[str, bytes], what
     from torchlint.run.cache import state_of
 
     states = ((each, state_of({path: contents[path] for path in each}, what.world(each))) for each in components)
-    return {path: state + what.evidence.digest for each, state in states for path in each}
+    return {path: state + what.shown for each, state in states for path in each}
 
 
 def lint_text(data: bytes, path: str, what: Plan) -> FileResult:

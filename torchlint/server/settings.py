@@ -50,8 +50,10 @@ class Settings(NamedTuple):
             isolated=isolated,
         )
 
-    def shown(self, root: str) -> Evidence:
+    def shown(self, root: str) -> Evidence | None:
         """What earlier runs have shown. Raises ``ConfigError`` if their evidence cannot be used."""
+        if not self.evidence:
+            return None
         from torchlint.run.evidence import EvidenceProblem, read
 
         try:

@@ -25,7 +25,7 @@ _THREADS = 1 << 24  # numbers of threads and more, which global ids have below t
 _STACKS = 4096  # that are kept in memory
 _ODD = (sqlite3.Error, TypeError, ValueError, OverflowError)  # also values of another type than the column's
 # `train.py:12`, `train.py(12): main`, or a function with its file as the module.
-_PLACE = re.compile(r"(?P<path>[^:(]*?(?:[A-Za-z]:)?[^:(]*\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
+_PLACE = re.compile(r"(?P<path>(?:\b[A-Za-z]:)?[^:(]*\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
 
 
 class Report:
