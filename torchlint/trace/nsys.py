@@ -25,7 +25,7 @@ _THREADS = 1 << 24  # numbers of threads and more, which global ids have below t
 _STACKS = 4096  # that are kept in memory
 _ODD = (sqlite3.Error, TypeError, ValueError, OverflowError)  # also values of another type than the column's
 # `train.py:12`, `train.py(12): main`, or a function with its file as the module.
-_PLACE = re.compile(r"(?P<path>(?:\b[A-Za-z]:)?[^:(]*\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
+_PLACE = re.compile(r"(?P<end>\.pyw?)[:(](?P<line>\d+)\)?(?:[:\s]+(?P<function>[\w<>]+))?")
 
 
 class Report:
@@ -156,5 +156,13 @@ def _frame(symbol: str, module: str) -> Frame | None:
     for text in (symbol, module):
         if (found := _PLACE.search(text)) is not None:
             function = found["function"] or (symbol if text is module else "")
-            return Frame(found["path"].strip(), int(found["line"]), function)
+            return Frame(_path(text[: found.end("end")]), int(found["line"]), function)
     return None
+
+
+def _path(text: str) -> str:
+    """The path at the end of a text, perhaps with a drive."""
+    text = text.rpartition("(")[2]
+    before, colon, after = text.rpartition(":")
+    drive = before[-1:] if after.startswith(("/", "\\")) and before[-1:].isalpha() else ""
+    return f"{drive}{colon}{after}".strip() if drive else after.strip()
