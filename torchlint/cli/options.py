@@ -257,7 +257,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--finding",
         metavar="ID",
         required=True,
-        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule that fires once",
+        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule with one finding",
     )
     compare.add_argument(
         "--method", choices=("auto", "switch", "pairs"), default="auto", help="default: what suits the finding"
