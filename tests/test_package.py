@@ -43,6 +43,15 @@ def test_links_and_pictures_of_the_long_description_are_absolute(metadata: Messa
 
 
 @pytest.mark.slow
+def test_the_page_of_an_index_begins_with_the_installation_from_it(metadata: Message) -> None:
+    shown = metadata.get_payload()
+    assert isinstance(shown, str)
+    headings = re.findall(r"(?<=\n\n)## (.+)\n", shown)
+    assert headings == ["Install", *re.findall(r"(?<=\n\n)## (.+)\n", (ROOT / "README.md").read_text(encoding="utf-8"))]
+    assert "\n```sh\npip install torchlint\ntorchlint path/to/project\n```\n" in shown
+
+
+@pytest.mark.slow
 def test_the_project_names_its_pages(metadata: Message) -> None:
     urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
     assert set(urls) == {"Documentation", "Source", "Issues", "Changelog"}
