@@ -78,7 +78,7 @@ _RESULTS = "[...document.querySelectorAll('.md-search-result__item > a')].map((l
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     """A server of files that does not print what it is asked for."""
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *_: object) -> None:
         """Print nothing."""
 
 
@@ -97,7 +97,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Any, address: str) -> Iterator[Any]:
+def page(chromium: Any) -> Iterator[Any]:
     context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     yield context.new_page()
     context.close()
@@ -121,6 +121,7 @@ def test_the_search_finds_the_rules_about_a_name_first(page: Any, address: str, 
 
 def test_the_button_of_a_built_page_copies_a_command(page: Any, address: str) -> None:
     page.goto(f"{address}tutorial/")
-    page.locator(".highlight", has_text="torchlint rule sync").locator("[data-clipboard-target], [data-md-type=copy]").click()
+    block = page.locator(".highlight", has_text="torchlint rule sync")
+    block.locator("[data-clipboard-target], [data-md-type=copy]").click()
     page.wait_for_selector(".md-dialog--active")
     assert page.evaluate("navigator.clipboard.readText()") == "torchlint rule sync-in-hot-loop"
