@@ -73,3 +73,18 @@ def test_no_page_installs_by_name_what_no_index_has(path: str) -> None:
 
 def test_messages_install_from_the_repository() -> None:
     assert installation("report") == f'pip install "torchlint[report] @ git+{REPOSITORY}"'
+
+
+def test_what_summaries_of_scans_need_is_installed_with_scans() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    extra = re.search(r"^scan = \[(.*)\]$", text, re.M)
+    assert extra is not None
+    assert '"torchlint[report]"' in extra[1]
+
+
+@pytest.mark.parametrize("page", ["ci.md", "plugins.md"])
+def test_the_documented_hook_is_one_and_pinned_to_the_tag_of_this_version(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n# \.pre-commit-config\.yaml\n(.*?)```", text, re.S)
+    assert re.findall(r"rev: (\S+)", example) == [f"v{torchlint.__version__}"]
+    assert re.findall(r"- id: (\S+)", example) == ["torchlint"]
