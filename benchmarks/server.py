@@ -1,7 +1,7 @@
 """Measures how long the language server takes to answer a keystroke, and to be ready.
 
 ``python benchmarks/server.py FOLDER`` types into each file of about a thousand lines of a project, and compares the
-time from the change to its findings with that of linting the file alone in a warm process, turn and turn about.
+time from the change to its findings with that of linting the file alone in a warm process, alternately.
 ``--write`` puts the table into docs/speed.md.
 """
 
@@ -104,7 +104,7 @@ class Row(NamedTuple):
 
 
 def typed(client: Client, folder: Path, path: Path, repeat: int) -> Row:
-    """Type into one file, and lint it alone, turn and turn about."""
+    """Type into one file, and lint it alone, alternately."""
     plan = session.plan_of(Settings().configurations(str(folder), isolated=False))
     text, uri = path.read_text(encoding="utf-8"), path.as_uri()
     end = {"line": text.count("\n"), "character": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -198,7 +199,7 @@ def test_colour_comes_only_when_asked_for_or_on_a_terminal() -> None:
 def test_a_rule_is_explained_and_rules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rule", "TL201"]) == 0
     assert "## Why it costs" in capsys.readouterr().out
-    assert main(["rule", "device-round-trip", "--format", "json"]) == 0
+    assert main(["rule", "device-round-trip", "--output-format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["id"] == "TL201"
     assert main(["rules"]) == 0
     assert "TL001  unused-suppression" in capsys.readouterr().out
@@ -206,6 +207,38 @@ def test_a_rule_is_explained_and_rules_are_listed(capsys: pytest.CaptureFixture[
     listed = capsys.readouterr().out
     assert "TL506" in listed
     assert "TL505" not in listed
+
+
+def test_all_rules_are_explained_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--output-format", "json"]) == 0
+    infos = json.loads(capsys.readouterr().out)
+    assert main(["rule", "--all"]) == 0
+    assert re.findall(r"^# (TL\d+) `", capsys.readouterr().out, re.M) == [info["id"] for info in infos]
+    assert main(["rule", "--all", "--output-format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == infos
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [([], "name a rule"), (["--all", "TL201"], "leave out 'TL201', or --all")]
+)
+def test_a_rule_or_all_of_them_must_be_named(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rule", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["rule", "TL201"], ["rules", "TL201"]])
+def test_the_former_name_of_the_format_is_accepted_and_not_shown(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["id"] == "TL201"
+    with pytest.raises(SystemExit):
+        main([arguments[0], "--help"])
+    shown = capsys.readouterr().out
+    assert "--output-format {text,json}" in shown
+    assert " --format" not in shown
 
 
 @pytest.mark.usefixtures("folder")
@@ -253,6 +286,29 @@ def test_the_second_run_uses_the_cache_and_says_the_same(capsys: pytest.CaptureF
     assert list((folder / ".torchlint_cache").glob("*.json"))
     main(["--output-format", "json", "."])
     assert capsys.readouterr().out == first
+
+
+def test_the_cache_is_cleared_with_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["."])
+    main(["--ignore", "TL101", "."])
+    capsys.readouterr()
+    assert main(["--clear-cache"]) == 0
+    assert capsys.readouterr().out == f"Deleted 2 caches in {folder / '.torchlint_cache'}.\n"
+    assert not (folder / ".torchlint_cache").exists()
+    assert main(["--clear-cache"]) == 0
+    assert "Deleted 0 caches" in capsys.readouterr().out
+
+
+def test_only_caches_are_cleared(folder: Path) -> None:
+    kept = folder / "kept"
+    kept.mkdir()
+    (kept / "notes.json").write_text("{}", encoding="utf-8")
+    main(["--cache-dir", "kept", "."])
+    (folder / ".torchlint_cache").symlink_to(kept)
+    assert main(["--clear-cache"]) == 0
+    assert len(list(kept.glob("*.json"))) == 2
+    assert main(["--cache-dir", "kept", "--clear-cache"]) == 0
+    assert [file.name for file in kept.glob("*.json")] == ["notes.json"]
 
 
 def test_two_runs_at_once_on_one_cache_agree_and_leave_it_usable(folder: Path) -> None:

@@ -179,7 +179,7 @@ def test_a_list_names_the_repositories_and_what_is_missing_is_said(
 ) -> None:
     (checkouts / "more+code").mkdir()
     assert main(["wild", "TL104", "--list"]) == 2
-    assert "is no git checkout: list more/code with its commit" in capsys.readouterr().err
+    assert "is not a git checkout: list more/code with its commit" in capsys.readouterr().err
     listed = checkouts / "list.txt"
     listed.write_text('{"repository": "more/code", "commit": "c0ffee"}\nsome/project\n', encoding="utf-8")
     assert [each.name for each in wild.repositories(checkouts, listed)] == ["more/code", "some/project"]

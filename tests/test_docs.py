@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from torchlint import docs
+from torchlint.report import order
+from torchlint.rule import TOPICS
 from torchlint.run import registry, results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,8 +85,22 @@ def test_the_quick_start_lints_the_example() -> None:
     assert _shown("quickstart")[-1] == ".venv/bin/torchlint examples/"
 
 
+def test_the_readme_names_every_topic() -> None:
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("| topic | findings |")[2]
+    named = re.findall(r"^\| (\w+) \|", table, re.M)
+    assert set(named) == set(TOPICS.values()) - {"lint"}
+
+
+def test_reports_and_the_table_of_rules_order_and_filter_by_the_topics_that_exist() -> None:
+    assert set(order.TOPICS) == set(TOPICS.values()) - {"lint"}
+    page = " ".join((ROOT / "docs" / "reports.md").read_text(encoding="utf-8").split())
+    assert f"{', '.join(order.TOPICS)}, and then topics of plug-ins" in page
+    script = (ROOT / "docs" / "site" / "rules.js").read_text(encoding="utf-8")
+    assert dict(re.findall(r'(\d): "(\w+)"', script)) == TOPICS
+
+
 def test_the_readme_stays_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 950
 
 
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])

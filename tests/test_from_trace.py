@@ -294,7 +294,7 @@ def test_breaks_and_recompilations_that_torch_logs_are_at_their_lines(folder: Pa
 def test_a_log_that_was_cut_off_is_one_line(folder: Path) -> None:
     line = 'V0331 12:34:56.789000 12 torch/_dynamo/convert_frame.py:303] {"dynamo_start": {"stack": [{"line": 1'
     (folder / "t.log").write_text(line, encoding="utf-8")
-    with pytest.raises(Unreadable, match="line 1 is no complete JSON"):
+    with pytest.raises(Unreadable, match="line 1 is not complete JSON"):
         read("t.log", files())
 
 

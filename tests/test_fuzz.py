@@ -51,7 +51,7 @@ def test_generated_programs_give_findings_or_tl000() -> None:
         "def f():\n    a = np.zeros(3)\n    class A(a[0]): pass\n    return torch.tensor(a)\n",
     ],
 )
-def test_what_fuzzing_found_stays_mended(code: str) -> None:
+def test_what_fuzzing_found_stays_fixed(code: str) -> None:
     assert unscreened((HEAD + code).encode()) is None
 
 

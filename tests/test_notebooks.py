@@ -536,7 +536,7 @@ def test_findings_in_notebooks_cannot_be_confirmed(capsys: pytest.CaptureFixture
     write("a.py", "x = 1\n")
     report("--output-format", "json", "--output-file", "found.json", "a.ipynb")
     assert main(["confirm", "--findings", "found.json", "--", "a.py"]) == 2
-    assert "found.json: all findings are in notebooks, which are no programs" in capsys.readouterr().err
+    assert "found.json: all findings are in notebooks, which are not programs" in capsys.readouterr().err
 
 
 # -- documentation -------------------------------------------------------------------------------------

@@ -43,6 +43,15 @@ def test_links_and_pictures_of_the_long_description_are_absolute(metadata: Messa
 
 
 @pytest.mark.slow
+def test_the_page_of_an_index_begins_with_the_installation_from_it(metadata: Message) -> None:
+    shown = metadata.get_payload()
+    assert isinstance(shown, str)
+    headings = re.findall(r"(?<=\n\n)## (.+)\n", shown)
+    assert headings == ["Install", *re.findall(r"(?<=\n\n)## (.+)\n", (ROOT / "README.md").read_text(encoding="utf-8"))]
+    assert "\n```sh\npip install torchlint\ntorchlint path/to/project\n```\n" in shown
+
+
+@pytest.mark.slow
 def test_the_project_names_its_pages(metadata: Message) -> None:
     urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
     assert set(urls) == {"Documentation", "Source", "Issues", "Changelog"}
@@ -64,3 +73,18 @@ def test_no_page_installs_by_name_what_no_index_has(path: str) -> None:
 
 def test_messages_install_from_the_repository() -> None:
     assert installation("report") == f'pip install "torchlint[report] @ git+{REPOSITORY}"'
+
+
+def test_what_summaries_of_scans_need_is_installed_with_scans() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    extra = re.search(r"^scan = \[(.*)\]$", text, re.M)
+    assert extra is not None
+    assert '"torchlint[report]"' in extra[1]
+
+
+@pytest.mark.parametrize("page", ["ci.md", "plugins.md"])
+def test_the_documented_hook_is_one_and_pinned_to_the_tag_of_this_version(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n# \.pre-commit-config\.yaml\n(.*?)```", text, re.S)
+    assert re.findall(r"rev: (\S+)", example) == [f"v{torchlint.__version__}"]
+    assert re.findall(r"- id: (\S+)", example) == ["torchlint"]

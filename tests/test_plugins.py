@@ -258,7 +258,7 @@ def test_rules_are_listed_with_their_package(tmp_path: Path, capsys: pytest.Capt
     *_, last = printed(capsys, 0, "rules").splitlines()
     assert last.startswith("ACME001  acme-load")
     assert last.endswith("(my-rules 1.0)")
-    assert json.loads(printed(capsys, 0, "rules", "--format", "json"))[-1]["package"] == "my-rules 1.0"
+    assert json.loads(printed(capsys, 0, "rules", "--output-format", "json"))[-1]["package"] == "my-rules 1.0"
     assert "A rule of the package my-rules 1.0." in printed(capsys, 0, "rule", "ACME001")
 
 

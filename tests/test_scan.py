@@ -414,7 +414,7 @@ def test_a_disk_that_is_full_at_the_end_is_told_in_one_line(
         assert scan(data, "--output", output) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"torchlint: error: --output {output}: ")
-    assert said.endswith("No space left on device; mend this and go on with --resume\n")
+    assert said.endswith("No space left on device; correct this and use --resume\n")
     assert said.count("\n") == 1
     assert scan(data, "--output", output, "--resume") == 1
     assert json.loads((output / "scan.json").read_text(encoding="utf-8"))["complete"]

@@ -369,7 +369,7 @@ async def test_settings_of_the_client_apply_when_they_change(tmp_path: Path) -> 
         await with_settings({"enable": False})
         await with_settings({"fixall": True, "ignore": "TL103"}, RULE)
         said = [shown.message for shown in editor.shown]
-        assert "torchlint: torchlint.fixall is no setting; did you mean torchlint.fixAll?" in said
+        assert "torchlint: torchlint.fixall is not a setting; did you mean torchlint.fixAll?" in said
         assert "torchlint: torchlint.ignore must be a list of rules, not 'TL103'" in said
         await with_settings({"select": ["TL99"]}, RULE)
         unknown = "torchlint.select: no rule has the id 'TL99'"

@@ -136,7 +136,7 @@ def test_settings_of_the_client_itself_are_left_alone_and_misspelt_ones_are_name
     own = {"path": "/bin/torchlint", "interpreter": "", "trace": {"server": "off"}}
     settings, wrong = read_settings({**own, "ignored": [], "enable": None})
     assert settings == Settings()
-    assert wrong == ["torchlint.ignored is no setting; did you mean torchlint.ignore?"]
+    assert wrong == ["torchlint.ignored is not a setting; did you mean torchlint.ignore?"]
 
 
 @pytest.mark.parametrize("given_", [None, {}, {"torchlint": {}}, {"settings": {}}, {"settings": {"torchlint": {}}}])

@@ -1,8 +1,17 @@
-"""The documentation as a site: links that leave it, and the pages of the rules in its navigation."""
+"""The documentation as a site: links that leave it, the pages of the rules in its navigation, search and copying."""
 
 from __future__ import annotations
 
+import functools
+import http.server
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -29,9 +38,26 @@ def test_the_navigation_has_every_rule_below_its_topic() -> None:
     config = {"docs_dir": str(ROOT / "docs"), "nav": [{"Start": "index.md"}, {"Rules": ["rules.md"]}]}
     first, *topics = site.on_config(config)["nav"][1]["Rules"]
     pages = [page for topic in topics for each in topic.values() for rule in each for page in rule.values()]
+    names = [name for topic in topics for each in topic.values() for rule in each for name in rule]
     assert first == "rules.md"
+    assert names == [f"{name.split()[0]} {Path(page).stem}" for name, page in zip(names, pages, strict=True)]
     assert sorted(pages) == sorted(f"rules/{path.name}" for path in (ROOT / "docs/rules").glob("*.md"))
     assert [name for topic in topics for name in topic][:3] == ["lint", "copies", "transfers"]
+
+
+@pytest.mark.parametrize(
+    ("code", "copied"),
+    [
+        ("x = 1\n", None),
+        ("price: 3 $ \n", None),
+        ("<span>$ </span>lint <i>a&amp;b</i>\n<b>4 found</b>\n<span># </span>TL301\n", "lint a&amp;b"),
+        ('$ echo "1"\n1\n$ ls\n', "echo &quot;1&quot;\nls"),
+    ],
+)
+def test_the_button_at_an_example_copies_its_commands_without_prompts_and_output(code: str, copied: str | None) -> None:
+    expected = "" if copied is None else f' data-copy="{copied}"'
+    block = "<p>A</p><pre><code{}>" + code + "</code></pre>"
+    assert site.copyable(block.format("")) == block.format(expected)
 
 
 def test_the_page_of_all_options_is_fresh() -> None:
@@ -42,3 +68,60 @@ def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").replace("!!python/object/apply:pymdownx.slugs.slugify", "")
     listed = str(yaml.safe_load(text)["nav"])
     assert not [path.name for path in (ROOT / "docs").glob("*.md") if f"'{path.name}'" not in listed]
+
+
+# -- the site in a browser -------------------------------------------------------------------------
+
+_RESULTS = "[...document.querySelectorAll('.md-search-result__item > a')].map((link) => new URL(link.href).pathname)"
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server of files that does not print what it is asked for."""
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the built site: its search does not work from disk."""
+    built = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(built)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(built))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Any) -> Iterator[Any]:
+    context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "rules"),
+    [
+        (".item()", ["device-round-trip", "sync-in-hot-loop"]),
+        ("is_available", ["hardcoded-cuda"]),
+        ("pin_memory", ["loader-not-pinned"]),
+        ("TL306", ["explicit-synchronize"]),
+    ],
+)
+def test_the_search_finds_the_rules_about_a_name_first(page: Any, address: str, words: str, rules: list[str]) -> None:
+    page.goto(f"{address}?q={quote(words)}")
+    page.wait_for_selector(".md-search-result__item", state="attached")
+    found = list(dict.fromkeys(page.evaluate(_RESULTS)))
+    assert found[: len(rules)] == [f"/rules/{rule}/" for rule in rules]
+
+
+def test_the_button_of_a_built_page_copies_a_command(page: Any, address: str) -> None:
+    page.goto(f"{address}tutorial/")
+    block = page.locator(".highlight", has_text="torchlint rule sync")
+    block.locator("[data-clipboard-target], [data-md-type=copy]").click()
+    page.wait_for_selector(".md-dialog--active")
+    assert page.evaluate("navigator.clipboard.readText()") == "torchlint rule sync-in-hot-loop"

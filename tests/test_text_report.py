@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from pathlib import Path
@@ -116,10 +117,21 @@ def test_statistics_replace_the_report(infos: Path, capsys: pytest.CaptureFixtur
     )
 
 
+def test_statistics_as_json_have_the_counts_instead_of_the_findings(
+    infos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--no-cache", "--output-format", "json", str(infos)]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert main(["--no-cache", "--statistics", "--output-format", "json", str(infos)]) == 0
+    counted = json.loads(capsys.readouterr().out)
+    assert counted.pop("statistics") == [{"rule": "TL104", "name": "factory-then-move", "count": 1, "fixable": 1}]
+    assert counted == {key: value for key, value in whole.items() if key != "findings"}
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--output-format", "json"], "--statistics prints text; leave out --output-format json"),
+        (["--output-format", "sarif"], "--statistics prints text or JSON; leave out --output-format sarif"),
         (["--diff"], "--diff and --statistics cannot be combined"),
     ],
 )

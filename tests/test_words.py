@@ -40,8 +40,8 @@ def error(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (["check", "train.py", "--output-fromat", "json"], "--output-fromat", "--output-format"),
         (["--stat"], "--stat", "--statistics"),
         (["-select", "TL1"], "-select", "--select"),
-        (["rule", "TL101", "--fromat", "json"], "--fromat", "--format"),
-        (["rules", "--formt=json"], "--formt", "--format"),
+        (["rule", "TL101", "--output-fromat", "json"], "--output-fromat", "--output-format"),
+        (["rules", "--output=json"], "--output", "--output-format"),
         (["confirm", "--stesp", "3", "--", "train.py", "--epochs", "1"], "--stesp", "--steps"),
         (["compare", "--fnding", "TL101", "--", "train.py"], "--fnding", "--finding"),
         (["verdict", "--colr", "never"], "--colr", "--color"),
@@ -68,8 +68,28 @@ def test_no_option_can_be_abbreviated_or_misspelled_without_being_told(capsys: p
                 assert said.startswith(f"unknown option {option[:-1]}; did you mean {option[:-1]}")
 
 
-def test_an_option_like_no_other_points_to_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert error(capsys, "--xyzzy") == "unknown option --xyzzy; `torchlint check --help` lists the options"
+@pytest.mark.parametrize("option", ["--xyzzy", "--bogus", "--nope"])
+def test_an_option_like_no_other_points_to_the_help(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert error(capsys, option) == f"unknown option {option}; `torchlint check --help` lists the options"
+
+
+@pytest.mark.parametrize("rule", ["TL999", "nope"])
+def test_a_rule_like_no_other_points_to_the_list(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert error(capsys, "rule", rule) == f"there is no rule '{rule}'; `torchlint rules` lists them"
+
+
+def test_a_selector_like_no_other_points_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "--select: there is no rule, topic, group, prefix or preset 'nope'; `torchlint rules` lists them"
+    assert error(capsys, "--select", "nope") == said
+
+
+def test_a_link_to_nothing_is_named_as_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "link.py").symlink_to("gone.py")
+    assert main(["link.py"]) == 2
+    assert "link.py: error: is a link to 'gone.py', which does not exist\n" in capsys.readouterr().out
+
+
+def test_what_does_not_belong_to_a_command_points_to_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         error(capsys, "server", "x") == "unexpected argument 'x'; `torchlint server --help` says what the command takes"
     )

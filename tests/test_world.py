@@ -469,7 +469,7 @@ def test_the_settings_show_the_world(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("world.options.amp = nan", "world at options must give 'amp' a boolean, a number or a string, not nan"),
         (
             "world.options.'a b' = 1",
-            "world at options holds 'a b', which is no name of an option; write one such as use-wandb",
+            "world at options holds 'a b', which is not the name of an option; write one such as use-wandb",
         ),
         (
             "world.options = { a-b = 1, a_b = 2 }",

@@ -1,4 +1,4 @@
-"""Runs whole processes, turn and turn about, and notes what each took."""
+"""Runs whole processes alternately, and notes what each took."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
   const TOPICS = {
     0: "lint", 1: "copies", 2: "transfers", 3: "synchronisation", 4: "loading", 5: "backends",
-    6: "training", 7: "portability", 8: "precision", 9: "compile",
+    6: "optimization", 7: "portability", 8: "precision", 9: "compile",
   };
 
   function choice(label, values) {

@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.show_settings:
         print(settings.shown(what), end="")
         return CLEAN
+    if arguments.clear_cache:
+        return _clear_cache(arguments, what)
     if arguments.show_files and paths != ["-"]:
         return _show_files(paths, what)
     if arguments.fix or arguments.diff:
@@ -82,8 +84,8 @@ def _refuse(arguments: argparse.Namespace) -> None:
         raise Failure("--diff prints to standard output: redirect that instead of giving --output-file")
     if arguments.statistics and arguments.diff:
         raise Failure("--diff and --statistics cannot be combined; run one after the other")
-    if arguments.statistics and arguments.output_format not in ("text", "concise"):
-        raise Failure(f"--statistics prints text; leave out --output-format {arguments.output_format}")
+    if arguments.statistics and arguments.output_format not in ("text", "concise", "json"):
+        raise Failure(f"--statistics prints text or JSON; leave out --output-format {arguments.output_format}")
 
 
 def _paths(arguments: argparse.Namespace) -> list[str]:
@@ -216,6 +218,16 @@ def _cache(arguments: argparse.Namespace, what: Plan) -> Cache | None:
     from torchlint.run.cache import for_settings
 
     return for_settings(what.rules, what.scopes, arguments.cache_dir)
+
+
+def _clear_cache(arguments: argparse.Namespace, what: Plan) -> int:
+    from torchlint.run import cache
+    from torchlint.text.visible import visible_path
+
+    folder = cache.folder(what.scopes, arguments.cache_dir)
+    deleted = cache.clear(folder, own=not arguments.cache_dir)
+    print(f"Deleted {deleted} cache{'' if deleted == 1 else 's'} in {visible_path(str(folder))}.")
+    return CLEAN
 
 
 # -- repairs -------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ _OTHERS = (
     "output_file",
     "show_files",
     "show_settings",
+    "clear_cache",
     "write_baseline",
     "prune_baseline",
 )

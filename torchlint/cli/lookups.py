@@ -19,18 +19,30 @@ def _infos() -> tuple[RuleInfo, ...]:
 
 
 def rule(arguments: argparse.Namespace) -> int:
-    """Explain one rule."""
+    """Explain one rule, or all of them."""
     from torchlint import docs
+
+    if arguments.all and arguments.name is not None:
+        raise Failure(f"--all explains all rules: leave out {arguments.name!r}, or --all")
+    if not (arguments.all or arguments.name):
+        raise Failure("name a rule, such as `torchlint rule TL101`, or give --all; `torchlint rules` lists them")
+    found = _infos() if arguments.all else [_named(arguments.name)]
+    pages = docs.as_json(found) if arguments.output_format == "json" else "\n".join(map(docs.page, found))
+    print(pages, end="")
+    return CLEAN
+
+
+def _named(name: str) -> RuleInfo:
+    """The rule with this id or name. Raises :class:`Failure` with what was probably meant."""
     from torchlint.config.values import nearest
 
     infos = _infos()
-    found = next((r for r in infos if arguments.name in (r.id, r.name)), None)
+    found = next((r for r in infos if name in (r.id, r.name)), None)
     if found is None:
-        close = nearest(arguments.name, [word for r in infos for word in (r.id, r.name)])
+        close = nearest(name, [word for r in infos for word in (r.id, r.name)])
         advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-        raise Failure(f"there is no rule {arguments.name!r}; {advice}")
-    print(docs.as_json([found]) if arguments.format == "json" else docs.page(found), end="")
-    return CLEAN
+        raise Failure(f"there is no rule {name!r}; {advice}")
+    return found
 
 
 def rules(arguments: argparse.Namespace) -> int:
@@ -40,7 +52,7 @@ def rules(arguments: argparse.Namespace) -> int:
     from torchlint.config.select import selected
 
     infos = selected(selectors("rules", arguments.rules), _infos()) if arguments.rules else _infos()
-    print(docs.as_json(infos) if arguments.format == "json" else docs.listing(infos), end="")
+    print(docs.as_json(infos) if arguments.output_format == "json" else docs.listing(infos), end="")
     return CLEAN
 
 

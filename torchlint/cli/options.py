@@ -69,15 +69,25 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def _rule(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    rule = commands.add_parser("rule", help="explain one rule", description="Explain one rule.")
-    rule.add_argument("name", metavar="RULE", help="an id (TL101) or a name (tensor-copies-ndarray)")
-    rule.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    rule = commands.add_parser("rule", help="explain one rule", description="Explain one rule, or all of them.")
+    rule.add_argument("name", metavar="RULE", nargs="?", help="an id (TL101) or a name (tensor-copies-ndarray)")
+    rule.add_argument("--all", action="store_true", help="explain all rules")
+    _lookup_format(rule)
 
 
 def _rules(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     rules = commands.add_parser("rules", help="list the rules", description="List the rules, or some of them.")
     rules.add_argument("rules", metavar="RULES", nargs="*", help=f"list these rules only: {_SELECTORS}")
-    rules.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    _lookup_format(rules)
+
+
+def _lookup_format(parser: argparse.ArgumentParser) -> None:
+    formats = ("text", "json")
+    parser.add_argument("--output-format", choices=formats, default="text", help="default: text")
+    # The name that the option had before.
+    parser.add_argument(
+        "--format", dest="output_format", choices=formats, default=argparse.SUPPRESS, help=argparse.SUPPRESS
+    )
 
 
 def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -198,6 +208,7 @@ def _running(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("--cache-dir", metavar="DIR", help="where the cache is; default: .torchlint_cache")
+    group.add_argument("--clear-cache", action="store_true", help="delete the cache of the project, and exit")
     # For developers of torchlint: no shortcuts, one process, and timings.
     group.add_argument("--exhaustive", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--profile", metavar="FILE", help=argparse.SUPPRESS)
@@ -257,7 +268,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--finding",
         metavar="ID",
         required=True,
-        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule that fires once",
+        help="a fingerprint, RULE:FILE:LINE, FILE:LINE, or a rule with one finding",
     )
     compare.add_argument(
         "--method", choices=("auto", "switch", "pairs"), default="auto", help="default: what suits the finding"

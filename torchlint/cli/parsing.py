@@ -74,7 +74,11 @@ class Parser(argparse.ArgumentParser):
             return None
         known = [name for name, own in self._option_string_actions.items() if own.help != argparse.SUPPRESS]
         longer = [name for name in known if len(given) > 2 and name.startswith(given)]
-        return longer[0] if longer else nearest(given, [name for name in known if name.startswith("--")])
+        if longer:
+            return longer[0]
+        # The dashes, which all have in common, would make short words alike.
+        close = nearest(given.lstrip("-"), [name[2:] for name in known if name.startswith("--")])
+        return f"--{close}" if close else None
 
 
 def refuse_unknown(word: str, commands: Sequence[str]) -> None:

@@ -66,7 +66,7 @@ PRESETS = {
     "training": Preset("What costs time or memory in programs that train a model.", _training),
     "inference": Preset("What costs time or memory in programs that only evaluate or serve a model.", _inference),
     "ci": Preset(
-        "What is certain and cheap to mend: rules with warnings or errors, and with fixes.",
+        "What is certain and easy to fix: rules with warnings or errors, and with fixes.",
         _ci,
     ),
 }

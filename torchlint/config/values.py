@@ -22,16 +22,20 @@ BUDGET: Mapping[str, str] = {
 }
 
 
+# How much of two words must be the same for one to be a misspelling of the other.
+_CLOSE = 0.7
+
+
 class WrongValue(Exception):
     """What is wrong with a value. The message continues a sentence that begins with its key."""
 
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
-    """The valid word that was probably meant."""
+    """The valid word that was probably meant; none if all of them differ in more than a few letters."""
     import difflib
 
     by_fold = {v.casefold().replace("_", "-"): v for v in valid}
-    close = difflib.get_close_matches(word[:80].casefold().replace("_", "-"), by_fold, n=1)
+    close = difflib.get_close_matches(word[:80].casefold().replace("_", "-"), by_fold, n=1, cutoff=_CLOSE)
     return by_fold[close[0]] if close else None
 
 

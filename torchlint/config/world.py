@@ -41,7 +41,7 @@ def _options(value: object) -> tuple[tuple[str, Setting], ...]:
     found: dict[str, Setting] = {}
     for written, given in value.items():
         if not _OPTION.fullmatch(written):
-            raise WrongValue(f"holds {quote(written)}, which is no name of an option; write one such as use-wandb")
+            raise WrongValue(f"holds {quote(written)}, which is not the name of an option; write one such as use-wandb")
         if not isinstance(given, (bool, int, float, str)) or (isinstance(given, float) and not math.isfinite(given)):
             shown = kind(given) if not isinstance(given, float) else str(given)
             raise WrongValue(f"must give {quote(written)} a boolean, a number or a string, not {shown}")

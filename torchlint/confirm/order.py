@@ -193,7 +193,7 @@ def read_findings(path: str, base: str) -> list[Finding]:
     findings = [values for values in every if values["cell"] is None]
     if every and not findings:
         raise OrderProblem(
-            f"{path}: all findings are in notebooks, which are no programs; convert and lint these first"
+            f"{path}: all findings are in notebooks, which are not programs; convert and lint these first"
         )
     return [finding_of(values) for values in findings if os.path.isfile(real(values["path"], base))]
 

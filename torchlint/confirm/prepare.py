@@ -51,7 +51,7 @@ def program(given: Sequence[str]) -> Program:
         return Program(None, words[1], tuple(words[2:]), found)
     script = words[0]
     if script.startswith("-"):
-        raise OrderProblem(f"{script} is no script; options of torchlint stand before `--`")
+        raise OrderProblem(f"{script} is not a script; options of torchlint go before `--`")
     if os.path.isdir(script):
         raise OrderProblem(f"{script}: is a folder; name the script in it")
     if not os.path.isfile(script):

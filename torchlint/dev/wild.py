@@ -60,7 +60,7 @@ def _checkout(folder: Path, line: str) -> Repository:
         raise Missing(f"{root} is missing: check out {name} there")
     commit = row.get("commit") or _head(root)
     if not commit:
-        raise Missing(f"{root} is no git checkout: list {name} with its commit")
+        raise Missing(f"{root} is not a git checkout: list {name} with its commit")
     return Repository(name, commit, root)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torchlint.base.version import __version__
 from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span, Understood
-from torchlint.report import ReportOptions
+from torchlint.report import ReportOptions, summary
 from torchlint.report.causes import places
 from torchlint.report.observed import observed_document, recorded_document
 from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_by_id
@@ -14,9 +14,17 @@ from torchlint.report.shared import by_severity, dump, fixable, rule_url, rules_
 SCHEMA = 1
 
 
-def render(run: RunResult, options: ReportOptions) -> str:  # noqa: ARG001 - every format has this signature
+def render(run: RunResult, options: ReportOptions) -> str:
     """The document as text, in pure ASCII."""
-    return dump(document(run))
+    return dump(_counted(run) if options.statistics else document(run))
+
+
+def _counted(run: RunResult) -> dict[str, Any]:
+    """The document with the number of findings of each rule, the most frequent first, instead of the findings."""
+    keys = ("rule", "name", "count", "fixable")
+    whole = document(run)
+    del whole["findings"]
+    return {**whole, "statistics": [dict(zip(keys, row, strict=True)) for row in summary.counts(run)]}
 
 
 def document(run: RunResult) -> dict[str, Any]:

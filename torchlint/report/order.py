@@ -20,7 +20,7 @@ TOPICS = (
     "copies",
     "precision",
     "compile",
-    "training",
+    "optimization",
     "backends",
     "portability",
 )

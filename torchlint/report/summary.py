@@ -155,12 +155,20 @@ def repairs_by_file(run: RunResult) -> list[str]:
 
 def statistics(run: RunResult) -> list[str]:
     """Counts by rule as a table, the most frequent first; a mark says whether all or some of them can be fixed."""
-    counts = Counter((finding.rule, finding.name) for finding in without_notices(run.findings))
+    counted = counts(run)
+    digits = max((len(str(count)) for *_, count, _ in counted), default=1)
+    return [
+        f"{count:>{digits}}  {visible(rule)}  {'[*]' if fixes == count else '[-]' if fixes else '[ ]'} {visible(name)}"
+        for rule, name, count, fixes in counted
+    ]
+
+
+def counts(run: RunResult) -> list[tuple[str, str, int, int]]:
+    """The id and name of each rule with findings, their number and how many have a fix; the most frequent first."""
+    found = Counter((finding.rule, finding.name) for finding in without_notices(run.findings))
     fixes = Counter((finding.rule, finding.name) for finding in run.findings if finding.fix is not None)
-    digits = len(str(max(counts.values(), default=0)))
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    marks = {rule: "[*]" if fixes[rule] == count else "[-]" if fixes[rule] else "[ ]" for rule, count in ordered}
-    return [f"{n:>{digits}}  {visible(rule[0])}  {marks[rule]} {visible(rule[1])}" for rule, n in ordered]
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return [(*rule, count, fixes[rule]) for rule, count in ordered]
 
 
 def counted(run: RunResult, *, quiet: bool) -> list[str]:

@@ -25,8 +25,8 @@ checked, and their syntax errors are left to Python.
 Nothing in the file is checked.
 
 ## Instead
-Mend the file, or leave it out with `exclude`; convert Python 2 first. A file that takes too long is worth a report as
-well.
+Correct the file, or leave it out with `exclude`; convert Python 2 first. A file that takes too long is worth a report
+as well.
 
 ## When to leave it
 A file that is broken on purpose belongs into `exclude`. The rule cannot be turned off.

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 NAME = ".torchlint_cache"
+_IGNORE = ".gitignore"
 _FORMAT = 10
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
@@ -61,10 +62,28 @@ def for_settings(rules: Sequence[type[Rule]], scopes: Scopes, directory: str | N
     sources = [f"{rule.__module__}.{rule.__qualname__}" for rule in rules]
     versions = [__version__, platform.python_version(), *_stamps(), *plugins.stamps()]
     name = digest(*map(_encoded, (*versions, *sources, _what_counts(scopes.first))))
-    counting = Counting(rules, scopes)
-    if directory:
-        return Cache(Path(directory), name, counting=counting)
-    return Cache(Path(scopes.first.config.root, NAME), name, own=True, counting=counting)
+    return Cache(folder(scopes, directory), name, own=not directory, counting=Counting(rules, scopes))
+
+
+def folder(scopes: Scopes, directory: str | None = None) -> Path:
+    """Where the cache is: in the project's folder unless another one is given."""
+    return Path(directory) if directory else Path(scopes.first.config.root, NAME)
+
+
+def clear(directory: Path, *, own: bool) -> int:
+    """Delete the caches of all rules and settings, and an ``own`` folder if nothing else is in it.
+
+    Returns the number of caches. Raises :class:`OSError` where one cannot be deleted.
+    """
+    if not directory.is_dir() or (own and directory.is_symlink()):
+        return 0
+    caches = [file for file in directory.iterdir() if _OURS.fullmatch(file.name)]
+    for file in caches:
+        file.unlink(missing_ok=True)
+    if own and {file.name for file in directory.iterdir()} <= {_IGNORE}:
+        (directory / _IGNORE).unlink(missing_ok=True)
+        directory.rmdir()
+    return len(caches)
 
 
 class Counting:
@@ -226,7 +245,7 @@ def _prepare(directory: Path, *, own: bool) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     if own and stat.S_IMODE(directory.stat().st_mode) & 0o077:
         directory.chmod(0o700)
-    ignore = directory / ".gitignore"
+    ignore = directory / _IGNORE
     if made or (own and not ignore.exists()):
         replace(ignore, b"*\n")
     ages = {}

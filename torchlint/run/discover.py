@@ -292,11 +292,18 @@ class _Search:
 
     def _problem(self, shown: str, error: Exception) -> None:
         if isinstance(error, FileNotFoundError):
-            reason = f"there is no such file or folder{self._nearby(shown)}"
+            reason = self._missing(shown)
         else:
             what = (error.strerror if isinstance(error, OSError) else str(error)) or type(error).__name__
             reason = f"cannot be read: {what}"
         self.problems.append(Problem(shown, reason))
+
+    def _missing(self, shown: str) -> str:
+        try:
+            target = os.readlink(os.path.join(self._cwd, shown))  # noqa: PTH115 - pathlib costs start-up
+        except (OSError, ValueError):  # not a link, or not a path
+            return f"there is no such file or folder{self._nearby(shown)}"
+        return f"is a link to {target!r}, which does not exist"
 
     def _nearby(self, shown: str) -> str:
         """Advice with the name beside a missing path that was probably meant."""

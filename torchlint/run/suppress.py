@@ -276,7 +276,9 @@ def _noqa_codes(directive: re.Match[str]) -> Iterator[tuple[int, int]]:
 def _malformed(word: str) -> str:
     if word.lower() == "ignore":
         return f"malformed suppression, which suppresses nothing; {_WRITE}"
-    close = _nearest(word, ("ignore", "skip-file"))
+    from torchlint.config.values import nearest
+
+    close = nearest(word, ("ignore", "skip-file"))
     advice = f"did you mean `{close}`?" if close else f"{_WRITE} or `# torchlint: skip-file`"
     return f"unknown directive {word!r}, which suppresses nothing; {advice}"
 
@@ -307,15 +309,10 @@ def _is_self(entry: _Entry, known: Mapping[str, str]) -> bool:
     return entry.code is not None and _resolve(entry.code, known) == UNUSED_SUPPRESSION
 
 
-def _nearest(word: str, valid: Collection[str]) -> str | None:
-    import difflib
-
-    close = difflib.get_close_matches(word[:80].replace("_", "-"), valid, n=1)
-    return close[0] if close else None
-
-
 def _unknown(code: str, known: Mapping[str, str]) -> str:
-    close = _nearest(code, [*known, *known.values()])
+    from torchlint.config.values import nearest
+
+    close = nearest(code, [*known, *known.values()])
     advice = f"did you mean {close}?" if close else "give the id or the name of a rule, or remove it"
     if _FOREIGN_LIKE.fullmatch(code) and not _OURS_LIKE.fullmatch(code) and not close:
         advice = "install the package that has it, or remove it"

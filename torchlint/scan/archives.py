@@ -58,7 +58,7 @@ def rows_of_archive(store: Store, name: str, reader: Reader, limits: Limits = LI
         yield Row(name, name, None, 0, FAILED, why, name, number)
         return
     except _ERRORS as error:
-        raise Unreadable(f"is no archive that can be read: {reason(error)}") from None
+        raise Unreadable(f"is not a readable archive: {reason(error)}") from None
     if not number:
         yield reader.empty(name, name)
 

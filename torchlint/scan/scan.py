@@ -67,7 +67,7 @@ def scan(request: Request, progress: Progress) -> dict[str, Any]:
     try:
         return _scan(request, found, progress)
     except OSError as error:
-        raise ScanError(f"--output {request.output}: {reason(error)}; mend this and go on with --resume") from None
+        raise ScanError(f"--output {request.output}: {reason(error)}; correct this and use --resume") from None
 
 
 def _scan(request: Request, found: Found, progress: Progress) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class AnsweringProtocol(LanguageServerProtocol):
             return JsonRpcServerNotInitialized("Server Not Initialized")
         uri = _uri(getattr(message, "params", None))
         if uri is not None and not is_wellformed(uri):
-            return JsonRpcInvalidParams(f"Invalid Params: {uri[:200]!r} is no URI of a document")
+            return JsonRpcInvalidParams(f"Invalid Params: {uri[:200]!r} is not the URI of a document")
         return None
 
     def _refuse(self, message: Any, error: JsonRpcException) -> None:

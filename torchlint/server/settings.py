@@ -86,7 +86,7 @@ def read_settings(given: object) -> tuple[Settings, list[str]]:
     for key, value in given.items():
         if key not in fields:  # perhaps one of the client's own, such as where torchlint is
             if close := nearest(str(key), fields):
-                wrong.append(f"{SECTION}.{key} is no setting; did you mean {SECTION}.{close}?")
+                wrong.append(f"{SECTION}.{key} is not a setting; did you mean {SECTION}.{close}?")
         elif value is not None:
             _read(key, fields[key], value, found, wrong)
     return Settings(**found), wrong

@@ -68,7 +68,7 @@ def _read(text: str, number: int) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        raise Unreadable(f"is damaged: line {number:,} is no complete JSON; copy or record it again") from None
+        raise Unreadable(f"is damaged: line {number:,} is not complete JSON; copy or record it again") from None
     return found if isinstance(found, dict) else {}
 
 

@@ -98,7 +98,7 @@ class _Text:
     def damaged(self, what: str = "is damaged") -> Unreadable:
         """The error that says where the text cannot be read on."""
         where = self._before + self._at
-        return Unreadable(f"{what}: it is no complete JSON behind character {where:,}; copy or record it again")
+        return Unreadable(f"{what}: the JSON is incomplete or wrong after character {where:,}; copy or record it again")
 
     def _more(self, size: int) -> bool:
         """Read on, and forget what has been read."""

@@ -31,7 +31,7 @@ export class RulePages implements vscode.TextDocumentContentProvider {
   }
 
   async #pick(): Promise<string | undefined> {
-    const rules = JSON.parse(await this.#run(["rules", "--format", "json"])) as { id: string; name: string; summary: string }[];
+    const rules = JSON.parse(await this.#run(["rules", "--output-format", "json"])) as { id: string; name: string; summary: string }[];
     const items = rules.map(({ id, name, summary }) => ({ label: id, description: name, detail: summary }));
     const options = { title: "torchlint: rules", matchOnDescription: true, matchOnDetail: true };
     return (await vscode.window.showQuickPick(items, options))?.label;

@@ -1,6 +1,6 @@
 """The lattice of abstract values: what is proved about an expression.
 
-A value holds on every path. :data:`UNKNOWN` means that nothing is proved, and no rule fires on it.
+A value holds on every path. :data:`UNKNOWN` means that nothing is proved, and no rule reports it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TL507: a statement that is meant to set a flag has no effect."""
+"""TL507: a statement that is meant to set a flag or to call a function has no effect."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class DeadBackendFlag(Rule):
 
     id = "TL507"
     name = "dead-backend-flag"
-    summary = "A statement meant to set a PyTorch flag has no effect"
+    summary = "A statement meant to set a flag of PyTorch, or to call a function, has no effect"
     severity = Severity.ERROR
     fix = "sometimes"
     needs = (concepts.TORCH, any_of(identifiers("backends", "cudnn", *CUDA_VARIABLES), *_STATEMENTS))
@@ -149,7 +149,7 @@ _MESSAGES = {
     "obsolete": "nothing in PyTorch reads `{name}`, so this has no effect: delete the line",
     "comparison": "this compares `{name}` and discards the result: write `=` to set it",
     "function": "`{name}` is a function, and this overwrites it instead of calling it: write `{name}(...)`",
-    "uncalled": "`{name}` is not called here: add the parentheses",
+    "uncalled": "`{name}` is named but not called, so this has no effect: add the parentheses",
     "context": (
         "`{name}` has no effect as a statement of its own: put the code it is meant for under `with {name}(...):`"
     ),
