@@ -147,7 +147,8 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
     to_file = bool(arguments.output_file) and arguments.output_file != "-"
     target = sys.stdout if arguments.output_file == "-" else stream
     if arguments.output_format == "text":
-        written = text.render(judged, color=colored(arguments.color, to_file=to_file, stream=target))
+        color = colored(arguments.color, to_file=to_file, stream=target)
+        written = text.render(judged, color=color, verbose=arguments.verbose)
     else:
         written = documents.RENDERERS[arguments.output_format](judged, results.infos(registry.load()))
     if to_file:

@@ -328,6 +328,9 @@ def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
     group.add_argument(
+        "-v", "--verbose", action="store_true", help="in text, each undecided finding by itself, and all lines of each"
+    )
+    group.add_argument(
         "--fail-on", choices=FAIL_ON, help="the lowest severity of a confirmed finding that makes the exit status 1"
     )
 

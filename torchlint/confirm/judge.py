@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
+from torchlint.confirm.bursts import burst
+from torchlint.confirm.by_line import by_line
 from torchlint.confirm.case import NO_MARK, Case, times, total, where
 from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
@@ -30,8 +32,17 @@ def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
             verdicts[name] = UNCONFIRMED
             continue
         case = _case(name, recipe, order, run, prices, sources)
-        verdicts[name] = _shown(case) if name in order.shown else _verdict(case)
+        verdict = _shown(case) if name in order.shown else _verdict(case)
+        verdicts[name] = _detailed(verdict, case, order.base)
     return {**verdicts, **_shared(order, verdicts)}
+
+
+def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
+    """A confirmed finding with its cost by line, and whether it is a burst."""
+    if verdict.status is not Status.CONFIRMED:
+        return verdict
+    lines = by_line(verdict.events, case.run, case.prices, base)
+    return replace(verdict, lines=lines, burst=burst(verdict.events, case.run))
 
 
 def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:

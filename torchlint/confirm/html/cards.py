@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torchlint.confirm.comparisons import comparisons, key_of
 from torchlint.confirm.evidence import Event
-from torchlint.confirm.html.words import SHOWN, burst, happened, ranks
+from torchlint.confirm.html.words import SHOWN, happened, ranks
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import real
 from torchlint.confirm.result import Result
@@ -65,7 +65,7 @@ def cards(
                 kind=verdict.status.value.replace(" ", "-"),
                 url=rule_url(finding, rules),
                 figures=figures(verdict, result),
-                burst=burst(events, result.run) if verdict.status is Status.CONFIRMED else "",
+                burst=verdict.burst.text if verdict.burst is not None else "",
                 ranks=ranks(events, result.run),
                 events=tuple(map(happened, events[:_EVENTS])),
                 compare=compare(finding, result.order),
