@@ -124,9 +124,9 @@ def _waiting(name: str, run: Run) -> list[dict[str, str]]:
     if known is None:
         return []
     read = sum(event.count for event in run.of("upload") if not event.facts["non_blocking"])
-    counted = {"their arguments": read} | (
-        {"torch's account": run.account["explained"]} if run.account is not None else {}
-    )
+    counted = {"their arguments": read}
+    if run.account is not None:
+        counted["torch's account"] = run.account["explained"]
     return [
         difference(name, "fault", f"{count} copies wait by {source}, {known} do")
         for source, count in counted.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from torchlint.base.paths import relative_to
 from torchlint.confirm.evidence import Event, Figures, Run
@@ -12,7 +12,8 @@ from torchlint.confirm.rates import each_step, phase_of, time_of
 from torchlint.confirm.totals import blocks
 
 
-class LineCost(NamedTuple):
+@dataclass(frozen=True)
+class LineCost:
     """A line of a finding: how often in the run something happened there, and its part of the cost, from 0 to 1.
 
     ``path`` is relative to the folder of the run, and empty for what happens in libraries.

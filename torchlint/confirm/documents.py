@@ -48,7 +48,7 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "share": verdict.share,
         "cost_us": verdict.cost,
         "cost_basis": verdict.cost_basis.value if verdict.cost_basis else None,
-        "lines": [line._asdict() for line in verdict.lines],
+        "lines": [asdict(line) for line in verdict.lines],
         "burst": _burst(verdict.burst),
     }
 

@@ -41,7 +41,7 @@ def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
     """A confirmed finding with its cost by line, and whether it is a burst."""
     if verdict.status is not Status.CONFIRMED:
         return verdict
-    lines = by_line(verdict.events, case.run, case.prices, base)
+    lines = by_line(verdict.events, case.run, case.prices, base) if verdict.cost is not None else ()
     return replace(verdict, lines=lines, burst=burst(verdict.events, case.run))
 
 

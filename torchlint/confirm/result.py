@@ -63,7 +63,7 @@ class Result:
 
     @property
     def pairs(self) -> list[tuple[Finding, Verdict]]:
-        """The findings with their verdicts: confirmed ones first, the costliest first, but after others what few steps do."""
+        """The findings with their verdicts: confirmed ones first, by cost; bursts come after what most steps do."""
 
         def order(pair: tuple[Finding, Verdict]) -> tuple[int, bool, float, tuple[object, ...]]:
             finding, verdict = pair

@@ -195,6 +195,6 @@ def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
         return bool(kwargs["non_blocking"])
     if name not in ("to", "cuda", "type"):
         return False
-    # ``to(device, dtype, non_blocking, copy)``, but ``to(other, non_blocking, copy)`` and ``to(dtype, non_blocking, copy)``
+    # ``to(device, dtype, non_blocking, copy)``, but without the second one after another tensor or a dtype
     position = 2 if name == "to" and args and not isinstance(args[0], (TENSOR, torch.dtype)) else 1
     return len(args) > position and bool(args[position])
