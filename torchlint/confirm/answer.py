@@ -118,18 +118,18 @@ def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> li
     blocked = sum(part.us for part in parts if part.name == BLOCKED)
     what = _step_of(run)
     made = [
-        f"{number(count)} {noun}"
-        for count, noun in (
-            (found.uploads, "copies to the device"),
-            (found.downloads, "copies to the host"),
-            (found.synchronisations, "waits for the device, blocking copies included"),
+        f"{number(count)} {one if count == 1 else several}"
+        for count, one, several in (
+            (found.uploads, "copy to the device", "copies to the device"),
+            (found.downloads, "copy to the host", "copies to the host"),
+            (found.synchronisations, "wait for the device", "waits for the device"),
         )
         if count
     ]
     first = f"{what} copies nothing and never waits for the device."
     if made:
         basis = f"modelled; {_share(blocked, prices)}" if prices.step else "modelled"
-        listed = f"{', '.join(made[:-1])} and {made[-1]}" if len(made) > 1 else made[0]
+        listed = f"{', '.join(made[:-1])} and, copies included, {made[-1]}" if len(made) > 1 else made[0]
         first = f"{what} makes {listed}: about {duration(blocked)} on a GPU ({basis})."
     if found.waiting_us < (run.step_ns or 0) / 1000 * _LITTLE:
         return [first]

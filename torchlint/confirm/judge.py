@@ -19,7 +19,7 @@ from torchlint.model import Finding, Recipe
 from torchlint.report.figures import number
 
 _PRICED = ("upload", "download", "sync")
-UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
+UNCONFIRMED = Verdict(Status.UNKNOWN, "its rule does not say how a run would confirm it")
 
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
