@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,11 @@ class Recorded:
         target = self.folder / f"evidence-{rank or 'x'}-{self._processes}.json"
         target.write_text(json.dumps(document), encoding="utf-8")
 
-    def judged(self, **limits: float) -> Result:
-        """Everything that the evidence says, held against a budget."""
+    def judged(self, step: float | None = None, **limits: float) -> Result:
+        """Everything that the evidence says, held against a budget and the time of a step on a GPU."""
         made = order.read(str(self.folder))
-        return result(made, evidence.read(str(self.folder), made.run), prices.load(prices.DEFAULT), limits)
+        price_list = replace(prices.load(prices.DEFAULT), step=step)
+        return result(made, evidence.read(str(self.folder), made.run), price_list, limits)
 
     def verdict(self) -> Verdict:
         """The verdict on the finding."""

@@ -129,7 +129,8 @@ def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> li
     first = f"{what} copies nothing and never waits for the device."
     if made:
         basis = f"modelled; {_share(blocked, prices)}" if prices.step else "modelled"
-        listed = f"{', '.join(made[:-1])} and, copies included, {made[-1]}" if len(made) > 1 else made[0]
+        included = ", blocking copies included" if found.synchronisations and len(made) > 1 else ""
+        listed = f"{', '.join(made[:-1])} and {made[-1]}{included}" if len(made) > 1 else made[0]
         first = f"{what} makes {listed}: about {duration(blocked)} on a GPU ({basis})."
     if found.waiting_us < (run.step_ns or 0) / 1000 * _LITTLE:
         return [first]
