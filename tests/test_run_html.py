@@ -296,7 +296,7 @@ def test_evidence_of_schema_1_makes_a_page_without_a_strip(tmp_path: Path) -> No
     marks = {str(number): mark for number in range(4)}
     page = render(recorded(tmp_path, ordered(tmp_path), schema=1, steps=steps, marks=marks), ())
     assert '<svg class="steps"' not in page
-    assert "A step takes 10 ms here" in words(page)
+    assert "A step waits 4.1 ms for data, as measured here." in words(page)
 
 
 def test_a_run_without_steps_or_findings_still_makes_a_page(tmp_path: Path) -> None:
