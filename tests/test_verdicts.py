@@ -457,7 +457,7 @@ def test_a_rule_without_a_recipe_gets_the_verdict_unknown_and_its_places_are_not
     recorded = Recorded(tmp_path, ITEM, None)
     recorded.process(recorded.event("sync", ITEM, 20, why="read"))
     found = recorded.verdict()
-    assert (found.status, found.reason) == (Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
+    assert (found.status, found.reason) == (Status.UNKNOWN, "its rule does not say how a run would confirm it")
     assert json.loads((tmp_path / order.NAME).read_text(encoding="utf-8"))["marks"] == {}
 
 
